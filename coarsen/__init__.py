@@ -16,90 +16,64 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.base.clone import find_parts
-from coarsen.base.names import lazy_names
-from coarsen.errors import (
-    CoarsenError,
-    DeviceError,
-    InternalError,
-    InvalidInputError,
-    RefusalError,
-    SourcePosition,
-    VerificationError,
-    makes_readable,
-)
+from coarsen.base.names import folders_of_parts, lazy_names
+from coarsen.errors import makes_readable
 
 if TYPE_CHECKING:
-    from coarsen.api import explain, predict
-    from coarsen.api.coarsening import coarsen
-    from coarsen.base.bug_report import __version__
-    from coarsen.coarsened_kernel import CoarsenedKernel
-    from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
-    from coarsen.devices.health import Health, check_health
-    from coarsen.devices.selection import find_device
-    from coarsen.drop_in.ahead import tune
-    from coarsen.drop_in.program import Program
-    from coarsen.frontend.lower import compile_source, lower
-    from coarsen.frontend.translation_unit import TranslationUnit
-    from coarsen.remarks.explanation import Explanation
-    from coarsen.runtime.kernel import enqueue_nd_range_kernel
-    from coarsen.runtime.laid_out_kernel import LaidOutArray
-    from coarsen.runtime.layout import Layout
-    from coarsen.targets import Target, target_of
-    from coarsen.tuning.settings import Tune
-    from coarsen.tuning.tuned import Tuned
-    from coarsen.variant.coarsening import Coarsening
-    from coarsen.variant.data_plan import array_plan
-
-__all__ = [
-    "CoarsenError",
-    "CoarsenedKernel",
-    "Coarsening",
-    "DeviceDescription",
-    "DeviceError",
-    "Explanation",
-    "Health",
-    "InternalError",
-    "InvalidInputError",
-    "LaidOutArray",
-    "Layout",
-    "Program",
-    "RefusalError",
-    "SourcePosition",
-    "Target",
-    "TranslationUnit",
-    "Tune",
-    "Tuned",
-    "VerificationError",
-    "__version__",
-    "array_plan",
-    "check_health",
-    "coarsen",
-    "compile_source",
-    "discover_devices",
-    "enqueue_nd_range_kernel",
-    "explain",
-    "find_device",
-    "lower",
-    "open_device",
-    "predict",
-    "target_of",
-    "tune",
-]
+    from coarsen.api import coarsen as coarsen
+    from coarsen.api import explain as explain
+    from coarsen.api import predict as predict
+    from coarsen.base.bug_report import __version__ as __version__
+    from coarsen.devices.discovery import DeviceDescription as DeviceDescription
+    from coarsen.devices.discovery import discover_devices as discover_devices
+    from coarsen.devices.discovery import open_device as open_device
+    from coarsen.devices.health import Health as Health
+    from coarsen.devices.health import check_health as check_health
+    from coarsen.devices.selection import find_device as find_device
+    from coarsen.drop_in.ahead import tune as tune
+    from coarsen.drop_in.program import Program as Program
+    from coarsen.errors import CoarsenError as CoarsenError
+    from coarsen.errors import DeviceError as DeviceError
+    from coarsen.errors import InternalError as InternalError
+    from coarsen.errors import InvalidInputError as InvalidInputError
+    from coarsen.errors import RefusalError as RefusalError
+    from coarsen.errors import SourcePosition as SourcePosition
+    from coarsen.errors import VerificationError as VerificationError
+    from coarsen.frontend.lower import compile_source as compile_source
+    from coarsen.frontend.lower import lower as lower
+    from coarsen.frontend.translation_unit import TranslationUnit as TranslationUnit
+    from coarsen.pipeline import CoarsenedKernel as CoarsenedKernel
+    from coarsen.remarks.explanation import Explanation as Explanation
+    from coarsen.runtime.kernel import enqueue_nd_range_kernel as enqueue_nd_range_kernel
+    from coarsen.runtime.laid_out_kernel import LaidOutArray as LaidOutArray
+    from coarsen.runtime.layout import Layout as Layout
+    from coarsen.targets import Target as Target
+    from coarsen.targets import target_of as target_of
+    from coarsen.tuning.settings import Tune as Tune
+    from coarsen.tuning.tuned import Tuned as Tuned
+    from coarsen.variant.coarsening import Coarsening as Coarsening
+    from coarsen.variant.data_plan import array_plan as array_plan
 
 _MODULE_OF = {
-    "CoarsenedKernel": "coarsen.coarsened_kernel",
+    "CoarsenError": "coarsen.errors",
+    "CoarsenedKernel": "coarsen.pipeline",
     "Coarsening": "coarsen.variant.coarsening",
     "DeviceDescription": "coarsen.devices.discovery",
+    "DeviceError": "coarsen.errors",
     "Explanation": "coarsen.remarks.explanation",
     "Health": "coarsen.devices.health",
+    "InternalError": "coarsen.errors",
+    "InvalidInputError": "coarsen.errors",
     "LaidOutArray": "coarsen.runtime.laid_out_kernel",
     "Layout": "coarsen.runtime.layout",
     "Program": "coarsen.drop_in.program",
+    "RefusalError": "coarsen.errors",
+    "SourcePosition": "coarsen.errors",
     "Target": "coarsen.targets",
     "TranslationUnit": "coarsen.frontend.translation_unit",
     "Tune": "coarsen.tuning.settings",
     "Tuned": "coarsen.tuning.tuned",
+    "VerificationError": "coarsen.errors",
     "__version__": "coarsen.base.bug_report",
     "array_plan": "coarsen.variant.data_plan",
     "check_health": "coarsen.devices.health",
@@ -115,9 +89,10 @@ _MODULE_OF = {
     "target_of": "coarsen.targets",
     "tune": "coarsen.drop_in.ahead",
 }
+__all__ = [*_MODULE_OF]
 
 # Whatever handlers a program gives it.
 logging.getLogger("coarsen").addFilter(makes_readable)
-find_parts(__name__, Path(__file__).parent)
+__path__ += folders_of_parts(Path(__file__).parent)
 _INSTEAD_OF = {"LaidOutProgram": 'coarsen.Program(context, source, arrays={"name": layout})'}
 __getattr__, __dir__ = lazy_names(__name__, _MODULE_OF, _INSTEAD_OF)

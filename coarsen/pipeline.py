@@ -4,7 +4,7 @@
           ─▶ ir.Kernel
 
 After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
-`Coarsened`; an observer only watches: it sees each stage's text and time.
+`CoarsenedKernel`; an observer only watches: it sees each stage's text and time.
 """
 
 from __future__ import annotations
@@ -13,32 +13,39 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import cached_property
 
+from coarsen.analysis.barriers import ways_by_barriers
+from coarsen.analysis.distinct_arguments import ArgumentPairs
+from coarsen.analysis.legality import groups_matter, needs_whole_groups
+from coarsen.backend.llvm_module import write_llvm_ir
+from coarsen.backend.opencl_c.writer import OpenClC, standard_of, write_opencl_c
+from coarsen.backend.ptx import write_ptx
+from coarsen.backend.spirv import write_spirv
 from coarsen.base.limits import refusing_deep_nesting
-from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.frontend.lower import lower
+from coarsen.cost.pads import PadCost
 from coarsen.frontend.normal_form import normalised, renormalised
-from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.accumulators.accumulators import Accumulator, keep_accumulators
-from coarsen.transform.coarsen import added_arguments, analyse, check_copied_length, clean_up, coarsened_module
+from coarsen.transform.added_arguments import local_memory_arguments
+from coarsen.transform.coarsen import analyse, check_copied_length, coarsened_module
 from coarsen.transform.distinct import DistinctMemory, mark_distinct
-from coarsen.transform.guard import guard_argument, guarded, guards_of
+from coarsen.transform.guard import guarded, guards_of
 from coarsen.transform.layouts.elements import ArrayNote, RewrittenArrays
 from coarsen.transform.layouts.lay_out import LaidArray, lay_out
 from coarsen.transform.layouts.pad import pad_arrays
 from coarsen.transform.placement.place import PlacedArray, place_arrays
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.regions.plan_regions import plan_regions
+from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.transform.wide_accesses import WideAccesses, widen
-from coarsen.variant.coarsening import Coarsening, Configuration
+from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import GLOBAL, NO_PAD
+from coarsen.variant.placement import GLOBAL, NO_PAD, PlacedArgument
 from coarsen.variant.variant import Variant
 
 STAGES = ("lower", "layout", "distinct", "guard", "analyse", "replicate", "normalise", "widen", "write")
@@ -62,109 +69,17 @@ class Observer:
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
-    def written(self, stage: str, text: Callable[[], str]) -> None:
+    def made(self, stage: str, make: Callable[[], Kernel]) -> Kernel:
+        """Time one stage, show the kernel that it makes if that was asked for, and return it."""
+        with self.stage(stage):
+            kernel = make()
+        self.written(stage, kernel.graph)
+        return kernel
+
+    def written(self, stage: str, module: Module) -> None:
         """Show a stage's IR if that was asked for."""
         if stage in self.print_after:
-            self.show(f"; after {stage}\n{text()}")
-
-
-@dataclass(frozen=True)
-class Coarsened:
-    """A coarsened kernel and all that is known of how it came about.
-
-    Attributes:
-        kernel: the coarsened kernel.
-        lowered: the kernel before it was coarsened: as the front end gave it, with its arrays laid out.
-        variant: by what it was coarsened, and how.
-        plans: what was done to the divergent regions, one plan for each coarsening in the order of the variant's.
-        assumptions: what was taken for granted, in words, with the place in the source.
-        cleaned: instructions that the clean-up removed; None where it was turned off, or that was not asked for.
-        wide_accesses: the accesses that were merged; None where that was not asked for.
-        arrays: which arguments' arrays were to lie otherwise than in the source.
-        placed: which of them are read from another memory.
-        distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
-        kept: the kernel before it was coarsened, its sums in registers; None where that was not asked for.
-    """
-
-    kernel: Kernel
-    lowered: Kernel
-    variant: Variant
-    plans: tuple[RegionPlan, ...] = ()
-    assumptions: tuple[str, ...] = ()
-    cleaned: int | None = None
-    wide_accesses: WideAccesses | None = None
-    arrays: tuple[LaidArray, ...] = ()
-    placed: tuple[PlacedArray, ...] = ()
-    distinct: DistinctMemory | None = None
-    kept: Kernel | None = None
-
-    @property
-    def is_distinct(self) -> bool:
-        """Return True if the kernel takes for granted that its arguments point to distinct memory."""
-        return self.distinct is not None and self.distinct.is_known
-
-    @property
-    def parted(self) -> frozenset[str]:
-        """The blocks of the kernel that follow where not all replicas go one way: slow paths begin there."""
-        blocks = self.kernel.graph.function(self.kernel.name).blocks
-        return frozenset(block.name for block in blocks if block.origin.role is Role.DIVERGED)
-
-
-def lower_observed(
-    source: str | Path | TranslationUnit,
-    kernel: str | None,
-    options: str | Sequence[str],
-    observer: Observer,
-    macros: DeviceMacros = PORTABLE,
-) -> Kernel:
-    """Lower a kernel, as the first stage of the line.
-
-    Args:
-        source: OpenCL C or LLVM IR text, or a path of a `.cl`, `.ll` or `.bc` file; or a compiled source.
-        kernel: the kernel's name; may be left out where there is just one.
-        options: OpenCL build options as PyOpenCL takes them.
-        observer: sees the stage.
-        macros: what the source may find out about its device.
-
-    Raises:
-        InvalidInputError, RefusalError: as `coarsen.frontend.lower.lower` does.
-    """
-    with observer.stage("lower"):
-        lowered = lower(source, kernel, options, macros)
-    observer.written("lower", lambda: module_text(lowered.graph))
-    return lowered
-
-
-@dataclass(frozen=True)
-class LaidOutKernel:
-    """A kernel, the arrays that lie otherwise in it than in its source, and what was taken for granted.
-
-    Attributes:
-        kernel: rewritten.
-        lowered: before that.
-        done: what was done to each array, in the order in which it was: moved, padded, placed.
-        assumptions: in words.
-    """
-
-    kernel: Kernel
-    lowered: Kernel
-    done: tuple[ArrayNote, ...] = ()
-    assumptions: tuple[str, ...] = ()
-
-    @property
-    def arrays(self) -> tuple[LaidArray, ...]:
-        """The arrays of arguments whose layout or order was asked for."""
-        return tuple(each for each in self.done if isinstance(each, LaidArray))
-
-    @property
-    def placed(self) -> tuple[PlacedArray, ...]:
-        """The arrays of arguments that are read from another memory."""
-        return tuple(each for each in self.done if isinstance(each, PlacedArray))
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Return what the host has to do, and what was done, in words."""
-        return tuple(each.sentence for each in self.done)
+            self.show(f"; after {stage}\n{module_text(module)}")
 
 
 def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | None = None) -> LaidOutKernel:
@@ -186,7 +101,7 @@ def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | No
             laid = _rewritten(laid, rewrite(laid.kernel, chosen)) if chosen else laid
         if not plans:
             return laid
-    observer.written("layout", lambda: module_text(laid.kernel.graph))
+    observer.written("layout", laid.kernel.graph)
     return laid
 
 
@@ -239,7 +154,7 @@ def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tup
                 break
             kept += tuple(each for each in accumulators if each.left is None)
             kernel = _in_normal_form(module, kernel.name, kernel.added_arguments)
-    observer.written("distinct", lambda: module_text(kernel.graph))
+    observer.written("distinct", kernel.graph)
     return kernel, found
 
 
@@ -249,7 +164,7 @@ def run_pipeline(
     observer: Observer | None = None,
     *,
     counts_clean_up: bool = False,
-) -> Coarsened:
+) -> CoarsenedKernel:
     """Lay a lowered kernel's arrays out, coarsen it by one coarsening after the other, and return what was done.
 
     Args:
@@ -267,17 +182,8 @@ def run_pipeline(
     laid = kernel if isinstance(kernel, LaidOutKernel) else laid_out(kernel, variant.arrays, observer)
     kernel = laid.kernel
     check_copied_length(kernel, variant.coarsenings)
-    counts_clean_up = counts_clean_up and variant.transforms.clean_up
-    cleaned = 0 if counts_clean_up else None
-    coarsened = Coarsened(
-        kernel,
-        kernel,
-        variant,
-        assumptions=laid.assumptions,
-        cleaned=cleaned,
-        arrays=laid.arrays,
-        placed=laid.placed,
-    )
+    cleaned = 0 if counts_clean_up and variant.transforms.clean_up else None
+    coarsened = CoarsenedKernel(kernel, kernel, laid.done, laid.assumptions, variant, cleaned=cleaned)
     if variant.is_coarsened and variant.transforms.distinct:
         kernel, found = for_distinct_memory(kernel, observer)
         assumptions = (*laid.assumptions, *found.assumptions())
@@ -286,7 +192,7 @@ def run_pipeline(
         if variant.any_size:
             coarsened = replace(coarsened, kernel=_guarded(coarsened.kernel, variant.coarsenings))
     if variant.any_size:
-        observer.written("guard", lambda: module_text(coarsened.kernel.graph))
+        observer.written("guard", coarsened.kernel.graph)
     with refusing_deep_nesting():
         for coarsening in variant.coarsenings:
             coarsened = _coarsened_once(coarsened, coarsening, observer)
@@ -300,28 +206,28 @@ def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
         # What can't be coarsened at all is refused for that, and not for what a guard needs besides.
         analyse(kernel, coarsening.dimension, coarsening.level)
     for dimension, level in guards_of(chosen):
-        added = (*kernel.added_arguments, guard_argument(dimension))
+        added = (*kernel.added_arguments, AddedArgument("global-size", dimension))
         kernel = _in_normal_form(guarded(kernel, dimension, level), kernel.name, added)
     return kernel
 
 
-def _coarsened_once(before: Coarsened, coarsening: Coarsening, observer: Observer) -> Coarsened:
+def _coarsened_once(before: CoarsenedKernel, coarsening: Coarsening, observer: Observer) -> CoarsenedKernel:
     kernel, transforms = before.kernel, before.variant.transforms
     with observer.stage("analyse"):
         analysed = analyse(kernel, coarsening.dimension, coarsening.level)
         plan = plan_regions(analysed.divergence, analysed.regions, transforms)
     with observer.stage("replicate"):
         replicated = coarsened_module(analysed, coarsening, plan)
-    observer.written("replicate", lambda: module_text(replicated))
+    observer.written("replicate", replicated)
     cleaned = before.cleaned
     if cleaned is not None:
         cleaned += _length_in_normal_form(module_text(replicated), kernel.name)
     with observer.stage("normalise"):
         if transforms.clean_up:
-            clean_up(replicated, kernel.name, is_distinct=before.is_distinct)
-        added = (*kernel.added_arguments, *added_arguments(analysed, coarsening))
+            share_values(replicated, kernel.name, is_distinct=before.is_distinct)
+        added = (*kernel.added_arguments, *local_memory_arguments(kernel, analysed.divergence, coarsening.factor))
         coarsened = _in_normal_form(replicated, kernel.name, added)
-    observer.written("normalise", lambda: module_text(coarsened.graph))
+    observer.written("normalise", coarsened.graph)
     if cleaned is not None:
         cleaned -= coarsened.length
     return replace(
@@ -339,12 +245,180 @@ def _length_in_normal_form(assembly: str, kernel: str) -> int:
         return sum(1 for block in module.get_function(kernel).blocks for _ in block.instructions)
 
 
-def _widened(coarsened: Coarsened, observer: Observer) -> Coarsened:
+def _widened(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:
     """Return the kernel with accesses to neighbouring addresses merged."""
     kernel = coarsened.kernel
     with observer.stage("widen"):
-        widened = widen(kernel)
-        wide = _in_normal_form(widened.module, kernel.name, kernel.added_arguments)
-    observer.written("widen", lambda: module_text(wide.graph))
-    assumptions = (*coarsened.assumptions, *widened.merged.assumptions())
-    return replace(coarsened, kernel=wide, assumptions=assumptions, wide_accesses=widened.merged)
+        module, merged = widen(kernel)
+        wide = _in_normal_form(module, kernel.name, kernel.added_arguments)
+    observer.written("widen", wide.graph)
+    assumptions = (*coarsened.assumptions, *merged.assumptions())
+    return replace(coarsened, kernel=wide, assumptions=assumptions, wide_accesses=merged)
+
+
+# A coarsened kernel: what a launch of it must know, and its text in each form, written when it is asked for.
+
+_AS_WRITTEN = Variant()
+
+
+@dataclass(frozen=True)
+class LaidOutKernel:
+    """A kernel, the arrays that lie otherwise in it than in its source, and what was taken for granted.
+
+    Attributes:
+        kernel: rewritten.
+        lowered: before that.
+        done: what was done to each array, in the order in which it was: moved, padded, placed.
+        assumptions: in words.
+    """
+
+    kernel: Kernel
+    lowered: Kernel
+    done: tuple[ArrayNote, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def arrays(self) -> tuple[LaidArray, ...]:
+        """The arrays of arguments whose layout or order was asked for, so that the host packs them."""
+        return tuple(each for each in self.done if isinstance(each, LaidArray))
+
+    @property
+    def placed(self) -> tuple[PlacedArray, ...]:
+        """The arrays of arguments that are read from another memory, and what a launch has to keep to for that."""
+        return tuple(each for each in self.done if isinstance(each, PlacedArray))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return what the host has to do, and what was done, in words."""
+        return tuple(each.sentence for each in self.done)
+
+
+@dataclass(frozen=True)
+class CoarsenedKernel(LaidOutKernel):
+    """A coarsened kernel, in whichever form it is asked for.
+
+    How a launch of it is made of the original's, of global size G and local size L, along each coarsened
+    dimension, with the factor F and the stride S (`coarsen.Program` does all of this itself):
+
+    - work-items: G / F and L / F, which F must divide; S must divide L / F;
+    - work-groups: G / F and L; F must divide G / L, the number of work-groups;
+    - for any size, work-items: at least ceil(G / (F·S))·S, and any local size;
+    - for any size, work-groups: ceil(G / L / F)·L, and L.
+
+    After the original's arguments come `added_arguments`: the extents of an array that lies otherwise and whose
+    shape was not given (`ulong`, in elements), G of a dimension for one that is guarded (`ulong`, in work-items),
+    and local memory of the size of that which is passed for another argument.
+
+    Attributes:
+        kernel: the coarsened kernel.
+        lowered: before it was coarsened, its arrays laid out.
+        done: what was done to arrays, as in a `LaidOutKernel`.
+        assumptions: what was taken for granted, in words, with the place in the source.
+        variant: by what it was coarsened, and how.
+        plans: what was done to the divergent regions, one plan for each coarsening.
+        cleaned: instructions that the clean-up removed; None where it was turned off, or that was not asked for.
+        wide_accesses: the accesses that were merged; None where that was not asked for.
+        distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
+        kept: the kernel before it was coarsened, its sums in registers; None where that was not asked for.
+        pads: what was done to the rows of local arrays, and what that does to bank conflicts.
+    """
+
+    variant: Variant = _AS_WRITTEN
+    plans: tuple[RegionPlan, ...] = ()
+    cleaned: int | None = None
+    wide_accesses: WideAccesses | None = None
+    distinct: DistinctMemory | None = None
+    kept: Kernel | None = None
+    pads: tuple[PadCost, ...] = ()
+
+    @property
+    def configuration(self) -> Configuration:
+        """The coarsenings."""
+        return self.variant.coarsenings
+
+    @cached_property
+    def needs_whole_groups(self) -> bool:
+        """Whether it matters to the original how a launch groups its work-items along merged dimensions."""
+        merged = (entry.dimension for entry in self.configuration if entry.level is Level.ITEM)
+        return any(needs_whole_groups(self.lowered, dimension) for dimension in merged)
+
+    @cached_property
+    def groups_matter(self) -> bool:
+        """Whether it matters along any dimension; where not, the original too may have another local size."""
+        return groups_matter(self.lowered)
+
+    @property
+    def is_distinct(self) -> bool:
+        """Return True if the kernel takes for granted that its arguments point to distinct memory."""
+        return self.distinct is not None and self.distinct.is_known
+
+    @property
+    def parted(self) -> frozenset[str]:
+        """The blocks of the kernel that follow where not all replicas go one way: slow paths begin there."""
+        return frozenset(block.name for block in self.kernel.blocks if block.origin.role is Role.DIVERGED)
+
+    @property
+    def objects_below(self) -> int | None:
+        """The size in bytes that every memory object of a launch must stay below; None if any will do."""
+        return None if self.wide_accesses is None else self.wide_accesses.objects_below
+
+    @property
+    def apart(self) -> ArgumentPairs:
+        """Pairs of the original's arguments, by index, that must not lead to the same memory in a launch."""
+        return () if self.distinct is None else self.distinct.apart
+
+    @property
+    def placed_arguments(self) -> tuple[PlacedArgument, ...]:
+        """Return what a launch keeps to for arrays that are read from another memory, by index."""
+        names = self.kernel.argument_names
+        return tuple(each.of_arguments(names) for each in self.placed)
+
+    @cached_property
+    def ways_by_barriers(self) -> int:
+        """The number of ways through the kernel that differ in the barriers on them."""
+        return ways_by_barriers(self.kernel)
+
+    @property
+    def added_arguments(self) -> tuple[AddedArgument, ...]:
+        """Return what a launch passes after the kernel's own arguments, in this order."""
+        return self.kernel.added_arguments
+
+    @cached_property
+    def _source(self) -> OpenClC:
+        return write_opencl_c(self.kernel)
+
+    @property
+    def opencl_c(self) -> str:
+        """OpenCL C source that holds this kernel alone. Raises RefusalError if it can't be written as such."""
+        return self._source.text
+
+    @property
+    def opencl_c_standard(self) -> str:
+        """The build option that the source needs: `-cl-std=CL1.2`, or `-cl-std=CL2.0` for generic pointers."""
+        return self._source.standard
+
+    @cached_property
+    def spirv_standard(self) -> str:
+        """The standard that a driver may want named when it builds the SPIR-V module, as `opencl_c_standard`."""
+        return standard_of(self.kernel)
+
+    @cached_property
+    def llvm_ir(self) -> str:
+        """LLVM IR text for the `spir64` target."""
+        return write_llvm_ir(self.kernel)
+
+    @cached_property
+    def spirv(self) -> bytes:
+        """A SPIR-V module (physical 64-bit addressing, kernel execution model)."""
+        return write_spirv(self.kernel)
+
+    def ptx(self, architecture: str = "sm_75") -> str:
+        """PTX for an NVIDIA architecture.
+
+        Args:
+            architecture: such as `sm_90`.
+
+        Raises:
+            RefusalError: the kernel calls a builtin that PTX has no counterpart of.
+        """
+        return write_ptx(self.kernel, architecture)

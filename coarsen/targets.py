@@ -77,7 +77,11 @@ def installed_device(target: Target, name: str) -> DeviceDescription:
     """
     if target.installed is not None:
         return target.installed
-    found = [device for device in discover_devices() if _means(target.descriptor, device)]
+    found = [
+        device
+        for device in discover_devices()
+        if known_descriptor(device.name, device.platform_name) == target.descriptor
+    ]
     working = [device for device in found if check_health(device).works]
     if working:
         return working[0]
@@ -100,7 +104,3 @@ def _told_by_opencl(device: DeviceDescription) -> DeviceDescriptor:
         vendor=device.vendor,
         native_vector_width=int(opened.native_vector_width_float),
     )
-
-
-def _means(descriptor: DeviceDescriptor, device: DeviceDescription) -> bool:
-    return known_descriptor(device.name, device.platform_name) == descriptor

@@ -12,6 +12,7 @@ else                  ─▶ the package (None)
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
@@ -57,18 +58,19 @@ def launch_model_folder(folder: Path | None = None, *, shipped: bool = False) ->
         folder: one that is named.
         shipped: whether the user's own model is passed over.
     """
-    if folder is not None or shipped:
-        return folder
-    return user_models() if has_launch(user_models()) else None
+    return _folder(folder, shipped, has_launch)
 
 
 def cascade_folder(device: str, folder: Path | None = None, *, shipped: bool = False) -> Path | None:
     """Return the folder of a device's cascade; None for the package's. Arguments as for `launch_model_folder`."""
-    if folder is not None or shipped:
-        return folder
     from coarsen.models import available_models
 
-    return user_models() if model_name(device) in available_models(user_models()) else None
+    return _folder(folder, shipped, lambda own: model_name(device) in available_models(own))
+
+
+def _folder(named: Path | None, shipped: bool, has_model: Callable[[Path], bool]) -> Path | None:
+    own = named is None and not shipped and has_model(user_models())
+    return user_models() if own else named
 
 
 def cascade_called(device: str, folder: Path | None = None, *, shipped: bool = False) -> str | None:

@@ -1,6 +1,6 @@
 """The static features of a kernel, at any coarsening factor, as the predictors take them."""
 
-from coarsen.features.extract import extract, feature_table
+from coarsen.features.extract import feature_table
 from coarsen.features.feature_table import (
     FACTORS,
     FEATURE_SET_VERSION,
@@ -18,7 +18,6 @@ __all__ = [
     "FeatureDescription",
     "FeatureTable",
     "Features",
-    "extract",
     "feature_table",
     "relative_delta",
 ]

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from coarsen.analysis.control_flow import EXIT, ControlFlow
 from coarsen.analysis.divergence import Divergence
-from coarsen.cost.block_profile import dependence_depth, is_terminator, region_plan
+from coarsen.cost.block_profile import dependence_depth, region_plan
 from coarsen.cost.instruction_kinds import Kind, kinds_of
 from coarsen.cost.replication import (
     BlockCopies,
@@ -42,34 +42,12 @@ from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.regions.plan import RegionPlan
-from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
-
-
-def extract(
-    kernel: Kernel, dimension: int = 0, factor: int = 1, transforms: Transforms = REPLICATION_ALONE
-) -> Features:
-    """Return the features of a kernel coarsened by a factor, computed without coarsening it.
-
-    Args:
-        kernel: the kernel as it was lowered, uncoarsened.
-        dimension: the dimension of the NDRange that is coarsened, 0, 1 or 2.
-        factor: how many work-items are merged into one, at least 1.
-        transforms: that treat divergent regions; a `FeatureTable`, which the cascades take, is of replication
-            alone.
-
-    Returns:
-        The 17 features of Magni, Dubach and O'Boyle (PACT 2014), table 3.
-
-    Raises:
-        RefusalError: the kernel can't be coarsened.
-        InvalidInputError: a factor below 1.
-    """
-    _checked_factors((factor,))
-    return _Features(region_plan(analyse(kernel, dimension), transforms)).at(factor)
 
 
 def feature_table(kernel: Kernel, dimension: int = 0, factors: Iterable[int] = FACTORS) -> FeatureTable:
-    """Return the features of a kernel at each factor, analysed once.
+    """Return the features of a kernel coarsened by each factor through replication, without coarsening it.
+
+    They are the 17 of Magni, Dubach and O'Boyle (PACT 2014), table 3.
 
     Args:
         kernel: the kernel as it was lowered, uncoarsened.
@@ -83,31 +61,13 @@ def feature_table(kernel: Kernel, dimension: int = 0, factors: Iterable[int] = F
         RefusalError: the kernel can't be coarsened.
         InvalidInputError: a factor below 1, or none.
     """
-    wanted = _checked_factors(factors)
-    features = _Features(region_plan(analyse(kernel, dimension)))
-    rows = {factor: features.at(factor) for factor in wanted}
-    return FeatureTable(kernel.name, dimension, rows, kernel_identity(kernel))
-
-
-def _checked_factors(factors: Iterable[int]) -> tuple[int, ...]:
-    """The factors in rising order, each once. Raises InvalidInputError for none, and for one below 1."""
-    wanted = tuple(sorted(set(factors)))
+    wanted = sorted(set(factors))
     if not wanted or wanted[0] < 1:
         named = ", ".join(map(str, wanted)) or "none"
         raise InvalidInputError(f"the factors must be at least 1, not {named}")
-    return wanted
-
-
-@dataclass(frozen=True, slots=True)
-class _Blocks:
-    """Equal blocks of the coarsened kernel: what each of the copies has; `origin` as in `BlockCopies`."""
-
-    origin: str
-    copies: int
-    instructions: int
-    divergent: int
-    instruction_parallelism: float
-    memory_parallelism: float
+    features = _Features(region_plan(analyse(kernel, dimension)))
+    rows = {factor: features.at(factor) for factor in wanted}
+    return FeatureTable(kernel.name, dimension, rows, kernel_identity(kernel))
 
 
 class _Features:
@@ -126,14 +86,14 @@ class _Features:
         replicated = tuple(replicated_blocks(self._planned, factor))
         counts = _total(replicated)
         blocks = tuple(self._blocks(factor))
-        total = sum(block.copies * block.instructions for block in blocks)
-        inside = sum(block.copies * block.instructions for block in blocks if block.origin in self._in_regions)
+        found = _total(blocks)
+        inside = _total(block for block in blocks if block.origin in self._in_regions)[Kind.INSTRUCTION]
         return Features(
             basic_blocks=sum(each.copies for each in replicated),
             branches=counts[Kind.BRANCH],
-            divergent_instructions=sum(block.copies * block.divergent for block in blocks),
+            divergent_instructions=found[Kind.DIVERGENT],
             divergent_region_instructions=inside,
-            divergent_region_ratio=inside / total,
+            divergent_region_ratio=inside / found[Kind.INSTRUCTION],
             divergent_regions=self._region_count(factor),
             instructions=counts[Kind.INSTRUCTION],
             floating_point_instructions=counts[Kind.FLOATING_POINT],
@@ -154,44 +114,29 @@ class _Features:
         replicated = self._planned.copied | {region.head for region in self._planned.copied_regions}
         return sum(factor if branch in replicated else 1 for branch in self._regions)
 
-    def _blocks(self, factor: int) -> Iterator[_Blocks]:
+    def _blocks(self, factor: int) -> Iterator[BlockCopies]:
+        """Yield the blocks as the paper has their divergence and parallelism."""
         ids = ids_at(self._planned, factor)
         for block in self._planned.kernel.blocks:
             body = rewritten_body(self._planned, block, ids)
-            whole = block.name in self._planned.copied
-            times = [1 if whole or not self._is_repeated(body, each) else factor for each in body.instructions]
-            yield self._counted(block.name, body, times, factor if whole else 1)
+            is_copied = block.name in self._planned.copied
+            repeated = list(body.repeated(self._planned, 1 if is_copied else factor))
+            listed = [*((each, 1) for each in body.prologue), *repeated]
+            count = sum(times for _, times in listed)
+            divergent = sum(times for each, times in listed if body.is_divergent(each, self._divergence))
+            kinds = Counter({Kind.INSTRUCTION: count, Kind.DIVERGENT: divergent})
+            loads = loads_in_flight(body.instructions, [times for _, times in repeated])
+            yield BlockCopies(block.name, factor if is_copied else 1, kinds, count / _depth(body), loads)
         for added in added_blocks(self._planned, factor, self._divergence):
-            count = added.kinds[Kind.INSTRUCTION]
-            # A branch, or phis and a branch that depends on none of them; in other plans an estimate.
-            yield _Blocks(added.origin, added.copies, count, added.kinds[Kind.DIVERGENT], count, 0.0)
-
-    def _is_repeated(self, body: RewrittenBody, instruction: Instruction) -> bool:
-        return not is_terminator(instruction) and body.is_divergent(instruction, self._planned.divergence)
-
-    def _counted(self, name: str, body: RewrittenBody, times: Sequence[int], copies: int) -> _Blocks:
-        listed = [*((each, 1) for each in body.prologue), *zip(body.instructions, times, strict=True)]
-        count = sum(repeats for _, repeats in listed)
-        return _Blocks(
-            origin=name,
-            copies=copies,
-            instructions=count,
-            divergent=sum(repeats for each, repeats in listed if body.is_divergent(each, self._divergence)),
-            instruction_parallelism=count / _depth(body),
-            memory_parallelism=loads_in_flight(body.instructions, times),
-        )
+            # A branch, or phis and a branch that depends on none of them.
+            yield replace(added, instruction_parallelism=added.kinds[Kind.INSTRUCTION])
 
 
 def _depth(body: RewrittenBody) -> int:
     """The longest chain of a block's instructions: that of the last replica, or to the branch, of the first."""
-    depth = dependence_depth(body.instructions[:-1], body.standing_for, body.prologue, _any).operations
-    first = dependence_depth(body.instructions, body.standing_for_first, body.prologue, _any).operations
-    return max(depth, first)
-
-
-def _any(_: Instruction) -> bool:
-    """Count every instruction."""
-    return True
+    depth = dependence_depth(body.instructions[:-1], body.standing_for, body.prologue, all_counted=True)
+    first = dependence_depth(body.instructions, body.standing_for_first, body.prologue, all_counted=True)
+    return max(depth.operations, first.operations)
 
 
 def controlled_regions(flow: ControlFlow, branches: frozenset[str]) -> Mapping[str, frozenset[str]]:
@@ -246,7 +191,7 @@ def _first_use(instructions: Sequence[Instruction], place: int) -> int | None:
     return None
 
 
-def _mean(blocks: Sequence[_Blocks], values: Sequence[float]) -> float:
+def _mean(blocks: Sequence[BlockCopies], values: Sequence[float]) -> float:
     """The mean over all blocks, each copy with the same weight."""
     copies = sum(block.copies for block in blocks)
     return sum(block.copies * value for block, value in zip(blocks, values, strict=True)) / copies

@@ -13,7 +13,9 @@ nothing (of the loads of a kernel that loads nothing) is 0.
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -22,13 +24,15 @@ from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.cost.block_profile import block_weights, region_plan
 from coarsen.cost.instruction_kinds import Kind
-from coarsen.cost.replication import WeightedWork, region_groups, replicated_blocks, weighted_work
+from coarsen.cost.replication import BlockCopies, replicated_blocks
+from coarsen.cost.work_counts import OUTER, padded
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.features.extract import feature_table
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, queried_dimension, query_of
 from coarsen.ir.types import AddressSpace
 from coarsen.transform.coarsen import analyse
+from coarsen.transform.regions.plan import RegionPlan
 from coarsen.variant.coarsening import DIMENSIONS
 
 _COUNTED = (
@@ -48,9 +52,8 @@ DIVERGENCE_FACTS = (
 )
 """The facts of the divergence along each dimension; `along` gives a fact's name."""
 
-# A generic pointer leads to global memory far more often than elsewhere.
-_GLOBAL_SPACES = frozenset({AddressSpace.GLOBAL, AddressSpace.CONSTANT, AddressSpace.GENERIC})
 _MAXIMUM_MAGNITUDE = 6
+_REGIONS = ("guard", "divergent loop", "guarded loop")
 _PATTERNS = ("coalesced", "broadcast", "strided", "indirect")
 
 # Accesses, each with how often it runs.
@@ -77,28 +80,18 @@ def kernel_facts(kernel: Kernel) -> Mapping[str, float]:
 
 
 def _facts(kernel: Kernel) -> Iterator[tuple[str, float]]:
-    counted = _counted(kernel)
-    yield from ((name.replace("_", " "), _compressed(counted[name])) for name in _COUNTED if name in counted)
+    with contextlib.suppress(RefusalError):
+        counted = feature_table(kernel, 0, (1,)).at(1).by_name()
+        # Ratios up to 1 as they are, counts as logarithms.
+        for name in _COUNTED:
+            value = counted[name]
+            yield name.replace("_", " "), math.log2(1.0 + value) if value > 1.0 else value
     for dimension in range(DIMENSIONS):
-        try:
+        with contextlib.suppress(RefusalError):
             yield from _facts_along(kernel, dimension)
-        except RefusalError:
-            continue
     flow = ControlFlow(kernel)
     yield "loops", float(len(flow.loops))
     yield "depth of loops", float(max((len(flow.loops_around(loop.header)) for loop in flow.loops), default=0))
-
-
-def _counted(kernel: Kernel) -> Mapping[str, float]:
-    try:
-        return feature_table(kernel, 0, (1,)).at(1).by_name()
-    except RefusalError:
-        return {}
-
-
-def _compressed(value: float) -> float:
-    """Ratios up to 1 as they are, counts as logarithms."""
-    return math.log2(1.0 + value) if value > 1.0 else value
 
 
 def _facts_along(kernel: Kernel, dimension: int) -> Iterator[tuple[str, float]]:
@@ -106,24 +99,78 @@ def _facts_along(kernel: Kernel, dimension: int) -> Iterator[tuple[str, float]]:
     planned = region_plan(analyse(kernel, dimension))
     forms = IndexForms(kernel, planned.divergence.control_flow, {dimension: planned.divergence})
     weights = block_weights(forms)
-    work = weighted_work(tuple(replicated_blocks(planned, 1)), weights, region_groups(planned))
+    work = _Work(planned, weights)
     if dimension == 0:
         yield from _of_accesses([(access, weights[access.block]) for access in access_patterns(forms)], work)
     shares = _divergence(work)
     yield from ((along(fact, dimension), share) for fact, share in zip(DIVERGENCE_FACTS, shares, strict=True))
 
 
-def _divergence(work: WeightedWork) -> tuple[float, ...]:
+class _Work:
+    """The work of one work-item of an uncoarsened kernel.
+
+    Attributes:
+        counts: weighted, by kind.
+        inside: those in divergent regions, by what makes these hard to merge.
+        repeated: work that is done for each replica.
+
+    Args:
+        planned: the kernel's regions.
+        weights: how often its blocks run.
+    """
+
+    def __init__(self, planned: RegionPlan, weights: Mapping[str, int]) -> None:
+        self.blocks = tuple((weights[each.origin], each) for each in replicated_blocks(planned, 1))
+        groups = _region_groups(planned)
+        self.counts: Counter[Kind] = Counter()
+        self.inside: Counter[str] = Counter()
+        self.repeated = 0
+        for times, block in self.blocks:
+            for kind, count in block.kinds.items():
+                self.counts[kind] += times * count
+            inside = block.kinds[Kind.IN_DIVERGENT_REGION]
+            self.repeated += times * (inside or block.kinds[Kind.DIVERGENT])
+            if inside:
+                self.inside[groups[block.origin]] += times * inside
+
+    @property
+    def total(self) -> int:
+        """All instructions."""
+        return self.counts[Kind.INSTRUCTION]
+
+    @property
+    def operations(self) -> int:
+        """Arithmetic: floating-point, integer, mathematical builtins."""
+        return self.counts[Kind.FLOATING_POINT] + self.counts[Kind.INTEGER] + self.counts[Kind.MATH]
+
+    def mean(self, parallelism: Callable[[BlockCopies], float]) -> float:
+        """Return the mean, weighted by work; blocks without such instructions (0) are left out."""
+        found = [(parallelism(block), times * block.kinds[Kind.INSTRUCTION]) for times, block in self.blocks]
+        total = sum(work for value, work in found if value > 0)
+        return sum(value * work for value, work in found if value > 0) / total if total else 0.0
+
+
+def _region_groups(planned: RegionPlan) -> Mapping[str, str]:
+    """Return what makes the work of each block in a divergent region hard to merge: one of `_REGIONS`."""
+    groups: dict[str, str] = {}
+    for region in (each.region for each in planned.regions):
+        divergence = planned.divergence
+        loops = [loop for loop in divergence.control_flow.loops if loop.header in region.blocks]
+        inner = "divergent loop" if any(map(divergence.is_left_apart, loops)) else "guarded loop"
+        groups.update(dict.fromkeys(region.blocks, inner if loops else "guard"))
+    return groups
+
+
+def _divergence(work: _Work) -> tuple[float, ...]:
     """The shares of work in regions without loops, in loops that replicas leave apart, and together, and so on."""
-    regions = work.regions
-    inside = (regions.guard, regions.divergent_loop, regions.guarded_loop, work.repeated)
+    inside = (*(work.inside[kind] for kind in _REGIONS), work.repeated)
     uniform = _share(work.counts[Kind.UNIFORM_LOAD], work.counts[Kind.LOAD])
     return (*(_share(part, work.total) for part in inside), uniform)
 
 
-def _of_accesses(accesses: _Weighted, work: WeightedWork) -> Iterator[tuple[str, float]]:
+def _of_accesses(accesses: _Weighted, work: _Work) -> Iterator[tuple[str, float]]:
     """Strides are those along dimension 0: the direction in which hardware coalesces and compilers vectorise."""
-    outside = [item for item in accesses if item[0].address_space in _GLOBAL_SPACES]
+    outside = [item for item in accesses if item[0].address_space in OUTER]
     yield from ((f"{pattern} share", _pattern_share(outside, pattern)) for pattern in _PATTERNS)
     yield "stride magnitude", _mean(outside, _magnitude)
     yield "mean vector width", _mean(accesses, lambda access: access.width)
@@ -131,11 +178,11 @@ def _of_accesses(accesses: _Weighted, work: WeightedWork) -> Iterator[tuple[str,
     yield "bytes per operation", moved / max(1, work.operations)
     yield "math share", _share(work.counts[Kind.MATH], work.operations)
     yield "integer share", _share(work.counts[Kind.INTEGER], work.operations)
-    yield "instruction parallelism", work.instruction_parallelism
-    yield "memory parallelism", work.memory_parallelism
+    yield "instruction parallelism", work.mean(lambda block: block.instruction_parallelism)
+    yield "memory parallelism", work.mean(lambda block: block.memory_parallelism)
     yield "private access share", _mean(accesses, lambda access: access.address_space == AddressSpace.PRIVATE)
     yield "local access share", _mean(accesses, lambda access: access.address_space == AddressSpace.LOCAL)
-    yield "log code size", math.log1p(work.code_size)
+    yield "log code size", math.log1p(sum(block.kinds[Kind.INSTRUCTION] for _, block in work.blocks))
 
 
 def _pattern_share(accesses: _Weighted, pattern: str) -> float:
@@ -154,7 +201,7 @@ def _share(part: float, whole: float) -> float:
 
 def _pattern(access: Access) -> str:
     """Tell whether neighbours' accesses touch, are to one address, or lie apart by a stride, or irregularly."""
-    stride = access.stride_along(0)
+    stride = access.strides[0]
     if stride is INDIRECT:
         return "indirect"
     if stride == 0:
@@ -164,7 +211,7 @@ def _pattern(access: Access) -> str:
 
 def _magnitude(access: Access) -> float:
     """|log2(stride / access size)|: 0 for a broadcast, 6 at most and where the stride is unknown."""
-    stride = access.stride_along(0)
+    stride = access.strides[0]
     if not isinstance(stride, int):
         return _MAXIMUM_MAGNITUDE
     if stride == 0 or access.access_bytes == 0:
@@ -187,17 +234,16 @@ def used_dimensions(kernel: Kernel) -> int:
     return 1 + max(_queried(kernel), default=0)
 
 
-def launch_size(kernel: Kernel, local_size: Sequence[int] | None, dimension: int = 0) -> LocalSize:
+def launch_size(kernel: Kernel, local_size: Sequence[int] | None) -> LocalSize:
     """Return the three local sizes of a launch before coarsening.
 
     Args:
         kernel: the kernel that is launched.
         local_size: one to three sizes, or None where they are not known: then those that the kernel requires,
             else 256, 16×16 or 8×8×4 by the dimensions that it uses.
-        dimension: the dimension of the NDRange that is coarsened.
 
     Raises:
-        InvalidInputError: not one to three sizes of at least 1, or none along the dimension.
+        InvalidInputError: not one to three sizes of at least 1.
     """
     if local_size is None:
         return kernel.required_work_group_size or _USUAL_SIZES[used_dimensions(kernel)]
@@ -205,10 +251,7 @@ def launch_size(kernel: Kernel, local_size: Sequence[int] | None, dimension: int
     named = "×".join(map(str, sizes)) or "nothing"
     if not 1 <= len(sizes) <= DIMENSIONS or min(sizes) < 1:
         raise InvalidInputError(f"a local size is one to three numbers of at least 1, not {named}")
-    if len(sizes) <= dimension:
-        raise InvalidInputError(f"a launch with the local size {named} has no dimension {dimension}")
-    padded = (*sizes, 1, 1)
-    return padded[0], padded[1], padded[2]
+    return padded(sizes)
 
 
 def _queried(kernel: Kernel) -> Iterator[int]:

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from coarsen.models.cascade.model import CascadeModel, Contribution, Prediction, Step
     from coarsen.models.cascade.storage import available_models, load_model
     from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
-    from coarsen.models.evaluation.calibration import Calibration, calibrations
     from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
     from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
     from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore
-    from coarsen.models.examples import Choice, Example
+    from coarsen.models.examples import Example, Predictor
     from coarsen.models.launch.model import LaunchModel
     from coarsen.models.launch.prediction import LaunchPrediction
     from coarsen.models.launch.storage import load_launch
@@ -30,9 +29,7 @@ __all__ = [
     "DEVICE_DESCRIPTORS",
     "ENTRANTS",
     "PUBLISHED",
-    "Calibration",
     "CascadeModel",
-    "Choice",
     "Contribution",
     "DeviceDescriptor",
     "Entrant",
@@ -44,40 +41,29 @@ __all__ = [
     "Outcome",
     "Plan",
     "Prediction",
+    "Predictor",
     "SpeedupScore",
     "Step",
     "available_models",
-    "calibrations",
     "evaluate",
     "load_launch",
     "load_model",
 ]
 
-_MODULE_OF = {
-    "DEVICE_DESCRIPTORS": "device_descriptors",
-    "ENTRANTS": "evaluation.entrants",
-    "PUBLISHED": "best_factors",
-    "Calibration": "evaluation.calibration",
-    "CascadeModel": "cascade.model",
-    "Choice": "examples",
-    "Contribution": "cascade.model",
-    "DeviceDescriptor": "device_descriptors",
-    "Entrant": "evaluation.entrants",
-    "Evaluation": "evaluation.evaluation",
-    "Example": "examples",
-    "HitScore": "evaluation.scores",
-    "LaunchModel": "launch.model",
-    "LaunchPrediction": "launch.prediction",
-    "Outcome": "evaluation.scores",
-    "Plan": "evaluation.evaluation",
-    "Prediction": "cascade.model",
-    "SpeedupScore": "evaluation.scores",
-    "Step": "cascade.model",
-    "available_models": "cascade.storage",
-    "calibrations": "evaluation.calibration",
-    "evaluate": "evaluation.evaluation",
-    "load_launch": "launch.storage",
-    "load_model": "cascade.storage",
+_NAMES_IN = {
+    "best_factors": ("PUBLISHED",),
+    "cascade.model": ("CascadeModel", "Contribution", "Prediction", "Step"),
+    "cascade.storage": ("available_models", "load_model"),
+    "device_descriptors": ("DEVICE_DESCRIPTORS", "DeviceDescriptor"),
+    "evaluation.entrants": ("ENTRANTS", "Entrant"),
+    "evaluation.evaluation": ("Evaluation", "Plan", "evaluate"),
+    "evaluation.scores": ("HitScore", "Outcome", "SpeedupScore"),
+    "examples": ("Example", "Predictor"),
+    "launch.model": ("LaunchModel",),
+    "launch.prediction": ("LaunchPrediction",),
+    "launch.storage": ("load_launch",),
 }
 
-__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()})
+__getattr__, __dir__ = lazy_names(
+    __name__, {name: f"{__name__}.{module}" for module, names in _NAMES_IN.items() for name in names}
+)

@@ -52,70 +52,19 @@ class DeviceDescriptor:
         return bool(by_name and by_platform)
 
 
-_ALL = (
-    DeviceDescriptor(
-        name="fermi",
-        full_name="NVIDIA GTX 480",
-        name_pattern=r"\b(?:GTX 4[678]0|(?:Tesla )?[CM]20[57][05])\b",
-        platform_pattern=None,
-        is_gpu=True,
-        simd_width=32,
-        vectorises_work_items=True,
-    ),
-    DeviceDescriptor(
-        name="kepler",
-        full_name="NVIDIA Tesla K20c",
-        name_pattern=r"\b(?:Tesla K(?:20|40)\w*|GTX (?:780|TITAN))\b",
-        platform_pattern=None,
-        is_gpu=True,
-        simd_width=32,
-        vectorises_work_items=True,
-    ),
-    DeviceDescriptor(
-        name="cypress",
-        full_name="AMD Radeon HD 5900",
-        name_pattern=r"\bcypress\b",
-        platform_pattern=None,
-        is_gpu=True,
-        simd_width=64,
-        vectorises_work_items=True,
-    ),
-    DeviceDescriptor(
-        name="tahiti",
-        full_name="AMD Radeon HD 7970",
-        name_pattern=r"\btahiti\b",
-        platform_pattern=None,
-        is_gpu=True,
-        simd_width=64,
-        vectorises_work_items=True,
-    ),
-    DeviceDescriptor(
-        name="h200",
-        full_name="NVIDIA H200",
-        name_pattern=r"\bH[12]00\b",
-        platform_pattern=None,
-        is_gpu=True,
-        simd_width=32,
-        vectorises_work_items=True,
-    ),
-    DeviceDescriptor(
-        name="pocl",
-        full_name="PoCL on a CPU with AVX-512",
-        name_pattern=r"^(?:pthread|cpu|basic)\b",
-        platform_pattern=r"^Portable Computing Language$",
-        is_gpu=False,
-        simd_width=16,
-        vectorises_work_items=False,
-    ),
-    DeviceDescriptor(
-        name="intel",
-        full_name="Intel's CPU runtime on a CPU with AVX-512",
-        name_pattern=None,
-        platform_pattern=r"^Intel\(R\) (?:OpenCL|CPU Runtime for OpenCL.*)$",
-        is_gpu=False,
-        simd_width=16,
-        vectorises_work_items=True,
-    ),
+_CPU = "on a CPU with AVX-512"
+_INTEL = r"^Intel\(R\) (?:OpenCL|CPU Runtime for OpenCL.*)$"
+_ALL = tuple(
+    DeviceDescriptor(*values)
+    for values in (
+        ("fermi", "NVIDIA GTX 480", r"\b(?:GTX 4[678]0|(?:Tesla )?[CM]20[57][05])\b", None, True, 32, True),
+        ("kepler", "NVIDIA Tesla K20c", r"\b(?:Tesla K(?:20|40)\w*|GTX (?:780|TITAN))\b", None, True, 32, True),
+        ("cypress", "AMD Radeon HD 5900", r"\bcypress\b", None, True, 64, True),
+        ("tahiti", "AMD Radeon HD 7970", r"\btahiti\b", None, True, 64, True),
+        ("h200", "NVIDIA H200", r"\bH[12]00\b", None, True, 32, True),
+        ("pocl", f"PoCL {_CPU}", r"^(?:pthread|cpu|basic)\b", r"^Portable Computing Language$", False, 16, False),
+        ("intel", f"Intel's CPU runtime {_CPU}", None, _INTEL, False, 16, True),
+    )
 )
 DEVICE_DESCRIPTORS: Mapping[str, DeviceDescriptor] = {descriptor.name: descriptor for descriptor in _ALL}
 """The devices that the predictors know, by name."""

@@ -1,11 +1,10 @@
-"""What a predictor learns from and is judged by, one kernel on one device along one dimension, and its answer."""
+"""What a predictor learns from and is judged by, one kernel on one device along one dimension."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from coarsen.features import FeatureTable
 
@@ -15,29 +14,45 @@ LocalSize = tuple[int, ...]
 _FAMILIES: Mapping[str, str] = {"mtLocal": "mt"}
 
 
+# A kernel on a device along a dimension.
+CurveKey = tuple[str, str, int]
+
+
 @dataclass(frozen=True)
-class Example:
-    """A kernel's features, and what coarsening it does on a device.
+class Curve:
+    """A kernel's speed-ups on a device along a dimension, over the same launch uncoarsened.
 
     Args:
         kernel: its name.
-        family: shared by kernels that must be held out together.
         device: a name of `DEVICE_DESCRIPTORS`.
         dimension: of the NDRange, along which it is coarsened.
         local_size: of the uncoarsened launch, in work-items; None where unknown.
-        speedup: by the measured factors above 1, each over the same launch uncoarsened; a factor that is missing
-            could not run. Empty where only the best factor is known.
+        speedup: by the measured factors above 1; a factor that is missing could not run, one that was given up has
+            0.1. Empty where only the best factor is known.
         best_factor: 1 where no factor helps.
-        table: the kernel's 17 features at each factor.
     """
 
     kernel: str
-    family: str
     device: str
     dimension: int
     local_size: LocalSize | None
     speedup: Mapping[int, float]
     best_factor: int
+
+    @property
+    def place(self) -> CurveKey:
+        """The key that tells curves apart."""
+        return self.kernel, self.device, self.dimension
+
+
+@dataclass(frozen=True)
+class Example(Curve):
+    """A curve with the kernel's 17 features at each factor, its `table`.
+
+    Kernels of one `family` must be held out together.
+    """
+
+    family: str
     table: FeatureTable
 
     def log_speedup(self, factor: int) -> float:
@@ -69,29 +84,6 @@ class Fit:
     seed: int
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The factor that a predictor chooses.
-
-    Args:
-        factor: the choice, 1 for none.
-        abstained: whether it stayed at 1 because the kernel is unlike what it learned from.
-        step_probability: at a factor f, the probability that 2f is faster than f on this kernel and device; empty
-            where the predictor has none.
-    """
-
-    factor: int
-    abstained: bool = False
-    step_probability: Mapping[int, float] = field(default_factory=dict)
-
-
-class Predictor(Protocol):
-    """A method fitted on training examples."""
-
-    def choose(self, example: Example) -> Choice:
-        """Return the factor for a kernel on a device.
-
-        Args:
-            example: without its answer (`Example.blind`): `speedup` is empty and `best_factor` says nothing.
-        """
-        ...
+# A method fitted on training examples: gives the factor for a kernel on a device, 1 for none. The example comes
+# without its answer (`Example.blind`): `speedup` is empty and `best_factor` says nothing.
+Predictor = Callable[[Example], int]

@@ -21,11 +21,7 @@ def is_judge(kernel: str) -> bool:
 
 def refuse_judge(kernels: Iterable[str]) -> None:
     """Refuse to learn from the second judge. Raises InvalidInputError, which names the first of its kernels."""
-    for kernel in kernels:
-        if is_judge(kernel):
-            raise InvalidInputError(
-                f"{kernel} is a kernel of the second judge, and nothing may learn from those; leave it out"
-            )
+    _refuse(filter(is_judge, kernels), "the second judge, and nothing may learn from those")
 
 
 # Of each so many kernels of a seed, the last.
@@ -41,8 +37,9 @@ def is_calibration(kernel: str) -> bool:
 
 def refuse_calibration(kernels: Iterable[str]) -> None:
     """Refuse to fit a model to the calibration set. Raises InvalidInputError, which names its first kernel."""
+    _refuse(filter(is_calibration, kernels), "the calibration set, which no model is fitted to")
+
+
+def _refuse(kernels: Iterable[str], what: str) -> None:
     for kernel in kernels:
-        if is_calibration(kernel):
-            raise InvalidInputError(
-                f"{kernel} is a kernel of the calibration set, which no model is fitted to; leave it out"
-            )
+        raise InvalidInputError(f"{kernel} is a kernel of {what}; leave it out")

@@ -16,9 +16,10 @@ from coarsen.base.names import lazy_names
 
 if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.models.examples import Curve
     from coarsen.opencl_bench.inputs.over_inputs import tune_inputs
     from coarsen.opencl_bench.reporting.page.page import write_report
-    from coarsen.opencl_bench.results.curves import Curve, CurveData
+    from coarsen.opencl_bench.results.curves import CurveData
     from coarsen.opencl_bench.results.examples import Examples, examples_of
     from coarsen.opencl_bench.results.measured_curves import read_curves
     from coarsen.opencl_bench.results.results import Results, read_results, shipped_results, stored_results
@@ -51,34 +52,22 @@ __all__ = [
     "write_report",
 ]
 
-_MODULE_OF = {
-    "SUITE": "workloads.lookup",
-    "Benchmark": "coarsen.tuning.workload.benchmark",
-    "Curve": "results.curves",
-    "CurveData": "results.curves",
-    "Examples": "results.examples",
-    "Measurement": "coarsen.tuning.records.measurement",
-    "Method": "coarsen.tuning.records.measurement",
-    "Results": "results.results",
-    "Space": "coarsen.tuning.engine.plan",
-    "examples_of": "results.examples",
-    "find_benchmark": "workloads.lookup",
-    "measure_kernels": "sweep.several",
-    "read_curves": "results.measured_curves",
-    "read_results": "results.results",
-    "shipped_results": "results.results",
-    "stored_results": "results.results",
-    "tune_inputs": "inputs.over_inputs",
-    "write_report": "reporting.page.page",
+_NAMES_IN = {
+    "coarsen.dispatch.tuned_file": ("TunedFile",),
+    "coarsen.models.examples": ("Curve",),
+    "coarsen.tuning.engine.plan": ("Space",),
+    "coarsen.tuning.records.measurement": ("Measurement", "Method"),
+    "coarsen.tuning.workload.benchmark": ("Benchmark",),
+    f"{__name__}.inputs.over_inputs": ("tune_inputs",),
+    f"{__name__}.reporting.page.page": ("write_report",),
+    f"{__name__}.results.curves": ("CurveData",),
+    f"{__name__}.results.examples": ("Examples", "examples_of"),
+    f"{__name__}.results.measured_curves": ("read_curves",),
+    f"{__name__}.results.results": ("Results", "read_results", "shipped_results", "stored_results"),
+    f"{__name__}.sweep.several": ("measure_kernels",),
+    f"{__name__}.workloads.lookup": ("SUITE", "find_benchmark"),
 }
 
 __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        **{
-            name: module if module.startswith("coarsen.") else f"{__name__}.{module}"
-            for name, module in _MODULE_OF.items()
-        },
-        "TunedFile": "coarsen.dispatch.tuned_file",
-    },
+    __name__, {name: module for module, names in _NAMES_IN.items() for name in names}
 )

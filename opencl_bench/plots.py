@@ -12,51 +12,40 @@ begins with `page`: its finding on top, your panels, and below them how to read 
 
 from __future__ import annotations
 
-from coarsen.opencl_bench.reporting.curve_points import curve_frame, curve_points
+from coarsen.opencl_bench.inputs.evidence import worth_of_choice, worth_of_versions
+from coarsen.opencl_bench.reporting.curve_points import curve_points
 from coarsen.opencl_bench.reporting.draw_curves import draw_curves
-from coarsen.opencl_bench.reporting.draw_evaluations import draw_calibration, draw_predictions
+from coarsen.opencl_bench.reporting.draw_evaluations import draw_predictions
 from coarsen.opencl_bench.reporting.draw_input_times import draw_input_times
 from coarsen.opencl_bench.reporting.evaluations import (
-    calibration_points,
     choice_table,
     factor_table,
-    hit_table,
     markdown,
-    score_table,
 )
 from coarsen.opencl_bench.reporting.input_times import (
-    break_even_table,
-    input_gains,
     input_times,
     section_times,
-    version_table,
 )
 from coarsen.opencl_bench.reporting.sheet import legend_entry, page, rendered, save
 from coarsen.opencl_bench.results.rows import best_table, comparisons, geometric_means
 
 __all__ = [
     "best_table",
-    "break_even_table",
-    "calibration_points",
     "choice_table",
     "comparisons",
-    "curve_frame",
     "curve_points",
-    "draw_calibration",
     "draw_curves",
     "draw_input_times",
     "draw_predictions",
     "factor_table",
     "geometric_means",
-    "hit_table",
-    "input_gains",
     "input_times",
     "legend_entry",
     "markdown",
     "page",
     "rendered",
     "save",
-    "score_table",
     "section_times",
-    "version_table",
+    "worth_of_choice",
+    "worth_of_versions",
 ]

@@ -8,19 +8,14 @@ kernels of `data/tuned.csv`, tuned from nothing by the drop-in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
-from rich.console import Console
-from rich.table import Table
 
 from coarsen.opencl_bench.results.measured_rows import shipped_files
 from coarsen.opencl_bench.results.results import shipped_results
 from coarsen.opencl_bench.workloads.lookup import SUITE
 
 SWEEPS = ("intel", "pocl", "h200", "larger_intel", "larger_pocl", "larger_h200")
-_WIDTH = 100
 
 
 def best_of_sweeps() -> pd.DataFrame:
@@ -76,17 +71,8 @@ def geometric_mean(values: pd.Series) -> float:
 
 def main() -> None:
     """Print both tables."""
-    console = Console(width=_WIDTH)
     for title, frame in (("Sweeps of the suite", best_of_sweeps()), ("Tuned from nothing", tuned_from_nothing())):
-        table = Table(*frame.index.names, *frame.columns, title=title)
-        for cells in _cells(frame):
-            table.add_row(*cells)
-        console.print(table)
-
-
-def _cells(frame: pd.DataFrame) -> Iterator[list[str]]:
-    for row in frame.reset_index().itertuples(index=False):
-        yield [f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row]
+        print(f"{title}\n\n{frame.reset_index().round(2).to_string(index=False)}\n")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Measures a pack: `python -m coarsen.opencl_bench.run_pack DIR`.
 
-For a machine that has Python, NumPy and PyOpenCL (or `cuda-bindings`, with `--cuda`), and nothing else that
-coarsen needs elsewhere. Each configuration runs in a process that can be killed; each row is on the disk before
-the next is measured, and a second run goes on where the first one ended.
+For a machine that has Python, NumPy and PyOpenCL, and nothing else that coarsen needs elsewhere. Each
+configuration runs in a process that can be killed; each row is on the disk before the next is measured, and a
+second run goes on where the first one ended.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from coarsen.base.files import whole_output
 from coarsen.errors import CoarsenError, printable
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.sweep.pack.plan import Pack
-from coarsen.opencl_bench.sweep.pack.running import CudaTarget, OpenClTarget, RunRequest, Target, run_pack
+from coarsen.opencl_bench.sweep.pack.running import RunRequest, device_for, run_pack
 from coarsen.tuning.measure.session import KEPT_BYTES
 from coarsen.tuning.records.measurement import QUICK, Method
 
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     try:
         pack = Pack(options.folder)
-        target = _target(options)
+        device = device_for(options.device, options.form)
         request = RunRequest(
             benchmarks=tuple(options.benchmark),
             method=lambda packed: _method(options, packed),
@@ -47,8 +47,8 @@ def _run(options: argparse.Namespace) -> int:
             part=options.part,
         )
         with LineFile(options.output) as rows:
-            print(f"{target}: rows go to {options.output}", flush=True)
-            failures = run_pack(pack, target, rows, request)
+            print(f"{device}: rows go to {options.output}", flush=True)
+            failures = run_pack(pack, device, options.form, rows, request)
     except CoarsenError as error:
         print(printable(f"error: {error}"), file=sys.stderr)
         return error.exit_code
@@ -75,8 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME|INDEX",
         help="part of an OpenCL device's name, or its index; the first GPU if left out, else the first device",
     )
-    add("--cuda", action="store_true", help="run PTX through NVIDIA's driver, without OpenCL")
-    add("--form", choices=("opencl_c", "spirv"), default="opencl_c", help="which code an OpenCL device is given")
+    add("--form", choices=("opencl_c", "spirv"), default="opencl_c", help="which code the device is given")
     add(
         "-o",
         "--output",
@@ -119,12 +118,6 @@ def _amount(text: str) -> float:
     if not 0 <= number < math.inf:
         raise argparse.ArgumentTypeError(f"give a number of at least 0, not {text!r}")
     return number
-
-
-def _target(options: argparse.Namespace) -> Target:
-    if options.cuda:
-        return CudaTarget.find(options.device)
-    return OpenClTarget.find(options.device, options.form)
 
 
 def _method(options: argparse.Namespace, packed: Method) -> Method:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.base.clone import PARTS, find_parts
+from coarsen.base.names import PARTS, folders_of_parts
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = """
@@ -72,11 +72,9 @@ def test_an_installed_package_is_left_alone(tmp_path: Path, missing: str) -> Non
         (tmp_path / name / "__init__.py").touch()
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / missing).unlink()
-    before = list(sys.meta_path)
-    find_parts("coarsen", tmp_path / "coarsen")
-    assert sys.meta_path == before
-    # Its parts are folders of its own, whatever other packages are called `features`.
+    assert folders_of_parts(tmp_path / "coarsen") == []
     (tmp_path / missing).touch()
+    assert folders_of_parts(tmp_path / "coarsen") == [str(tmp_path)]
+    # Its parts are folders of its own, whatever other packages are called `features`.
     (tmp_path / "coarsen" / "features").mkdir()
-    find_parts("coarsen", tmp_path / "coarsen")
-    assert sys.meta_path == before
+    assert folders_of_parts(tmp_path / "coarsen") == []

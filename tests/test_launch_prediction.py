@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from coarsen import api
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.launch_prediction import AskedLaunch, own_launch, predict_launch
 from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.prediction import LaunchPrediction
+from coarsen.prediction import AskedLaunch, own_launch, predict_by_launch_model, predict_launch
 from coarsen.runtime.text_cache.versions import prediction_versions
 from coarsen.targets import target_of
 from coarsen.user_models import user_models
@@ -142,12 +141,12 @@ def test_programs_ask_the_launch_model_and_first_that_of_the_user(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     versions = prediction_versions()
-    found = api.predict_factor(SUM, device="intel", kernel="sum", local_size=(64,))
+    found = predict_by_launch_model(lower(SUM, "sum"), "intel", None, (64,))
     assert found.factor in (1, 2, 4, 8, 16) and found.nearest[0].kernel.startswith(("synthetic-", "launch-"))
     for device in ("tahiti", "fermi"):
         with pytest.raises(DeviceError, match=f"there is no model of {device}"):
-            api.predict_factor(SUM, device=device, kernel="sum")
+            predict_by_launch_model(lower(SUM, "sum"), device)
     store_small_launch_model(user_models())
-    after = api.predict_factor(SUM, device="intel", kernel="sum", local_size=(64,))
+    after = predict_by_launch_model(lower(SUM, "sum"), "intel", None, (64,))
     assert after.nearest[0].kernel.startswith("made_up_")
     assert prediction_versions() != versions, "what was predicted before is not found in the cache any more"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.base.names import did_you_mean
 from coarsen.cli.main import main
 from coarsen.devices.selection import select_device

@@ -7,11 +7,11 @@ import pickle
 
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import Observer, run_pipeline
-from coarsen.remarks.source_places import place_of_branch
+from coarsen.remarks.report import place_of_branch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
 from coarsen.variant.variant import Variant

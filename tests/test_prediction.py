@@ -12,7 +12,7 @@ import pyopencl as cl
 import pytest
 
 import coarsen
-from coarsen import launch_prediction
+from coarsen import prediction
 from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
@@ -36,7 +36,7 @@ ITEMS = 1024
 @pytest.fixture(autouse=True)
 def shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.setattr(launch_prediction, "_shipped", small_launch_model)
+    monkeypatch.setattr(prediction, "_shipped", small_launch_model)
 
 
 def test_models_of_ones_own(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_program_takes_the_factor_predicted_for_its_launch(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = load_launch()
-    monkeypatch.setattr(launch_prediction, "_shipped", lambda: model)
+    monkeypatch.setattr(prediction, "_shipped", lambda: model)
     device = find_device("pocl")
     program, right = run(device, (4,))
     assert right
@@ -144,7 +144,7 @@ def test_a_program_says_once_that_there_is_no_model_of_its_device(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = replace(small_launch_model(), card={"data": {"cases": {"pocl": 4}}})
-    monkeypatch.setattr(launch_prediction, "_shipped", lambda: model)
+    monkeypatch.setattr(prediction, "_shipped", lambda: model)
     with caplog.at_level(logging.WARNING, "coarsen"):
         program, right = run(find_device("intel"), (64,))
         assert factor_of(program, find_device("intel"), (32,)) == 1
@@ -161,11 +161,11 @@ def test_the_shipped_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> No
         loaded.append(small_launch_model())
         return loaded[-1]
 
-    monkeypatch.setattr(launch_prediction, "load_launch", load)
-    launch_prediction._shipped.cache_clear()
-    assert launch_prediction.launch_model() is launch_prediction.launch_model() is loaded[0]
+    monkeypatch.setattr(prediction, "load_launch", load)
+    prediction._shipped.cache_clear()
+    assert prediction.launch_model() is prediction.launch_model() is loaded[0]
     assert len(loaded) == 1
-    launch_prediction._shipped.cache_clear()
+    prediction._shipped.cache_clear()
 
 
 def test_a_prediction_is_one_line_in_a_list_and_a_cascades_a_table_when_printed() -> None:

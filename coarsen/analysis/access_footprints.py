@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.analysis.algebra.affine import Access, access_patterns
-from coarsen.analysis.algebra.index_forms import extent_of_id
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.predict.symbols import iteration
+from coarsen.analysis.algebra.size_forms import extent_of_id
+from coarsen.analysis.algebra.symbols import iteration
 from coarsen.analysis.expressions import (
     ONE,
     ZERO,

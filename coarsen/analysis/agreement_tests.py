@@ -26,19 +26,6 @@ _JOINING = ("and", "or")
 
 
 @dataclass(frozen=True, slots=True)
-class FirstTest:
-    """The first branch on what several replicas decide.
-
-    Attributes:
-        block: that ends with it.
-        conditions: of the replicas.
-    """
-
-    block: str
-    conditions: tuple[Operand, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class LaterTest:
     """A branch on the same conditions once more, behind one of the first one's sides.
 
@@ -64,7 +51,7 @@ class AgreementTests:
     """The tests for agreement of a kernel.
 
     Attributes:
-        first: by block.
+        first: of each block with the first branch on what several replicas decide, their conditions.
         later: by block.
     """
 
@@ -78,7 +65,7 @@ class AgreementTests:
         }
         self.later = {test.block: test for block in self._conditions for test in self._later(block)}
         roots = {self._first_of(test.block) for test in self.later.values()}
-        self.first = {block: FirstTest(block, tuple(self._conditions[block].values())) for block in roots if block}
+        self.first = {block: tuple(self._conditions[block].values()) for block in roots if block}
 
     def _first_of(self, block: str) -> str | None:
         """The outermost of the blocks on the way that ask for the same conditions, others among them perhaps."""
@@ -156,13 +143,20 @@ def asked_id(divergence: Divergence, condition: Instruction) -> Operand | None:
     return differing[0] if len(differing) == 1 and _is_shifted_id(divergence, differing[0]) else None
 
 
+def _shifted(divergence: Divergence, value: Operand) -> Iterator[Instruction]:
+    """Yield what computes a value, then each value that it is shifted from by what the replicas share."""
+    instruction = difference_of(divergence, value)
+    while instruction is not None:
+        yield instruction
+        made_of = instruction.operands if instruction.opcode in _SHIFTS else ()
+        differing = [each for operand in made_of if (each := difference_of(divergence, operand)) is not None]
+        instruction = differing[0] if len(differing) == 1 else None
+
+
 def _is_shifted_id(divergence: Divergence, value: Operand) -> bool:
     """Return True if a value is an id, at most shifted by something that the replicas share."""
-    instruction = difference_of(divergence, value)
-    while instruction is not None and instruction.opcode in _SHIFTS:
-        differing = [operand for operand in instruction.operands if difference_of(divergence, operand) is not None]
-        instruction = difference_of(divergence, differing[0]) if len(differing) == 1 else None
-    return instruction is not None and instruction.opcode == "call" and is_id(instruction)
+    *_, origin = _shifted(divergence, value)
+    return origin.opcode == "call" and is_id(origin)
 
 
 def is_id(call: Instruction) -> bool:
@@ -173,12 +167,8 @@ def is_id(call: Instruction) -> bool:
 
 def is_wide_id(divergence: Divergence, value: Operand) -> bool:
     """Return True if an id, at most shifted, is nowhere cut to so few bits that another could equal it."""
-    instruction = difference_of(divergence, value)
-    while instruction is not None and instruction.opcode in _SHIFTS:
-        if isinstance(instruction.type, IntegerType) and instruction.type.width < _ID_WIDTH:
-            return False
-        instruction = next(filter(None, (difference_of(divergence, each) for each in instruction.operands)), None)
-    return True
+    types = [each.type for each in _shifted(divergence, value) if each.opcode in _SHIFTS]
+    return not any(isinstance(type_, IntegerType) and type_.width < _ID_WIDTH for type_ in types)
 
 
 def difference_of(divergence: Divergence, value: Operand) -> Instruction | None:

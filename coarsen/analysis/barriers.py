@@ -12,35 +12,18 @@ side, or if anything is atomic, volatile or not known on one side and any such m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from coarsen.analysis.control_flow import EXIT, ControlFlow, Graph
+from coarsen.analysis.control_flow import EXIT, ControlFlow, Graph, reached
 from coarsen.analysis.memory_accesses import Place
-from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.analysis.memory_effects import NO_EFFECTS, EffectsOfKernel, MemoryEffects
 from coarsen.analysis.shared_memory import SharedMemory
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import is_barrier, is_group_copy
-
-
-@dataclass(frozen=True, slots=True)
-class _Accesses:
-    """The accesses to shared memory on one side of a barrier.
-
-    Attributes:
-        reads: where it is read.
-        writes: where it is written.
-        is_ordered: whether something is done there that others see in its order, or that isn't known.
-    """
-
-    reads: frozenset[Place]
-    writes: frozenset[Place]
-    is_ordered: bool
-
-    def __bool__(self) -> bool:
-        return bool(self.reads or self.writes or self.is_ordered)
 
 
 def idle_barriers(kernel: Kernel) -> list[Instruction]:
@@ -53,10 +36,10 @@ def idle_barriers(kernel: Kernel) -> list[Instruction]:
     for block in kernel.blocks:
         for index, instruction in enumerate(block.instructions):
             if is_barrier(instruction) and not is_group_copy(instruction):
-                earlier = _instructions(kernel, _reached(block.name, flow.predecessors))
-                later = _instructions(kernel, _reached(block.name, flow.successors))
-                before = _accesses(memory, [*block.instructions[:index], *earlier])
-                after = _accesses(memory, [*block.instructions[index:], *later])
+                earlier = _instructions(kernel, reached([block.name], flow.predecessors))
+                later = _instructions(kernel, reached([block.name], flow.successors))
+                before = _effects(memory, [*block.instructions[:index], *earlier])
+                after = _effects(memory, [*block.instructions[index:], *later])
                 if not _is_ordering(memory, before, after):
                     found.append(instruction)
     return found
@@ -66,30 +49,12 @@ def _instructions(kernel: Kernel, blocks: Iterable[str]) -> Iterator[Instruction
     return (instruction for block in blocks for instruction in kernel.block[block].instructions)
 
 
-def _reached(start: str, following: Callable[[str], list[str]]) -> set[str]:
-    """Return the blocks that are reached from one by at least one step."""
-    found: set[str] = set()
-    pending = [start]
-    while pending:
-        for block in following(pending.pop()):
-            if block not in found:
-                found.add(block)
-                pending.append(block)
-    return found
-
-
-def _accesses(memory: SharedMemory, instructions: Iterable[Instruction]) -> _Accesses:
-    reads: set[Place] = set()
-    writes: set[Place] = set()
-    is_ordered = False
-    for instruction in instructions:
-        if is_barrier(instruction) and not is_group_copy(instruction):
-            continue
-        effects = memory.effects.of(instruction)
-        is_ordered |= effects.orders or effects.is_counted or effects.writes_anything or effects.reads_anything
-        reads.update(_place(memory, pointer) for pointer in effects.reads if memory.is_shared(pointer))
-        writes.update(_place(memory, pointer) for pointer in effects.writes if memory.is_shared(pointer))
-    return _Accesses(frozenset(reads), frozenset(writes), is_ordered)
+def _effects(memory: SharedMemory, instructions: Iterable[Instruction]) -> MemoryEffects:
+    """Return what instructions do, barriers apart, to memory that work-items share."""
+    others = (i for i in instructions if not is_barrier(i) or is_group_copy(i))
+    effects = memory.effects.of_all(others)
+    reads, writes = (tuple(filter(memory.is_shared, each)) for each in (effects.reads, effects.writes))
+    return replace(effects, reads=reads, writes=writes)
 
 
 def _place(memory: SharedMemory, pointer: Operand) -> Place:
@@ -99,14 +64,21 @@ def _place(memory: SharedMemory, pointer: Operand) -> Place:
     return Place(place.space, None) if is_argument else place
 
 
-def _is_ordering(memory: SharedMemory, before: _Accesses, after: _Accesses) -> bool:
+def _is_ordering(memory: SharedMemory, before: MemoryEffects, after: MemoryEffects) -> bool:
     """Return True if a barrier between some accesses and others may make a difference."""
-    if not before or not after:
+    sides = before, after
+    if NO_EFFECTS in sides:
         return False
-    if before.is_ordered or after.is_ordered:
+    if any(each.orders or each.is_counted or each.writes_anything or each.reads_anything for each in sides):
         return True
-    pairs = [(w, other) for w in before.writes for other in after.reads | after.writes]
-    pairs += [(read, w) for read in before.reads for w in after.writes]
+
+    def places(pointers: Iterable[Operand]) -> set[Place]:
+        return {_place(memory, pointer) for pointer in pointers}
+
+    pairs = itertools.chain(
+        itertools.product(places(before.writes), places(after.reads + after.writes)),
+        itertools.product(places(before.reads), places(after.writes)),
+    )
     return any(memory.aliasing.may_be_same(*pair) for pair in pairs)
 
 

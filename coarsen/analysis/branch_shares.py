@@ -16,11 +16,11 @@ import math
 from collections.abc import Mapping
 
 from coarsen.analysis.agreement_tests import AgreementTests, LaterTest
-from coarsen.analysis.algebra.index_forms import extent_of_id, without_queries
 from coarsen.analysis.algebra.numbers import relation_of
 from coarsen.analysis.algebra.polynomial import ONE as ONE_FORM
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.predict.symbols import iteration, trips
+from coarsen.analysis.algebra.size_forms import REMAINDER, extent_of_id
+from coarsen.analysis.algebra.symbols import iteration, trips
 from coarsen.analysis.conditions import NO_ID, Condition, Place, Region, of_share
 from coarsen.analysis.expressions import (
     ONE,
@@ -39,7 +39,7 @@ from coarsen.analysis.expressions import (
 )
 from coarsen.analysis.loop_counters import mean_of_counter, pace_of
 from coarsen.analysis.loop_counts import LoopCounts
-from coarsen.analysis.means import Mean, Means, unit_of
+from coarsen.analysis.means import Means
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import IntegerType
@@ -129,7 +129,7 @@ class BranchShares:
 
     def _mean_of_replicas(self, block: str) -> Expression | None:
         """The mean share of a first test's conditions; None where data decide."""
-        parts = [self._share(condition, {}, 0) for condition in self._tests.first[block].conditions]
+        parts = [self._share(condition, {}, 0) for condition in self._tests.first[block]]
         known = [part.true for part in parts if part is not None]
         return quotient(total(known), number(len(known))) if len(known) == len(parts) else None
 
@@ -165,14 +165,10 @@ class BranchShares:
             share = self._equal(gap)
         else:
             gap = gap if relation in ("lt", "ge") else gap - ONE_FORM
-            below, above = self._below(gap), self._below(_MINUS_ONE - gap)
+            below, above = (self._below_zero.of(each, self._counters_in(each)) for each in (gap, _MINUS_ONE - gap))
             axis, place = self._end_of(gap)
             share = None if below is None or above is None else Condition({axis: Region(below, above, place)})
         return share if share is None or relation in ("eq", "lt", "le") else share.opposite
-
-    def _below(self, gap: Polynomial) -> Expression | None:
-        found = self._below_zero.of(gap, self._counters_in(gap))
-        return None if found is None else found.value
 
     def _counters_in(self, gap: Polynomial) -> dict[str, Expression]:
         """The means of counters that loops divide, by their symbols."""
@@ -200,7 +196,9 @@ class BranchShares:
         if value is None:
             return None
         regions: dict[str, Region] = {}
-        for axis in sorted(symbol for symbol in gap.symbols if self._counts.means.is_counted(symbol)):
+        for axis in sorted(gap.symbols):
+            if extent_of_id(axis) is None and not axis.startswith(REMAINDER):
+                continue
             extent = self._counts.means.extent(axis)
             if extent is not None:
                 share = quotient(ONE, extent)
@@ -244,7 +242,7 @@ class SharesBelow:
     def __init__(self, means: Means) -> None:
         self._means = means
 
-    def of(self, gap: Polynomial, known: Mapping[str, Expression]) -> Mean | None:
+    def of(self, gap: Polynomial, known: Mapping[str, Expression]) -> Expression | None:
         """Return the share of work-items, or iterations, for which a value is below 0.
 
         Args:
@@ -253,7 +251,7 @@ class SharesBelow:
         """
         certain = self._of_remainder(self._means.sizes.expanded(gap))
         if certain is not None:
-            return Mean(certain, False, True)
+            return certain
         gap = self._without_quotient(self._means.with_remainders(gap))
         rest, others = self._without(gap, known)
         value = self._means.sizes.resolved(rest)
@@ -281,48 +279,31 @@ class SharesBelow:
             start = total([start, product([number(slope), total([extent, number(-1)])])])
         below = product([number(-1), start])
         below = _rounded_up(below, abs(slope), is_mean=bool(known))
-        share = quotient(minimum(extent, at_least_zero(below)), extent)
-        return Mean(share, True, len(varying) == 1 and not known)
+        return quotient(minimum(extent, at_least_zero(below)), extent)
 
     def _row(self, gap: Polynomial, ids: list[str]) -> tuple[Polynomial, Polynomial, Expression] | None:
-        """Several ids that number a value's work-items in a row, as y·width + x does.
-
-        Returns:
-            what they add to the value, what one of them more adds, and how many there are; None for any other ids.
-        """
+        """Several ids in a row: what the value is without them, what one more adds, and how many there are."""
         if len(ids) < 2:
             return None
         first = next((name for name in ids if (gap.factor_of(name) or Polynomial({})).is_constant), None)
         gain = gap.factor_of(first) if first is not None else None
         if gain is None or gain.constant_part <= 0:
             return None
-        unit, left, row, extents = gain, list(ids), Polynomial({}), list[Expression]()
-        while left:
-            name = next((name for name in left if _is_gained(gap, name, unit)), None)
-            extent = extent_of_id(name) if name is not None else None
-            count = self._means.sizes.resolved(extent) if extent is not None else None
-            if name is None or extent is None or count is None:
-                return None
-            left.remove(name)
-            extents.append(count)
-            row = row - unit_of(gap, name)
-            unit = without_queries(unit * extent)
-        return gap - row, gain, product(extents)
+        found = self._means.in_a_row(gap, ids, gain)
+        return None if found is None else (gap - found[0], gain, product(found[2]))
 
     def _below_in_row(
         self, start: Polynomial, gain: Polynomial, extent: Expression, others: Expression
-    ) -> Mean | None:
+    ) -> Expression | None:
         """The share of a row's work-items for which a value is below 0."""
-        resolved = self._means.sizes.resolved(start)
-        settled = self._means.settled(resolved)
-        if resolved is None or settled is None:
+        settled = self._means.settled(self._means.sizes.resolved(start))
+        if settled is None:
             return None
         below = product([number(-1), total([settled, others])])
         below = _rounded_up(below, gain.constant_part, is_mean=others != ZERO)
-        is_exact = not any(map(self._means.varies, resolved.names)) and others == ZERO
-        return Mean(quotient(minimum(extent, at_least_zero(below)), extent), True, is_exact)
+        return quotient(minimum(extent, at_least_zero(below)), extent)
 
-    def _below_in_steps(self, gap: Polynomial, name: str, others: Expression) -> Mean | None:
+    def _below_in_steps(self, gap: Polynomial, name: str, others: Expression) -> Expression | None:
         """The share for a value that one id changes by a size, such as a group's, and others within that."""
         gain, extent = gap.factor_of(name), self._means.extent(name)
         if gain is None or extent is None or min(gain.terms.values()) < 0:
@@ -333,14 +314,12 @@ class SharesBelow:
             return None
         # The last step is begun half, on the mean.
         steps = total([quotient(product([number(-1), total([start, others])]), step), number(0.5)])
-        return Mean(quotient(minimum(extent, at_least_zero(steps)), extent), True, False)
+        return quotient(minimum(extent, at_least_zero(steps)), extent)
 
-    def _in_the_middle(self, gap: Expression) -> Mean | None:
+    def _in_the_middle(self, gap: Expression) -> Expression | None:
         """1 where a value is below 0 for a work-item in the middle, else 0."""
         settled = self._means.settled(gap)
-        if settled is None:
-            return None
-        return Mean(minimum(ONE, at_least_zero(product([number(-1), settled]))), settled != gap, settled == gap)
+        return None if settled is None else minimum(ONE, at_least_zero(product([number(-1), settled])))
 
     def _of_remainder(self, gap: Polynomial) -> Expression | None:
         """`x % w < w` is always true, `x % w >= w` never."""
@@ -389,8 +368,3 @@ def _rounded_up(distance: Expression, step: int, *, is_mean: bool) -> Expression
     if not is_mean:
         return ceiling(distance, number(step))
     return quotient(total([distance, number((step - 1) / 2)]), number(step))
-
-
-def _is_gained(gap: Polynomial, name: str, unit: Polynomial) -> bool:
-    gain = gap.factor_of(name)
-    return gain is not None and without_queries(gain).terms == unit.terms

@@ -6,12 +6,27 @@ post-dominators exist also where a path ends in `unreachable`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import TypeVar
 
 from coarsen.ir.graph.function import Function
 from coarsen.ir.kernel import Kernel
+
+Node = TypeVar("Node", bound=Hashable)
+
+
+def reached(starts: Iterable[Node], following: Callable[[Node], Iterable[Node]]) -> set[Node]:
+    """Return what is reached from some nodes by at least one step."""
+    found: set[Node] = set()
+    pending = list(starts)
+    while pending:
+        for node in following(pending.pop()):
+            if node not in found:
+                found.add(node)
+                pending.append(node)
+    return found
 
 
 class Graph:
@@ -222,14 +237,8 @@ class FlowGraph:
 
     def _reaching(self, latch: str, header: str) -> set[str]:
         """The blocks that reach `latch` without passing `header`."""
-        found = {latch}
-        pending = [latch] if latch != header else []
-        while pending:
-            for predecessor in self.graph.predecessors(pending.pop()):
-                if predecessor != header and predecessor not in found:
-                    found.add(predecessor)
-                    pending.append(predecessor)
-        return found
+        starts = [latch] if latch != header else []
+        return {latch} | reached(starts, lambda block: (b for b in self.predecessors(block) if b != header))
 
     @cached_property
     def loop_at(self) -> Mapping[str, Loop]:
@@ -256,41 +265,30 @@ class FlowGraph:
 
     def between(self, branch: str, join: str) -> frozenset[str]:
         """Return the blocks on paths from the end of `branch` to before `join`; `branch` if a path comes back."""
-        found: set[str] = set()
-        pending = [block for block in self.successors(branch) if block != join]
-        while pending:
-            block = pending.pop()
-            if block not in found:
-                found.add(block)
-                pending.extend(next_ for next_ in self.successors(block) if next_ != join)
+        found = reached([branch], lambda block: (b for b in self.successors(block) if b != join))
         return frozenset(found)
 
     @cached_property
-    def control_dependence(self) -> Mapping[str, frozenset[str]]:
-        """For each block, the branching blocks that decide directly whether it is reached.
+    def deciding_edges(self) -> Mapping[str, list[tuple[str, str]]]:
+        """For each block, the edges out of branching blocks that decide directly whether it is reached.
 
         Ferrante, Ottenstein and Warren (TOPLAS 1987): walk from each successor of a branch up the post-dominator
         tree until the branch's own immediate post-dominator.
         """
-        found: dict[str, set[str]] = {block: set() for block in self.graph}
+        found: dict[str, list[tuple[str, str]]] = {block: [] for block in self.graph}
+        nearest = self.immediate_post_dominator
         for block in self.graph:
-            if len(self.graph.successors(block)) > 1 and block in self.immediate_post_dominator:
-                stop = self.immediate_post_dominator[block]
-                for successor in self.graph.successors(block):
-                    while successor != stop and successor in self.immediate_post_dominator:
-                        found[successor].add(block)
-                        successor = self.immediate_post_dominator[successor]
-        return {block: frozenset(branches) for block, branches in found.items()}
+            successors = self.successors(block) if block in nearest else []
+            for successor in successors if len(successors) > 1 else ():
+                reached = successor
+                while reached != nearest[block] and reached in nearest:
+                    found[reached].append((block, successor))
+                    reached = nearest[reached]
+        return found
 
     def controlling(self, *blocks: str) -> frozenset[str]:
         """Return the branching blocks that decide, directly or not, whether any of `blocks` is reached."""
-        found: set[str] = set()
-        pending = list(blocks)
-        while pending:
-            for branch in self.control_dependence[pending.pop()] - found:
-                found.add(branch)
-                pending.append(branch)
-        return frozenset(found)
+        return frozenset(reached(blocks, lambda block: (branch for branch, _ in self.deciding_edges[block])))
 
 
 class ControlFlow(FlowGraph):

@@ -64,7 +64,10 @@ def distinct_arguments(
         if touched.reads_anything or touched.writes_anything or reached is None or changed is None:
             return None
         written |= {place[root] for root in changed if isinstance(root, Argument) and root in place}
-    pointers = tuple(index for index, argument in enumerate(function.arguments) if _leads_to_objects(argument))
+    types = [(place[each], each.type) for each in function.arguments]
+    pointers = tuple(
+        n for n, type_ in types if isinstance(type_, PointerType) and type_.address_space in _OF_OBJECTS
+    )
     return DistinctArguments(pointers, frozenset(written & set(pointers)))
 
 
@@ -119,7 +122,3 @@ def may_meet(first: Roots | None, second: Roots | None) -> bool:
     if first is None or second is None:
         return True
     return not first.isdisjoint(second)
-
-
-def _leads_to_objects(argument: Argument) -> bool:
-    return isinstance(argument.type, PointerType) and argument.type.address_space in _OF_OBJECTS

@@ -9,10 +9,6 @@ where a size has no value when the expression is evaluated. For predictions only
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
-from functools import cached_property
-
 from coarsen.analysis.branch_shares import BranchShares
 from coarsen.analysis.conditions import Condition, of_share
 from coarsen.analysis.control_flow import Loop
@@ -80,7 +76,7 @@ class Executions:
     def _condition(self, block: str, around: Loop | None, entering: Loop | None) -> Condition:
         """The condition under which a block is reached in a round of the loop around it."""
         always = _ALWAYS if around is None else self._reached[around.header]
-        edges = [edge for edge in self._deciding[block] if self._counts_for(edge[0], around, entering)]
+        edges = [edge for edge in self._flow.deciding_edges[block] if self._counts_for(edge[0], around, entering)]
         if not edges:
             return always
         taken = [self._taken(edge, around) for edge in edges]
@@ -116,19 +112,3 @@ class Executions:
             inner = self._parent(inner)
         place = inner.header if inner is not None and inner != around else source
         return self._reached.get(place, _ALWAYS)
-
-    @cached_property
-    def _deciding(self) -> Mapping[str, list[_Edge]]:
-        """The edges that decide directly whether a block is reached, as in `ControlFlow.control_dependence`."""
-        found: defaultdict[str, list[_Edge]] = defaultdict(list)
-        nearest = self._flow.immediate_post_dominator
-        for block in self._flow.graph:
-            successors = self._flow.successors(block)
-            if len(successors) < 2 or block not in nearest:
-                continue
-            for successor in successors:
-                reached: str | None = successor
-                while reached is not None and reached != nearest[block] and reached in nearest:
-                    found[reached].append((block, successor))
-                    reached = nearest.get(reached)
-        return found

@@ -313,7 +313,7 @@ def _folded(operator: Operator, operands: tuple[Expression, ...]) -> Expression:
     if len(values) < len(operands):
         return Combined(operator, operands)
     try:
-        return number(applied(operator, values))
+        return number(_RULES[operator](values))
     except (ZeroDivisionError, OverflowError):
         return Combined(operator, operands)
 
@@ -349,11 +349,6 @@ def evaluate(expression: Expression, sizes: Mapping[str, Quantity]) -> Quantity:
     except (ZeroDivisionError, OverflowError):
         names = ", ".join(sorted(expression.names))
         raise InvalidInputError(f"these sizes give no finite number of work: {names}") from None
-
-
-def applied(operator: Operator, values: Sequence[Quantity]) -> Quantity:
-    """Return what an operator gives. Raises ZeroDivisionError or OverflowError for no finite number."""
-    return _RULES[operator](values)
 
 
 def _logarithm(values: Sequence[Quantity]) -> Quantity:

@@ -163,12 +163,9 @@ def _check(kernel: Kernel, instruction: Instruction, dimension: int) -> None:
         variable = kernel.globals.get(name.removeprefix("@"))
         if name.startswith("@") and variable is not None and variable.address_space == AddressSpace.LOCAL:
             raise _refusal("a variable is memory of a whole work-group", instruction)
-    if instruction.opcode == "call" and _is_about_groups(instruction, dimension):
+    is_about_groups = query_of(instruction) in ABOUT_GROUPS and may_concern(instruction, dimension)
+    if instruction.opcode == "call" and is_about_groups:
         raise _refusal(f"{builtin_name(instruction.callee)} is about the work-group", instruction)
-
-
-def _is_about_groups(call: Instruction, dimension: int) -> bool:
-    return query_of(call) in ABOUT_GROUPS and may_concern(call, dimension)
 
 
 def _refusal(what: str, instruction: Instruction | None = None) -> RefusalError:

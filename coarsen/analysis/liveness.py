@@ -71,7 +71,9 @@ class Liveness:
             changed = False
             for block in order:
                 following = self._flow.successors(block)
-                passed = (at_entry[name] - self._phis(name) for name in following)
+                passed = (
+                    at_entry[name] - {phi.name for phi in self._kernel.block[name].phis} for name in following
+                )
                 at_exit[block] = taken[block].union(*passed)
                 entering = used[block] | (at_exit[block] - defined[block])
                 changed |= entering != at_entry[block]
@@ -107,9 +109,6 @@ class Liveness:
             for value, source in zip(phi.operands, phi.incoming, strict=True)
             if source == block
         )
-
-    def _phis(self, block: str) -> Live:
-        return frozenset(phi.name for phi in self._kernel.block[block].phis)
 
     def _names(self, values: Iterable[Operand]) -> Live:
         return frozenset(self._at_start.get(value.text, value.text) for value in values if value.is_local)

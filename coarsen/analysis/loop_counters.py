@@ -14,10 +14,10 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.algebra.index_forms import SizeForms
 from coarsen.analysis.algebra.numbers import number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.predict.symbols import PieceKind
+from coarsen.analysis.algebra.size_forms import SizeForms
+from coarsen.analysis.algebra.symbols import PieceKind
 from coarsen.analysis.control_flow import FlowGraph, Loop
 from coarsen.analysis.expressions import (
     ONE,
@@ -33,7 +33,7 @@ from coarsen.analysis.expressions import (
     quotient,
     total,
 )
-from coarsen.analysis.means import Mean, Means
+from coarsen.analysis.means import Means
 from coarsen.ir.graph.details import Comparison
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
@@ -179,7 +179,7 @@ class Geometric:
     factor: int
     bound: Expression
 
-    def passed(self, means: Means, relation: str) -> Mean | None:
+    def passed(self, means: Means, relation: str) -> Expression | None:
         """Return how many values in a row have the relation to the bound."""
         limit = product([number(-1 / self.factor), self.bound])
         if self.factor < 0:
@@ -194,9 +194,7 @@ class Geometric:
             count = logarithm(floor(self.start, least) if least != ZERO else self.start, self.base)
         else:
             return None
-        runs = total([count, ONE])
-        settled = means.settled(runs)
-        return None if settled is None else Mean(settled, settled != runs, settled == runs)
+        return means.settled(total([count, ONE]))
 
 
 def geometric_of(sizes: SizeForms, loop: Loop, gap: Polynomial) -> Geometric | None:

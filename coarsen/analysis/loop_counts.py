@@ -15,20 +15,20 @@ is legal may ask here. `trip_counts` has the numbers alone, which trained models
 
 from __future__ import annotations
 
-import enum
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.algebra.index_forms import IndexForms, SizeForms
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.numbers import relation_of
 from coarsen.analysis.algebra.polynomial import ONE as ONE_FORM
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.predict.symbols import iteration
+from coarsen.analysis.algebra.size_forms import SizeForms
+from coarsen.analysis.algebra.symbols import iteration
 from coarsen.analysis.control_flow import Loop
 from coarsen.analysis.expressions import ONE, ZERO, Expression, maximum, minimum, number, total
 from coarsen.analysis.loop_counters import geometric_of
-from coarsen.analysis.means import Mean, Means
+from coarsen.analysis.means import Means
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import IntegerType, PointerType
@@ -39,16 +39,6 @@ _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
 _MINUS = Polynomial.constant(-1)
 
 
-class Basis(enum.StrEnum):
-    """What a loop's count holds for."""
-
-    SAME = "for every work-item"
-    MEAN = "the mean over the NDRange"
-    MIDDLE = "for a work-item in the middle"
-    BOUND = "at most, data may end it earlier"
-    UNKNOWN = "depends on data"
-
-
 @dataclass(frozen=True, slots=True)
 class LoopCount:
     """How often a loop's body runs each time that the loop is reached.
@@ -56,13 +46,13 @@ class LoopCount:
     Attributes:
         header: the loop's header, a block's name.
         count: the number of runs over sizes; None where it depends on data.
-        basis: what it holds for.
+        is_bound: whether it is a bound, as data may end the loop earlier.
         tested_first: whether the header is left once more than the body runs, since it tests before it.
     """
 
     header: str
     count: Expression | None
-    basis: Basis
+    is_bound: bool
     tested_first: bool
 
 
@@ -70,7 +60,7 @@ class LoopCount:
 class _Exit:
     """A branch that may leave a loop: how many iterations pass it in a row."""
 
-    passed: Mean
+    passed: Expression
     is_first: bool
 
 
@@ -117,9 +107,9 @@ class LoopCounts:
         known = [each for each in exits if each is not None]
         tested_first = bool(known) and known[0].is_first
         if not known:
-            return LoopCount(loop.header, None, Basis.UNKNOWN, self._tests_first(loop))
-        count = minimum(*(each.passed.value for each in known))
-        return LoopCount(loop.header, count, _basis(known, len(known) < len(exits)), tested_first)
+            return LoopCount(loop.header, None, False, self._tests_first(loop))
+        count = minimum(*(each.passed for each in known))
+        return LoopCount(loop.header, count, len(known) < len(exits), tested_first)
 
     def _tests_first(self, loop: Loop) -> bool:
         branch = self.forms.kernel.block[loop.header].terminator
@@ -141,9 +131,9 @@ class LoopCounts:
                 continue
             passed = self._passed(loop, branch.arguments[0], stays_if=staying[0])
             is_first = name == loop.header and len(loop.blocks) > 1
-            yield None if passed is None else _Exit(passed if is_first else _once_more(passed), is_first)
+            yield None if passed is None else _Exit(passed if is_first else total([passed, ONE]), is_first)
 
-    def _passed(self, loop: Loop, condition: Operand, *, stays_if: bool) -> Mean | None:
+    def _passed(self, loop: Loop, condition: Operand, *, stays_if: bool) -> Expression | None:
         """Return how many iterations in a row stay in the loop at a branch."""
         if condition.kind is not ValueKind.INSTRUCTION:
             return None
@@ -159,10 +149,9 @@ class LoopCounts:
         if len(known) < len(found):
             return None
         chosen = minimum if is_first else maximum
-        value = chosen(*(part.value for part in known))
-        return Mean(value, any(part.varies for part in known), all(part.is_exact for part in known))
+        return chosen(*known)
 
-    def _compared(self, loop: Loop, comparison: Instruction, *, stays_if: bool) -> Mean | None:
+    def _compared(self, loop: Loop, comparison: Instruction, *, stays_if: bool) -> Expression | None:
         left, right = (self.forms.form(operand) for operand in comparison.operands)
         relation = relation_of(comparison, holds=stays_if)
         gap = self.sizes.expanded(left - right)
@@ -199,14 +188,14 @@ class LoopCounts:
             return None
         return rest + factor.constant_part * found[0], rest + factor.constant_part * found[1]
 
-    def _while_first(self, relation: str, first: int, other: int) -> Mean | None:
+    def _while_first(self, relation: str, first: int, other: int) -> Expression | None:
         """Return how many iterations stay in a loop by a value of the first one and of all others."""
         compare = _COMPARE[relation]
         if not compare(first, 0):
-            return Mean(ZERO, False, True)
-        return None if compare(other, 0) else Mean(ONE, False, True)
+            return ZERO
+        return None if compare(other, 0) else ONE
 
-    def _linear(self, relation: str, start: Polynomial, step: Polynomial) -> Mean | None:
+    def _linear(self, relation: str, start: Polynomial, step: Polynomial) -> Expression | None:
         """Return how many k from 0 on have `start + step·k` in a relation to 0."""
         if relation in ("gt", "ge"):
             start, step = start * _MINUS, step * _MINUS
@@ -232,18 +221,6 @@ def _joined(test: Instruction) -> tuple[Operand, Operand] | None:
     if others[1].text == "false":
         return first, others[0]
     return (first, others[1]) if others[0].text == "true" else None
-
-
-def _once_more(passed: Mean) -> Mean:
-    return Mean(total([passed.value, ONE]), passed.varies, passed.is_exact)
-
-
-def _basis(exits: list[_Exit], is_bound: bool) -> Basis:
-    if is_bound:
-        return Basis.BOUND
-    if not all(each.passed.is_exact for each in exits):
-        return Basis.MIDDLE
-    return Basis.MEAN if any(each.passed.varies for each in exits) else Basis.SAME
 
 
 # How often loops go round as numbers, where their code says so.

@@ -10,10 +10,10 @@ Where more than one id decides, and not as above, the mean is taken to be that o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
 
-from coarsen.analysis.algebra.index_forms import REMAINDER, SizeForms, extent_of_id, with_means, without_queries
 from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.algebra.size_forms import REMAINDER, SizeForms, extent_of_id, with_means, without_queries
 from coarsen.analysis.expressions import (
     ONE,
     Expression,
@@ -27,15 +27,6 @@ from coarsen.analysis.expressions import (
     replaced,
     total,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A mean, and whether it is exact for sizes that leave nothing over."""
-
-    value: Expression
-    varies: bool
-    is_exact: bool
 
 
 class Means:
@@ -72,10 +63,6 @@ class Means:
         value = self.sizes.resolved(Polynomial.symbol(symbol))
         return frozenset() if value is None else frozenset(filter(self.varies, value.names))
 
-    def is_counted(self, symbol: str) -> bool:
-        """Return True for an id, and for the remainder of one."""
-        return extent_of_id(symbol) is not None or symbol.startswith(REMAINDER)
-
     def settled(self, expression: Expression | None) -> Expression | None:
         """Return an expression with ids and iterations at their means; None where one has none."""
         if expression is None:
@@ -108,7 +95,7 @@ class Means:
             polynomial = rest + times * Polynomial.symbol(name)
         return polynomial
 
-    def steps(self, distance: Polynomial, step: Polynomial) -> Mean | None:
+    def steps(self, distance: Polynomial, step: Polynomial) -> Expression | None:
         """Return the mean of how many steps it takes to go a distance, none for a negative one.
 
         Args:
@@ -121,39 +108,58 @@ class Means:
             return None
         varying = sorted(filter(self.varies, way.names))
         if not varying:
-            return Mean(at_least_zero(ceiling(way, size)), False, True)
+            return at_least_zero(ceiling(way, size))
         shared = self._shared_out(distance, step, varying)
         if shared is not None:
-            return Mean(shared, True, True)
+            return shared
         if len(varying) == 1 and varying[0] in distance.symbols:
-            summed = self._in_a_row(distance, varying[0])
+            summed = self._series(distance, varying[0])
             if summed is not None:
                 rest = product([number(0.5), total([size, number(-1)])])  # a step is begun before it is needed
-                value = summed if size == ONE else quotient(total([summed, rest]), size)
-                return Mean(value, True, size == ONE)
+                return summed if size == ONE else quotient(total([summed, rest]), size)
         middle = self.settled(way)
-        return None if middle is None else Mean(at_least_zero(ceiling(middle, size)), True, False)
+        return None if middle is None else at_least_zero(ceiling(middle, size))
 
     def _shared_out(self, distance: Polynomial, step: Polynomial, varying: list[str]) -> Expression | None:
         """The mean where work-items together go every place just once: i = id; i < n; i += number of ids."""
         size = math.gcd(*step.terms.values())
-        unit, left, rest = Polynomial.constant(size), dict.fromkeys(varying), distance
-        shares: list[Expression] = []
-        while left:
-            following = next((name for name in left if _is_taken(distance, name, unit)), None)
-            extent = extent_of_id(following) if following is not None else None
-            if following is None or extent is None:
-                return None
-            del left[following]
-            rest = rest + unit_of(distance, following)
-            unit = without_queries(unit * extent)
-            shares.extend(part for part in (self.sizes.resolved(extent),) if part is not None)
+        found = self.in_a_row(Polynomial({}) - distance, varying, Polynomial.constant(size))
+        if found is None:
+            return None
+        taken, unit, shares = found
+        rest = distance + taken
         whole = self.sizes.resolved(rest)
         if whole is None or without_queries(step).terms != unit.terms or any(map(self.varies, whole.names)):
             return None
         return quotient(at_least_zero(ceiling(whole, number(size))), product(shares))
 
-    def _in_a_row(self, distance: Polynomial, name: str) -> Expression | None:
+    def in_a_row(
+        self, form: Polynomial, names: Iterable[str], unit: Polynomial
+    ) -> tuple[Polynomial, Polynomial, list[Expression]] | None:
+        """Find ids that number a value's work-items in a row, as y·width + x does.
+
+        Args:
+            form: the value.
+            names: the ids.
+            unit: what one of them more adds.
+
+        Returns:
+            what they add to the value, what a whole row adds, how many there are of each; None for any other ids.
+        """
+        left, row, counts = list(names), Polynomial({}), list[Expression]()
+        while left:
+            name = next((name for name in left if _is_gained(form, name, unit)), None)
+            extent = extent_of_id(name) if name is not None else None
+            count = self.sizes.resolved(extent) if extent is not None else None
+            if name is None or extent is None or count is None:
+                return None
+            left.remove(name)
+            counts.append(count)
+            row = row + (form.factor_of(name) or Polynomial({})) * Polynomial.symbol(name)
+            unit = without_queries(unit * extent)
+        return row, unit, counts
+
+    def _series(self, distance: Polynomial, name: str) -> Expression | None:
         """The mean of max(0, distance) over one id: of an arithmetic series that ends at 0."""
         gain = distance.factor_of(name)
         extent = self.extent(name)
@@ -171,12 +177,6 @@ class Means:
         return quotient(difference(product([terms, start]), falling), extent)
 
 
-def unit_of(distance: Polynomial, name: str) -> Polynomial:
-    """Return what a name contributes to a distance that it shortens."""
-    gain = distance.factor_of(name) or Polynomial({})
-    return Polynomial({}) - gain * Polynomial.symbol(name)
-
-
-def _is_taken(distance: Polynomial, name: str, unit: Polynomial) -> bool:
-    gain = distance.factor_of(name)
-    return gain is not None and without_queries(Polynomial({}) - gain).terms == unit.terms
+def _is_gained(form: Polynomial, name: str, unit: Polynomial) -> bool:
+    gain = form.factor_of(name)
+    return gain is not None and without_queries(gain).terms == unit.terms

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coarsen.analysis.liveness import Use, names_in, uses_of_values
+from coarsen.analysis.liveness import Use, names_in
 from coarsen.analysis.memory_effects import DERIVING, EffectsOfKernel
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
@@ -101,19 +101,18 @@ class PrivateMemory:
     Args:
         kernel: in normal form.
         further: the names of local memory that belongs to a replica: arguments, and variables with their `@`.
-        effects: the judge of the kernel's instructions, if there is one already.
-        uses: of the kernel's values, if they are known already.
+        effects: the judge of the kernel's instructions.
+        uses: of the kernel's values.
     """
 
     def __init__(
         self,
         kernel: Kernel,
-        further: Iterable[str] = (),
-        effects: EffectsOfKernel | None = None,
-        uses: Mapping[str, Sequence[Use]] | None = None,
+        further: Iterable[str],
+        effects: EffectsOfKernel,
+        uses: Mapping[str, Sequence[Use]],
     ) -> None:
-        uses = uses_of_values(kernel) if uses is None else uses
-        self._effects = effects or EffectsOfKernel.of_kernel(kernel)
+        self._effects = effects
         self.allocas = tuple(i.name for i in kernel.instructions() if i.opcode == "alloca")
         bases: dict[str, set[str]] = {}
         escaping: set[str] = set()

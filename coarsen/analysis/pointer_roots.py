@@ -65,15 +65,8 @@ def _found(pointer: Operand) -> Roots | None:
         elif value.opcode not in DERIVING:
             return None
         else:
-            for source in derived_from(value):
-                if source not in seen:
-                    seen.add(source)
-                    pending.append(source)
+            pointers = [each for each in value.operands if isinstance(each.type, PointerType)]
+            made_of = value.operands[:1] if value.opcode is Opcode.GETELEMENTPTR else pointers
+            pending += [each for each in made_of if each not in seen]
+            seen.update(made_of)
     return frozenset(roots)
-
-
-def derived_from(instruction: Instruction) -> list[Operand]:
-    """Return the pointers that a pointer is made of, by an instruction that makes one of others."""
-    if instruction.opcode is Opcode.GETELEMENTPTR:
-        return list(instruction.operands[:1])
-    return [operand for operand in instruction.operands if isinstance(operand.type, PointerType)]

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from coarsen.backend.opencl_c.c.types import Pointer, Scalar, Vector, element_of
+from coarsen.backend.opencl_c.decide.builtins import parameters
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import FloatType, IntegerType, StructType, Type, VectorType, parse_type
 
@@ -30,8 +32,6 @@ _LINKAGE = re.compile(r"\b(?:dso_local|spir_func|zeroext|signext|noundef|noalias
 _CALL = re.compile(
     r"\bcall (?:(?:fast|afn|nsz|contract) )*(?P<head>[^@\n]+?) @(?P<name>[\w.$]+)\((?P<arguments>[^\n]*)\)"
 )
-_ELEMENT_CODE = re.compile(r"(?:P?U3AS\d)?(?:P)?[VK]*(?:U7_Atomic)?(?:Dv\d+_)?(Dh|[a-z])")
-_UNSIGNED_CODES = frozenset("hjmty")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Declaration:
     @property
     def is_unsigned(self) -> bool:
         """Return True if the first parameter, or what it points to, is unsigned (LLVM's types don't say)."""
-        length = len(str(len(self.builtin))) + len("_Z") + len(self.builtin)
-        match = _ELEMENT_CODE.match(self.name[length:])
-        return match is not None and match[1] in _UNSIGNED_CODES
+        first = next(iter(parameters(self.name)), None)
+        type_ = first.pointee if isinstance(first, Pointer) else first
+        return isinstance(type_, Scalar | Vector) and element_of(type_).kind == "unsigned"
 
 
 Library = Callable[[Declaration], Iterable[str] | None]

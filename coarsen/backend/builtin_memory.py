@@ -20,8 +20,10 @@ from coarsen.backend.builtin_library import (
     scalar,
     width,
 )
+from coarsen.backend.opencl_c.c.types import CType, Pointer, Vector, element_of
+from coarsen.backend.opencl_c.decide.builtins import parameters
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, mangled_name
-from coarsen.ir.types import FloatType, IntegerType, Type, VectorType
+from coarsen.ir.types import AddressSpace, FloatType, IntegerType, Type, VectorType
 
 _LOAD = re.compile(r"vload(?P<aligned>a?)(?P<half>_half)?(?P<count>\d*)$")
 _STORE = re.compile(r"vstore(?P<aligned>a?)(?P<half>_half)?(?P<count>\d*)(?:_rte)?$")
@@ -148,36 +150,24 @@ def atomic_body(declaration: Declaration) -> Iterable[str] | None:
 # By hand since waiting needs a barrier, which libclc's build for PTX leaves undefined
 # (`docs/explanation/own-builtins.md`).
 
-_NAME = re.compile(
-    r"_Z\d+async_work_group_(?P<strided>strided_)?copyPU3AS(?P<to_space>\d)(?P<type>Dv\d+_)?(?P<code>Dh|[a-z])"
-)
-_ELEMENTS: dict[str, IntegerType | FloatType] = {
-    **dict.fromkeys("cha", IntegerType(8)),
-    **dict.fromkeys("st", IntegerType(16)),
-    **dict.fromkeys("ij", IntegerType(32)),
-    **dict.fromkeys("lm", IntegerType(64)),
-    "Dh": FloatType("half"),
-    "f": FloatType("float"),
-    "d": FloatType("double"),
-}
-
 
 def copy_body(body: Body) -> list[str] | None:
     """Return the body of a copy by the work-group; None for another function."""
-    match = _NAME.match(body.declaration.name)
-    if match is None:
+    strided = {"async_work_group_copy": False, "async_work_group_strided_copy": True}.get(body.declaration.builtin)
+    pointer = parameters(body.declaration.name)[0] if strided is not None else None
+    if not isinstance(pointer, Pointer):
         return None
     to, source, count = body.parameters[:3]
     one = Item(body, I64, "1")
-    stride = body.parameters[3] if match["strided"] else one
+    stride = body.parameters[3] if strided else one
     # The given one is that of global memory.
-    from_stride, to_stride = (one, stride) if match["to_space"] == "1" else (stride, one)
+    from_stride, to_stride = (one, stride) if pointer.space == AddressSpace.GLOBAL else (stride, one)
     item = body.call(I64, mangled_name(Query.LOCAL_LINEAR_ID.value, "v"))
     group = _group_items(body)
     body.do("br label %again", "again:")
     body.do(f"%index = phi i64 [ {item.text}, %start ], [ %index.next, %copy ]")
     body.do(f"%more = icmp ult i64 %index, {count.text}", "br i1 %more, label %copy, label %done", "copy:")
-    index, element = Item(body, I64, "%index"), _element(match)
+    index, element = Item(body, I64, "%index"), _element(pointer.pointee)
     alignment = width(element) // 8 * element_count(element)
     value = body.load(element, body.at(source, element, index * from_stride), alignment)
     body.store(value, body.at(to, element, index * to_stride), alignment)
@@ -192,9 +182,9 @@ def _group_items(body: Body) -> Item:
     return sizes[0] * sizes[1] * sizes[2]
 
 
-def _element(match: re.Match[str]) -> IntegerType | FloatType | VectorType:
-    element = _ELEMENTS[match["code"]]
-    if not match["type"]:
+def _element(type_: CType) -> IntegerType | FloatType | VectorType:
+    kind = element_of(type_)
+    element = FloatType(kind.name) if kind.kind == "float" else IntegerType(8 * kind.size)
+    if not isinstance(type_, Vector):
         return element
-    count = int(match["type"][2:-1])
-    return VectorType(4 if count == 3 else count, element)
+    return VectorType(4 if type_.count == 3 else type_.count, element)

@@ -65,10 +65,6 @@ def _is_finite(x: Item) -> Item:
     return x.called("fabs").compared("olt", _special(x, _INFINITY))
 
 
-def _is_normal(x: Item) -> Item:
-    return x.called("fabs").compared("oge", _special(x, _SMALLEST_NORMAL)) & _is_finite(x)
-
-
 def _of_magnitude(predicate: str, otherwise: str) -> Callable[[Item, Item], Item]:
     """The operand whose magnitude compares so with the other's; by value where they are equal."""
 
@@ -102,10 +98,6 @@ def _dot(x: Item, y: Item) -> Item:
 
 def _length(x: Item) -> Item:
     return _dot(x, x).called("sqrt")
-
-
-def _distance(x: Item, y: Item) -> Item:
-    return _length(x - y)
 
 
 def _normalize(x: Item) -> Item:
@@ -147,11 +139,6 @@ def _mantissa(x: Item, pointer: Item) -> Item:
     return body.assign(x.type, f"extractvalue {pair}, 0")
 
 
-def _scaled_by_power(x: Item, exponent: Item) -> Item:
-    """`ldexp`: the number times a power of two."""
-    return x.body.call(x.type, f"llvm.ldexp.{suffix(x.type)}.{suffix(exponent.type)}", x, exponent)
-
-
 _RELATIONS = {
     "isequal": "oeq",
     "isnotequal": "une",
@@ -176,7 +163,7 @@ _FLOATS: dict[str, Callable[..., Item]] = {
     "isnan": lambda x: _truth(x.compared("uno", x)),
     "isinf": lambda x: _truth(x.called("fabs").compared("oeq", _special(x, _INFINITY))),
     "isfinite": lambda x: _truth(_is_finite(x)),
-    "isnormal": lambda x: _truth(_is_normal(x)),
+    "isnormal": lambda x: _truth(x.called("fabs").compared("oge", _special(x, _SMALLEST_NORMAL)) & _is_finite(x)),
     "signbit": lambda x: _truth(x.bits().compared("slt", 0)),
     "min": lambda x, y: x.unless(y.compared("olt", x), y),
     "max": lambda x, y: x.unless(y.compared("ogt", x), y),
@@ -193,13 +180,13 @@ _FLOATS: dict[str, Callable[..., Item]] = {
     "rsqrt": lambda x: x.like(1) / x.called("sqrt"),
     "dot": _dot,
     **dict.fromkeys(("length", "fast_length"), _length),
-    **dict.fromkeys(("distance", "fast_distance"), _distance),
+    **dict.fromkeys(("distance", "fast_distance"), lambda x, y: _length(x - y)),
     **dict.fromkeys(("normalize", "fast_normalize"), _normalize),
     "cross": _cross,
     "fract": _fraction,
     "modf": _split,
     "frexp": _mantissa,
-    "ldexp": _scaled_by_power,
+    "ldexp": lambda x, power: x.body.call(x.type, f"llvm.ldexp.{suffix(x.type)}.{suffix(power.type)}", x, power),
 }
 
 
@@ -351,6 +338,7 @@ def _saturated(value: Item, match: re.Match[str]) -> Item:
     """The value brought into the range of the result's type."""
     low, high = _range(width(value.body.declaration.result), unsigned=match["unsigned"] is not None)
     own_low, own_high = _range(width(value.type), unsigned=_is_unsigned(value))
+    sign = "u" if _is_unsigned(value) else "s"
     if low > own_low:
-        value = _LARGEST(value, value.like(low))
-    return _LEAST(value, value.like(high)) if high < own_high else value
+        value = value.unless(value.compared(f"{sign}lt", low), low)
+    return value.unless(value.compared(f"{sign}gt", high), high) if high < own_high else value

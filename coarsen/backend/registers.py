@@ -1,8 +1,7 @@
-"""The registers that a kernel takes on a GPU that need not be there, as the GPU's own compiler counts them.
+"""The registers that a kernel takes on an NVIDIA GPU that need not be there, as `ptxas` counts them.
 
-For AMD's GCN, LLVM's AMDGPU back end compiles the kernel; for NVIDIA, this package's PTX writer and `ptxas`.
-Approximate in both: elementary functions on floats are the hardware's, a driver's compiler
-is another than this, and there is no global offset. Exact is what the back end says of the code that it wrote.
+Approximate: elementary functions on floats are the hardware's, a driver's compiler is another than this, and there
+is no global offset. Exact is what the assembler says of the code that it wrote.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from coarsen.backend.amdgpu import CHIPS, amdgpu_assembly
 from coarsen.backend.ptx import DEFAULT_ARCHITECTURE, write_ptx
-from coarsen.errors import DeviceError, InternalError, InvalidInputError
+from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.ir.kernel import Kernel
 
-_AMD_COMMENT = re.compile(r"^; (NumVgprs|TotalNumSgprs|Occupancy|ScratchSize): (\d+)", re.MULTILINE)
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _MEMORY = re.compile(r"(\d+) bytes (stack frame|spill stores|spill loads)")
 
@@ -29,81 +26,38 @@ _MEMORY = re.compile(r"(\d+) bytes (stack frame|spill stores|spill loads)")
 class RegisterUse:
     """What a kernel takes on a chip.
 
-    per_work_item: 32-bit registers of each work-item (AMD: VGPRs).
-    scalar: registers that a wavefront has in common (AMD: SGPRs); None where a chip has none, or does not tell.
-    occupancy: the most wavefronts that a SIMD unit can hold at once, local memory of arguments left out; None
-        where the compiler does not tell.
+    per_work_item: 32-bit registers of each work-item.
     scratch_bytes: private memory of a work-item, for arrays and for what did not fit into registers.
     """
 
     chip: str
     per_work_item: int
-    scalar: int | None
-    occupancy: int | None
     scratch_bytes: int
 
 
-def amd_registers(kernel: Kernel, chip: str = "tahiti") -> RegisterUse:
-    """Return the registers of a kernel on one of AMD's GCN chips, as LLVM compiles it (-O2).
-
-    Args:
-        kernel: the kernel, in normal form, coarsened or not.
-        chip: LLVM's name, `tahiti` for one.
-
-    Raises:
-        RefusalError: `registers-unsupported`: the kernel uses what has no form here.
-        InvalidInputError: there is no such chip.
-    """
-    assembly = amdgpu_assembly(kernel, chip)
-    found = {name: int(number) for name, number in _AMD_COMMENT.findall(assembly)}
-    if len(found) < 4:
-        raise InternalError("LLVM's AMDGPU back end does not say how many registers there are")
-    return RegisterUse(
-        chip=chip,
-        per_work_item=found["NumVgprs"],
-        scalar=found["TotalNumSgprs"],
-        occupancy=found["Occupancy"],
-        scratch_bytes=found["ScratchSize"],
-    )
-
-
-def nvidia_registers(kernel: Kernel, target: str = DEFAULT_ARCHITECTURE) -> RegisterUse:
+def registers_on(kernel: Kernel, chip: str) -> RegisterUse:
     """Return the registers of a kernel on an NVIDIA GPU, as `ptxas` allocates them.
 
     Elementary functions on floats are approximated by the hardware's, whatever the build options.
 
     Args:
         kernel: the kernel, in normal form, coarsened or not.
-        target: NVIDIA's name of a compute capability, `sm_75` for one.
+        chip: NVIDIA's name of a compute capability, `sm_90` for one; `nvidia` for sm_75.
 
     Raises:
         DeviceError: there is no `ptxas`, or it does not take the target or the kernel.
         RefusalError: `ptx-unsupported`: the kernel uses what PTX has no counterpart of.
         InvalidInputError: there is no such target.
     """
+    target = DEFAULT_ARCHITECTURE if chip == "nvidia" else chip
+    if not target.startswith("sm_"):
+        raise InvalidInputError(f"no registers are known of '{chip}', only of nvidia, sm_75 and so on")
     report = ptxas_report(write_ptx(kernel, target, approximate=True), target)
     registers = _REGISTERS.search(report)
     if registers is None:
         raise DeviceError("ptxas does not say how many registers there are")
     memory = {what: int(number) for number, what in _MEMORY.findall(report)}
-    return RegisterUse(target, int(registers[1]), None, None, memory.get("stack frame", 0))
-
-
-def registers_on(kernel: Kernel, chip: str) -> RegisterUse:
-    """Return a kernel's registers on a chip: a GCN chip by LLVM's name, an NVIDIA target, `nvidia` for sm_75.
-
-    Raises:
-        RefusalError, DeviceError: as `amd_registers` and `nvidia_registers` do.
-        InvalidInputError: there is no such chip.
-    """
-    if chip in CHIPS:
-        return amd_registers(kernel, chip)
-    if chip == "nvidia":
-        return nvidia_registers(kernel)
-    if chip.startswith("sm_"):
-        return nvidia_registers(kernel, chip)
-    known = ", ".join(CHIPS)
-    raise InvalidInputError(f"no registers are known of '{chip}', only of nvidia, sm_75 and so on, {known}")
+    return RegisterUse(target, int(registers[1]), memory.get("stack frame", 0))
 
 
 # NVIDIA's assembler `ptxas`, which allocates the registers of a PTX program and reports them, where there is one.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import re
 from importlib import metadata
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from coarsen.errors import InternalError
@@ -96,8 +95,10 @@ def _version(package: str) -> str:
 def _installed_version() -> str:
     """The installed package's version; in a clone from which nothing was installed that of its settings."""
     try:
-        return version("coarsen")
-    except PackageNotFoundError:
+        # `metadata.version` reads all of it, the description too, as an e-mail.
+        head = metadata.distribution("coarsen").read_text("METADATA") or ""
+        return head.partition("\nVersion: ")[2].partition("\n")[0]
+    except metadata.PackageNotFoundError:
         # Imported late: an installed package has its version elsewhere.
         import tomllib
 

@@ -56,7 +56,6 @@ _OPENCL_C: Mapping[str, str] = {
 
 _OTHER_FORMS: Mapping[str, str] = {
     "ptx-unsupported": "A builtin or a type has no counterpart in PTX.",
-    "registers-unsupported": "LLVM's AMDGPU back end has no form for it, so its registers can't be counted.",
     "spirv-unsupported": "LLVM's SPIR-V back end has no form for it.",
 }
 

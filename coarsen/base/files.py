@@ -94,14 +94,10 @@ def opened(path: Path) -> Iterator[BufferedReader]:
         InvalidInputError: it is something else.
         OSError: it can't be opened.
     """
-    with open(path, "rb", opener=_open_at_once) as file:
+    # Without waiting for whoever may write to a pipe.
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         check_regular(file, path)
         yield file
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Open without waiting for whoever may write to a pipe."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def check_regular(file: BinaryIO, path: Path) -> None:

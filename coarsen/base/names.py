@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -71,3 +72,22 @@ def lazy_names(
         return sorted({*vars(sys.modules[package]), *module_of})
 
     return load, names
+
+
+# In a clone, three of the package's parts are its neighbours, not its folders:
+#
+#     clone       coarsen/  features/  models/  opencl_bench/
+#     installed   coarsen/{…, features/, models/, opencl_bench/}
+
+PARTS = ("features", "models", "opencl_bench")
+
+
+def folders_of_parts(package: Path) -> list[str]:
+    """Return the folder of a clone, in which Python is to look for a package's parts; none for installed ones.
+
+    Args:
+        package: the package's own folder.
+    """
+    root = package.parent
+    is_clone = (root / "pyproject.toml").is_file() and not (package / PARTS[0]).exists()
+    return [str(root)] if is_clone and all((root / part / "__init__.py").is_file() for part in PARTS) else []

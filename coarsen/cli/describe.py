@@ -76,7 +76,7 @@ def _written(asked: DescribeOptions) -> list[Path]:
     for each in paths:
         _check_is_new(each, force)
     tunables, others = _macros(asked.define or ())
-    folders = [f"-I{_from_file(folder, path)}" for folder in asked.include or ()]
+    folders = [f"-I{f if Path(f).is_absolute() else _from(path, f)}" for f in asked.include or ()]
     options = [*others, *folders, f"-cl-std={standard}", *(asked.build_option or ())]
     # Imported late: it loads NumPy, which a mistaken command can do without.
     from coarsen.opencl_bench.workloads.described.template import inputs_text, parameters_comment, template
@@ -85,7 +85,7 @@ def _written(asked: DescribeOptions) -> list[Path]:
     for name in names or [None]:
         with naming_file(kernel_file):
             lowered = lower(unit, name)
-        text = template(lowered, _relative(kernel_file, path), options, tunables, parameters_comment(annotations))
+        text = template(lowered, _from(path, kernel_file), options, tunables, parameters_comment(annotations))
         texts.append(text + (inputs_text(lowered, annotations) if asked.inputs else ""))
     for each, text in zip(paths, texts, strict=True):
         write_result(text, each)
@@ -111,11 +111,6 @@ def _macros(definitions: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     return tunables, options
 
 
-def _from_file(folder: str, path: Path) -> str:
-    """A folder as the file is to name it: a relative one from the file's own folder."""
-    return folder if Path(folder).is_absolute() else Path(os.path.relpath(folder, path.parent)).as_posix()
-
-
-def _relative(kernel_file: Path, path: Path) -> str:
-    """The kernel's path from the folder of the file that names it."""
-    return Path(os.path.relpath(kernel_file, path.parent)).as_posix()
+def _from(path: Path, other: Path | str) -> str:
+    """Another path as the file at a path is to name it: a relative one from the file's own folder."""
+    return Path(os.path.relpath(other, path.parent)).as_posix()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from coarsen.cli.messages import note
 from coarsen.cli.options import format_option
 from coarsen.cli.output import Format, print_json, print_line, print_records, print_table
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.models.analytic.machine import Curve, DeviceProfile, MemoryLevel, Point, Quantity
+from coarsen.models.analytic.machine import DeviceProfile, MemoryLevel, Quantity
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
@@ -255,18 +254,14 @@ _LAUNCH = {
 
 
 def print_profile(profile: DeviceProfile) -> None:
-    """Print a profile; ± is half the distance of the quartiles, – what isn't known."""
+    """Print a profile without its curves, which JSON has; ± is half the distance of the quartiles."""
     print_line(f"{profile.source.kind} on {profile.source.date}: {profile.source.text}")
     print_line()
     print_table(["device", ""], _described(profile))
     print_line()
     print_table(["memory level", "bandwidth", "latency"], map(_level_row, profile.levels), numbers=["bandwidth"])
     print_line()
-    _print_curves(profile)
-    headings = ["operations", "a second", "±", "latency"]
-    print_table(headings, _rate_rows(profile), numbers=["a second", "±", "latency"])
-    print_line()
-    print_table(["starting work", "seconds", "±"], _launch_rows(profile), numbers=["seconds", "±"])
+    print_table(["operations, and starting work", "", "±"], _quantities(profile), numbers=["", "±"])
 
 
 def scaled(value: float | None, unit: str) -> str:
@@ -286,7 +281,7 @@ def _byte_text(count: float | None) -> str:
 
 def _described(profile: DeviceProfile) -> Iterator[list[str]]:
     yield ["compute units", str(profile.compute_units)]
-    yield ["lanes together", _text(profile.simd_width)]
+    yield ["lanes together", str(profile.simd_width or _UNKNOWN)]
     yield ["clock", scaled(profile.clock, "Hz")]
     dedicated = {True: "its own", False: "ordinary memory", None: _UNKNOWN}[profile.local_memory_is_dedicated]
     yield ["local memory", f"{_byte_text(profile.local_memory)}, {dedicated}"]
@@ -294,58 +289,21 @@ def _described(profile: DeviceProfile) -> Iterator[list[str]]:
     yield ["local bandwidth", scaled(bandwidth.value if bandwidth else None, "B/s")]
 
 
-def _text(value: int | None) -> str:
-    return _UNKNOWN if value is None else str(value)
-
-
 def _level_row(level: MemoryLevel) -> list[str]:
     size = "memory" if level.bytes is None else f"up to {_byte_text(level.bytes)}"
     return [size, scaled(level.bandwidth, "B/s"), scaled(level.latency, "s")]
 
 
-def _print_curves(profile: DeviceProfile) -> None:
-    curves = (profile.private_bandwidth, profile.bandwidth, profile.latency)
-    _print_points(["footprint", "own share", "others' share", "latency"], _byte_text, curves, ("B/s", "B/s", "s"))
-    costs = (profile.stride_cost, profile.cached_stride_cost, profile.local_stride_cost)
-    _print_points(["stride", "in memory", "in a cache", "in local memory"], "{:g}".format, costs, ("", "", ""))
-
-
-def _print_points(
-    names: list[str], place: Callable[[float], str], curves: Sequence[Curve], units: Sequence[str]
-) -> None:
-    """Print a row for each place of some curves: their values and spreads there."""
-    if not any(curves):
-        return
-    first, second, third, fourth = names
-    headings = [first, second, "±", third, "± ", fourth, " ±"]
-    rows = [
-        [
-            place(at),
-            *chain.from_iterable(_cells(curve, at, unit) for curve, unit in zip(curves, units, strict=True)),
-        ]
-        for at in sorted({point.at for curve in curves for point in curve})
-    ]
-    print_table(headings, rows, numbers=headings)
-    print_line()
-
-
-def _cells(curve: Curve, at: float, unit: str) -> tuple[str, str]:
-    point = next((each for each in curve if each.at == at), None)
-    return (_UNKNOWN, _UNKNOWN) if point is None else (scaled(point.value, unit), _spread(point))
-
-
-def _spread(value: Point | Quantity | None) -> str:
-    return _UNKNOWN if value is None or value.spread is None else f"{value.spread:.0%}"
-
-
-def _rate_rows(profile: DeviceProfile) -> Iterator[list[str]]:
+def _quantities(profile: DeviceProfile) -> Iterator[list[str]]:
     for name, rate in profile.rates.items():
-        latency = rate.latency.value if rate.latency else None
-        amount = scaled(rate.throughput.value, "")
-        yield [name.replace("_", " "), amount, _spread(rate.throughput), scaled(latency, "s")]
-
-
-def _launch_rows(profile: DeviceProfile) -> Iterator[list[str]]:
+        words = name.replace("_", " ")
+        yield _quantity(f"{words}, a second", rate.throughput, "")
+        yield _quantity(f"{words}, latency", rate.latency, "s")
     for name, meaning in _LAUNCH.items():
-        cost: Quantity | None = getattr(profile.launch, name)
-        yield [meaning, scaled(cost.value if cost else None, "s"), _spread(cost)]
+        yield _quantity(meaning, getattr(profile.launch, name), "s")
+
+
+def _quantity(words: str, quantity: Quantity | None, unit: str) -> list[str]:
+    if quantity is None:
+        return [words, _UNKNOWN, _UNKNOWN]
+    return [words, scaled(quantity.value, unit), _UNKNOWN if quantity.spread is None else f"{quantity.spread:.0%}"]

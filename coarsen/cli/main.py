@@ -83,40 +83,31 @@ _GONE = MappingProxyType(
         "tune export": "'coarsen apply KERNEL.cl --tuned FILE.tuned.json -o FOLDER' does that",
     }
 )
-_OF_SPACE = ("factor", "stride", "dim", "local-size", "level", "at-once", "sample")
+_OF_SPACE = ("factor", "stride", "dim", "local-size", "level")
 _OF_BOTH = ("wide-accesses", "clean-up", "any-size", "distinct", "fast-path", "lock-step")
-_GONE_OPTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+_GONE_OPTIONS = MappingProxyType(
     {
-        "bench": MappingProxyType(
-            {
-                **{f"--{name}s": f"--space {name}=VALUE,..." for name in _OF_SPACE[:-2]},
-                **{f"--{name}": f"--space {name}=NUMBER" for name in _OF_SPACE[-2:]},
-                **{f"--{name}": f"--space {name}=VALUE,..." for name in _OF_BOTH},
-                "--suite": "a KERNEL called seventeen, records or judge",
-                "--design": "--space grid",
-                "--cold-cache": "--caches cold",
-                "--repetitions": "--quick",
-                "--device-kind": "--device cpu or gpu",
-                **dict.fromkeys(("--tls-ca-file", "--tls-cert", "--tls-key"), "--tls FOLDER"),
-            }
-        ),
-        "tune": MappingProxyType(
-            {
-                "--levels": "--space level=item",
-                "--no-wide-accesses": "--space wide-accesses=no",
-                "--no-distinct": "--space distinct=no",
-                "--layouts": "--layout all",
-                "--budget": "--trials",
-                "--cold-cache": "--caches cold",
-                "--cold-check": "--caches cold",
-            }
-        ),
-        "apply": MappingProxyType({"--time-passes": "-v"}),
-        "results": MappingProxyType({"--benchmark": "--kernel", "--compact": "FILE.compact.parquet"}),
+        **{f"bench --{name}s": f"--space {name}=VALUE,..." for name in _OF_SPACE},
+        **{f"bench --{name}": f"--space {name}=VALUE,..." for name in _OF_BOTH},
+        "bench --at-once": "--space at-once=NUMBER",
+        "bench --sample": "--space sample=NUMBER",
+        "bench --suite": "a KERNEL called seventeen, records or judge",
+        "bench --design": "--space grid",
+        "bench --cold-cache": "--caches cold",
+        "bench --repetitions": "--quick",
+        "bench --device-kind": "--device cpu or gpu",
+        **dict.fromkeys(("bench --tls-ca-file", "bench --tls-cert", "bench --tls-key"), "--tls FOLDER"),
+        "tune --levels": "--space level=item",
+        "tune --no-wide-accesses": "--space wide-accesses=no",
+        "tune --no-distinct": "--space distinct=no",
+        "tune --layouts": "--layout all",
+        "tune --budget": "--trials",
+        "tune --cold-cache": "--caches cold",
+        "apply --time-passes": "-v",
+        "results --benchmark": "--kernel",
+        "results --compact": "FILE.compact.parquet",
     }
 )
-# Of each command, what an option of a number means alone: `--measure` is `--measure 4`.
-_NUMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({"predict": MappingProxyType({"--measure": "4"})})
 # All that comes after the first word of these that is no option belongs to a program.
 _ENDS_WITH_ANOTHER = ("run",)
 
@@ -169,10 +160,7 @@ class LazyCommands(TyperGroup):
 
 
 class PlainUsage(TyperCommand):
-    """A command whose help fits a screen, and whose usage has no braces, which some versions of typer put there.
-
-    Some of its options may come without their number.
-    """
+    """A command whose help fits a screen, and whose usage has no braces, which typer may put there."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Read the words. Fails for an option of a former version, and says what took its place."""
@@ -180,9 +168,10 @@ class PlainUsage(TyperCommand):
         own = args if name not in _ENDS_WITH_ANOTHER else []
         for word in own[: own.index("--")] if "--" in own else own:
             option = word.partition("=")[0]
-            if option in _GONE_OPTIONS.get(name, {}):
-                ctx.fail(f"there is no {option} any more: {_GONE_OPTIONS[name][option]} does that")
-        return super().parse_args(ctx, with_numbers(name, args))
+            instead = _GONE_OPTIONS.get(f"{name} {option}")
+            if instead is not None:
+                ctx.fail(f"there is no {option} any more: {instead} does that")
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401
         """Write what fits a screen, or everything."""
@@ -210,19 +199,6 @@ class PlainUsage(TyperCommand):
 def _first_sentence(text: str) -> str:
     """The first sentence of an option's help, without what its default is."""
     return re.split(r"(?<=[.])\s|\s+\[default", text)[0]
-
-
-def with_numbers(command: str, words: Sequence[str]) -> list[str]:
-    """Return a command's words with the numbers that were left out; what follows `--` is left as it is."""
-    numbers = _NUMBERS.get(command, {})
-    end = list(words).index("--") if "--" in words else len(words)
-    filled: list[str] = []
-    for word, following in zip(words[:end], [*words[1:end], ""], strict=False):
-        filled.append(word)
-        # A negative number is one, too, so that its own message says what is wrong with it.
-        if word in numbers and not following.removeprefix("-").isdecimal():
-            filled.append(numbers[word])
-    return [*filled, *words[end:]]
 
 
 def load_command(name: str) -> Any:  # noqa: ANN401 (typer's commands have no public type)

@@ -10,12 +10,11 @@ import logging
 import os
 import re
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from coarsen.base.bug_report import TRACEBACKS, bug_message
 from coarsen.base.files import whole_output
@@ -92,30 +91,6 @@ def set_level(level: int) -> None:
     _log.setLevel(level)
 
 
-class NowAndThen:
-    """Tells when a line about the progress is due: at most one in some seconds.
-
-    Args:
-        seconds: between two lines.
-        clock: seconds since any moment.
-
-    Attributes:
-        start: when it was made.
-    """
-
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
-        self._clock = clock
-        self.start = self._last = clock()
-
-    def is_due(self) -> bool:
-        """Return True if it is time for a line, which is then taken for said."""
-        now = self._clock()
-        is_due = now - self._last >= self._seconds
-        self._last = now if is_due else self._last
-        return is_due
-
-
 def note(message: str) -> None:
     """Say something that the user should know, unless -q was given."""
     _log.log(NOTE, "%s", message)
@@ -147,18 +122,6 @@ _NO_CHOICE = re.compile(r"'([^']*)' is not one of (.*)$")
 _QUOTED = re.compile(r"'([^']*)'")
 
 
-@runtime_checkable
-class UsageError(Protocol):
-    """The error that typer raises for words that it can't take, whatever a version of it calls the class."""
-
-    exit_code: int
-    ctx: Any
-
-    def format_message(self) -> str:
-        """Return the message, without the usage."""
-        ...
-
-
 def exit_code_of(command: Callable[[], int], settings: Settings) -> int:
     """Run a command, its output written whole and its errors said in one line; return the exit code."""
     with logging_to_stderr():
@@ -180,7 +143,7 @@ def _exit_code(error: BaseException, settings: Settings) -> int:
         return INTERRUPTED
     if settings.debug:
         traceback.print_exception(error, file=sys.stderr)
-    if isinstance(error, UsageError):
+    if hasattr(error, "format_message"):  # typer's, whatever a version of it calls the class
         return _usage_error(error, settings)
     if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
         say("error", str(error))
@@ -193,7 +156,7 @@ def _exit_code(error: BaseException, settings: Settings) -> int:
     return InternalError.exit_code
 
 
-def _usage_error(error: UsageError, settings: Settings) -> int:
+def _usage_error(error: Any, settings: Settings) -> int:  # noqa: ANN401
     command = error.ctx.command_path if error.ctx is not None else settings.command
     # A value's own message comes after a prefix that newer versions of typer put there.
     message = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
@@ -201,7 +164,7 @@ def _usage_error(error: UsageError, settings: Settings) -> int:
     if choice is not None:
         message = f"{message}{did_you_mean(choice[1], _QUOTED.findall(choice[2]))}"
     say("error", f"{message[:1].lower()}{message[1:]} (try '{command} --help')")
-    return error.exit_code
+    return int(error.exit_code)
 
 
 def _give_up_output() -> None:

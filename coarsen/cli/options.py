@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import logging
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -171,31 +168,13 @@ def existing_folder(option: str, folder: Path | None) -> Path | None:
     return folder
 
 
-@contextmanager
-def prepared_folder(folder: Path | None) -> Iterator[None]:
-    """Make the folder for the results of long work before it begins, since a failure at its end would lose them.
+def check_folder(folder: Path) -> None:
+    """Check that the results of long work can be written into a folder, which is made then.
 
-    A folder made here is removed again if it is still empty at the end. Does nothing without a folder.
-
-    Raises:
-        InvalidInputError: it can't be made, or not written into.
+    Raises InvalidInputError where it can't be made, or not written into.
     """
-    made = _made(folder) if folder is not None else ()
-    try:
-        yield
-    finally:
-        for each in made:
-            with contextlib.suppress(OSError):  # it isn't empty
-                each.rmdir()
-
-
-def _made(folder: Path) -> tuple[Path, ...]:
-    """Make a folder; those that were made, from the innermost on."""
-    missing = tuple(each for each in (folder, *folder.parents) if not each.exists())
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInputError(f"{folder}: no folder can be made there: {error.strerror}") from None
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InvalidInputError(f"{folder}: can't be written: {os.strerror(errno.EACCES)}")
-    return missing
+    there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    if not there.is_dir():
+        raise InvalidInputError(f"{folder}: no folder can be made there: {there} is a file")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InvalidInputError(f"{folder}: can't be written: {there} is closed to you")

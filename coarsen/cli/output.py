@@ -8,10 +8,12 @@ from __future__ import annotations
 import enum
 import json
 import math
+import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from coarsen.base.codec import encoded
 from coarsen.base.files import replace_file
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # Wide enough that nothing is wrapped if the output is not a terminal.
 _UNLIMITED_WIDTH = 10_000
-_LONGEST_WHOLE_WORD = 15
 
 
 class Format(enum.StrEnum):
@@ -84,9 +85,25 @@ def print_lines(*lines: str) -> None:
         print_line(line)
 
 
-def print_fields(fields: Iterable[tuple[str, str]]) -> None:
+def print_fields(named: Iterable[tuple[str, str]]) -> None:
     """Print fields by name, one a line; those without a value are left out."""
-    print_table(["field", "value"], ([name, value] for name, value in fields if value))
+    print_table(["field", "value"], ([name, value] for name, value in named if value))
+
+
+def record_fields(record: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 (a dataclass of any kind)
+    """Yield the fields of a record, and those of records in it, each as it is called and as a text."""
+    for each in fields(record):
+        value = getattr(record, each.name)
+        if is_dataclass(value) and type(value).__str__ is object.__str__:
+            yield from record_fields(value)
+        else:
+            yield each.name.replace("_", " "), _text_of(value)
+
+
+def _text_of(value: object) -> str:
+    if isinstance(value, tuple):
+        return " ".join("=".join(map(str, each)) if isinstance(each, tuple) else str(each) for each in value)
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def print_records(
@@ -111,37 +128,13 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers:
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     terminal = console()
     cells = [[printable_in_line(cell) for cell in row] for row in rows]
-    columns = list(zip(headings, *cells, strict=True))
-    for column, width in zip(columns, _widths(columns, terminal.width), strict=True):
-        justify: Literal["left", "right"] = "right" if column[0] in numbers else "left"
-        table.add_column(column[0], justify=justify, overflow="fold", width=width)
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in numbers else "left", overflow="fold")
     for row in cells:
         table.add_row(*map(Text, row))
     with terminal.capture() as capture:
         terminal.print(table)
     _write_text("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
-
-
-def _widths(columns: Sequence[Sequence[str]], available: int) -> list[int]:
-    """The widths of columns, headings included: as wide as they are, the widest made narrower until all fit."""
-    room = available - GAP * (len(columns) - 1)
-    natural = [max(map(len, column)) for column in columns]
-    least = _least_widths(columns, room)
-    for limit in range(max(natural), 0, -1):
-        widths = [max(low, min(limit, high)) for low, high in zip(least, natural, strict=True)]
-        if sum(widths) <= room:
-            return widths
-    return least
-
-
-def _least_widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Return the least widths of columns: words stay whole unless they are too long for all to have room."""
-    longest = [max(len(word) for cell in column for word in cell.split() or [""]) for column in columns]
-    for limit in range(_LONGEST_WHOLE_WORD, 0, -1):
-        least = [min(limit, length) for length in longest]
-        if sum(least) <= room:
-            return least
-    return [1] * len(longest)
 
 
 def _write_text(text: str) -> None:
@@ -162,6 +155,17 @@ def console() -> Console:
     terminal = sys.stdout.isatty()
     width = None if terminal else _UNLIMITED_WIDTH
     return PlainConsole(file=sys.stdout, width=width, highlight=False, emoji=False)
+
+
+def check_writable(path: Path) -> None:
+    """Check that a file can be written, before the long work that fills it. Raises InvalidInputError."""
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise InvalidInputError(f"{path}: can't be written: it is a folder")
+    if not folder.is_dir():
+        raise InvalidInputError(f"{path}: can't be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError(f"{path}: can't be written: {folder} is closed to you")
 
 
 def write_result(content: str | bytes, path: Path | None) -> None:

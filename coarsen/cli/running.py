@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from coarsen.cli.declared import argument, flags_of, option
 from coarsen.cli.messages import Settings, set_level
+from coarsen.cli.output import check_writable
 from coarsen.cli.stores import check_packages, store_option
 from coarsen.errors import InvalidInputError
 
@@ -133,8 +134,10 @@ def run_with(options: RunOptions) -> int:
     otherwise = mode_of(options.tune, options.seconds, options.store, options.predict)
     settings = settings_of(options.seconds, options.store)
     recording = recording_of(options.record, options.most_bytes, options.record_contents)
-    # The program may go to another folder.
-    file = None if options.report is None else _checked_file(Path(options.report))
+    file = None
+    if options.report is not None:
+        check_writable(Path(options.report))
+        file = Path(options.report).absolute()  # the program may go to another folder
     # Imported late: they load PyOpenCL.
     from coarsen.cli.run_report import print_report, write_report
     from coarsen.drop_in.running import run_program
@@ -152,13 +155,6 @@ def run_with(options: RunOptions) -> int:
     if result.is_interrupted:
         raise KeyboardInterrupt
     return result.exit_code
-
-
-def _checked_file(report: Path) -> Path:
-    """Return the file's absolute path. Raises InvalidInputError where no file can be written."""
-    if report.is_dir() or not report.absolute().parent.is_dir():
-        raise InvalidInputError(f"{report}: no file can be written there")
-    return report.absolute()
 
 
 _UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}

@@ -57,10 +57,9 @@ def existing_store(text: str | None, packages: Iterable[str] = STORE_PACKAGES) -
 
 def row_or_choice(store: Store, prefix: str) -> tuple[Measurement | None, RememberedChoice | None]:
     """Return the row, or the choice, whose key begins so. Raises InvalidInputError unless it is just one."""
-    from coarsen.tuning.store.database import Filter
-    from coarsen.tuning.store.remembered import RememberedFilter
+    from coarsen.tuning.store.schema import Filter
 
-    rows, choices = Filter(key_prefix=prefix), RememberedFilter(key_prefix=prefix)
+    rows = choices = Filter(key_prefix=prefix)
     found = (
         [row for row, _ in zip(store.measurements(rows), range(_NAMED_KEYS + 1), strict=False)] if prefix else []
     )
@@ -72,9 +71,9 @@ def row_or_choice(store: Store, prefix: str) -> tuple[Measurement | None, Rememb
 
 def choice_key(store: Store, prefix: str) -> str:
     """Return the choice's key that begins so. Raises InvalidInputError unless it is just one."""
-    from coarsen.tuning.store.remembered import RememberedFilter
+    from coarsen.tuning.store.schema import Filter
 
-    found = store.remembered.keys(RememberedFilter(key_prefix=prefix)) if prefix else []
+    found = store.remembered.keys(Filter(key_prefix=prefix)) if prefix else []
     _check_one(found, prefix, store, len(found))
     return found[0]
 

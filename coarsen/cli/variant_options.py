@@ -104,9 +104,9 @@ class SpaceOptions:
         """
         if self.is_grid:
             # Imported late: it loads the launch model, which a space does without.
-            from coarsen.opencl_bench.sweep.grid_design import GridDesign
+            from coarsen.opencl_bench.sweep.grid_design import grid_space
 
-            return GridDesign().space(benchmark, preset, kind, limits)
+            return grid_space(benchmark, preset, kind, limits)
         # Imported late: it loads the suite.
         from coarsen.tuning.engine.plan import Space
         from coarsen.variant.space import TransformChoices

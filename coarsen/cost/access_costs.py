@@ -10,23 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from coarsen.analysis.access_footprints import AccessFootprint, access_footprints
 from coarsen.analysis.algebra.affine import Access
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.predict.symbols import global_id, local_id
+from coarsen.analysis.algebra.symbols import symbol_of
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.expressions import ZERO, Expression, number, product
 from coarsen.analysis.loop_counts import LoopCounts
-from coarsen.cost.banks import MemoryDevice, bank_degree, least_degree
+from coarsen.cost.banks import MemoryDevice, bank_degree, least_degree, touched
 from coarsen.cost.lane_addresses import LaneAddresses, Lanes, Place
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.opencl.queries import Query
 from coarsen.ir.types import AddressSpace
 from coarsen.variant.coarsening import Coarsening
 
 _NEIGHBOURS: tuple[Place, ...] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+_OF_ITEMS = (Query.GLOBAL_ID, Query.LOCAL_ID)
 _MEMORY = frozenset({AddressSpace.GLOBAL, AddressSpace.CONSTANT})
 
 
@@ -103,33 +105,26 @@ class AccessCosts:
 
     def _cost(self, lanes: Lanes, footprint: AccessFootprint, coarsenings: int) -> AccessCost:
         access, form = footprint.access, self.counts.sizes.expanded(footprint.access.form)
-        found = lanes.addresses(form)
-        cost = AccessCost(
+        found, size = lanes.addresses(form), access.access_bytes
+        is_local, pieces = access.address_space == AddressSpace.LOCAL, None
+        degrees: tuple[int | None, int | None] = (None, None)
+        if found is not None and not is_local:
+            pieces = pieces_of(found, size, access.element_bytes, self.device.piece_bytes)
+        if found is not None and is_local and self.device.banks is not None:
+            places, banks = found.places, self.device.banks
+            degrees = bank_degree(places, size, banks), least_degree(places, size, banks)
+        merged = [[int(number == each) for number in range(coarsenings)] for each in range(coarsenings)]
+        return AccessCost(
             access,
             form,
             tuple(lanes.gain(form, place) for place in _NEIGHBOURS),
-            tuple(
-                lanes.gain(form, (0, 0, 0), [int(number == each) for number in range(coarsenings)])
-                for each in range(coarsenings)
-            ),
+            tuple(lanes.gain(form, (0, 0, 0), replicas) for replicas in merged),
             found,
-            None,
-            None,
-            None,
+            pieces,
+            *degrees,
             shared_along(self.counts, footprint),
-            repeated_in(self.counts, footprint),
+            tuple(_repeated_in(self.counts, footprint)),
         )
-        return cost if found is None else self._counted(cost, found)
-
-    def _counted(self, cost: AccessCost, found: LaneAddresses) -> AccessCost:
-        size, banks = cost.access.access_bytes, self.device.banks
-        if not cost.is_local:
-            counted = pieces_of(found, size, cost.access.element_bytes, self.device.piece_bytes)
-            return replace(cost, pieces=counted)
-        if banks is None:
-            return cost
-        degree, least = (count(found.places, size, banks) for count in (bank_degree, least_degree))
-        return replace(cost, degree=degree, least_degree=least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +151,10 @@ def pieces_of(addresses: LaneAddresses, access_bytes: int, element_bytes: int, p
     starts = range(0, piece_bytes, step)
     aligned = [start for start in starts if (addresses.places[0] + start) % element_bytes == 0]
     counts = {
-        _count([place + start for place in addresses.places], access_bytes, piece_bytes)
+        len(touched([place + start for place in addresses.places], access_bytes, piece_bytes))
         for start in aligned or starts
     }
     return Pieces(min(counts), max(counts))
-
-
-def _count(places: list[int], access_bytes: int, piece_bytes: int) -> int:
-    return len(
-        {
-            piece
-            for place in set(places)
-            for piece in range(place // piece_bytes, (place + access_bytes - 1) // piece_bytes + 1)
-        }
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,29 +179,21 @@ def shared_along(counts: LoopCounts, footprint: AccessFootprint) -> tuple[int, .
     return tuple(
         dimension
         for dimension, stride in enumerate(footprint.access.strides)
-        if stride == 0 and origins.isdisjoint((global_id(dimension), local_id(dimension)))
+        if stride == 0 and origins.isdisjoint(symbol_of(query, dimension) for query in _OF_ITEMS)
     )
 
 
-def repeated_in(counts: LoopCounts, footprint: AccessFootprint) -> tuple[LoopReuse, ...]:
-    """Return the loops that repeat an access, innermost first."""
-    return tuple(_repeated(counts, footprint))
-
-
-def _repeated(counts: LoopCounts, footprint: AccessFootprint) -> Iterator[LoopReuse]:
+def _repeated_in(counts: LoopCounts, footprint: AccessFootprint) -> Iterator[LoopReuse]:
+    """Yield the loops that repeat an access, innermost first."""
     size = number(footprint.access.access_bytes)
     between: Expression | None = ZERO
     for header, stride in footprint.iteration_strides.items():
         if stride == ZERO:
-            yield LoopReuse(header, _line(counts, header), between)
+            position = counts.forms.kernel.block[header].terminator.position
+            yield LoopReuse(header, position.line if position is not None else None, between)
             continue
         rounds = counts.of(header).count
         if between is None or stride is None or rounds is None:
             between = None
         else:
             between = product([size if between == ZERO else between, rounds])
-
-
-def _line(counts: LoopCounts, header: str) -> int | None:
-    position = counts.forms.kernel.block[header].terminator.position
-    return position.line if position is not None else None

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
@@ -61,21 +61,21 @@ def bank_degree(addresses: Sequence[int], access_bytes: int, banks: Banks) -> in
         access_bytes: of each lane.
         banks: of the memory.
     """
-    met = Counter(word % banks.count for word in _words(addresses, access_bytes, banks))
+    met = Counter(word % banks.count for word in touched(addresses, access_bytes, banks.word_bytes))
     return max(met.values(), default=0)
 
 
 def least_degree(addresses: Sequence[int], access_bytes: int, banks: Banks) -> int:
     """Return the degree that as many distinct words have at best: spread evenly over all banks."""
-    return math.ceil(len(_words(addresses, access_bytes, banks)) / banks.count)
+    return math.ceil(len(touched(addresses, access_bytes, banks.word_bytes)) / banks.count)
 
 
-def _words(addresses: Sequence[int], access_bytes: int, banks: Banks) -> set[int]:
-    size = banks.word_bytes
+def touched(addresses: Iterable[int], access_bytes: int, piece_bytes: int) -> set[int]:
+    """Return the words, or other pieces of memory, that accesses of so many bytes touch, by their numbers."""
     return {
-        word
+        piece
         for address in set(addresses)
-        for word in range(address // size, (address + access_bytes - 1) // size + 1)
+        for piece in range(address // piece_bytes, (address + access_bytes - 1) // piece_bytes + 1)
     }
 
 
@@ -107,75 +107,33 @@ class Padding:
     unpadded_cost: int
 
 
-@dataclass(frozen=True, slots=True)
-class Swizzle:
-    """A permutation of the units of each row: unit u of row r lies where u ^ (r & `mask`) would.
-
-    Attributes:
-        unit_bytes: of what stays together.
-        mask: of the row's number; one less than a power of two.
-        cost: the sum of the degrees of all references with it.
-    """
-
-    unit_bytes: int
-    mask: int
-    cost: int
-
-    def place(self, row: int, byte: int) -> tuple[int, int]:
-        """Return the row and the byte in it where something lies that stood at another byte of the row."""
-        unit, rest = divmod(byte, self.unit_bytes)
-        return row, (unit ^ (row & self.mask)) * self.unit_bytes + rest
-
-
-def best_padding(
-    references: Sequence[Reference], row_bytes: int, element_bytes: int, banks: Banks | None
-) -> Padding | None:
-    """Return the padding of least cost; None for a device without banks, which needs none.
+def best_padding(references: Sequence[Reference], row_bytes: int, element_bytes: int, banks: Banks) -> Padding:
+    """Return the padding of least cost.
 
     Args:
         references: all of the array's.
         row_bytes: of a row without padding.
         element_bytes: of what rows are made of: elements stay aligned.
-        banks: of the device's local memory; None where it has none.
+        banks: of the device's local memory.
     """
-    if banks is None:
-        return None
-    unpadded = padded_cost(references, row_bytes, 0, banks)
-    words, least = 0, math.inf
-    for pad in pads(element_bytes, banks):
-        cost = padded_cost(references, row_bytes, pad, banks)
-        if cost < least:
-            words, least = pad, cost
-    return Padding(words, int(least), unpadded)
+    costs = {
+        pad: pitch_cost(references, row_bytes + pad * banks.word_bytes, banks)
+        for pad in range(banks.count)
+        if pad * banks.word_bytes % element_bytes == 0
+    }
+    words = min(costs, key=costs.__getitem__)
+    return Padding(words, costs[words], costs[0])
 
 
-def pads(element_bytes: int, banks: Banks) -> Iterator[int]:
-    """Yield the pads to try, in words, after which elements are still aligned."""
-    return (pad for pad in range(banks.count) if pad * banks.word_bytes % element_bytes == 0 or not pad)
+def permuted_cost(references: Sequence[Reference], row_bytes: int, element_bytes: int, banks: Banks) -> int | None:
+    """Return the sum of the degrees of all references where an exclusive or permutes the columns.
 
-
-def padded_cost(references: Sequence[Reference], row_bytes: int, words: int, banks: Banks) -> int:
-    """Return the sum of the degrees of all references where each row has so many words more."""
-    return pitch_cost(references, row_bytes + words * banks.word_bytes, banks)
-
-
-def best_swizzle(
-    references: Sequence[Reference], row_bytes: int, element_bytes: int, banks: Banks | None
-) -> Swizzle | None:
-    """Return the permutation of columns by exclusive or, with its cost.
-
-    Args:
-        references: all of the array's.
-        row_bytes: of a row.
-        element_bytes: of what rows are made of.
-        banks: of the device's local memory; None where it has none.
+    Arguments are those of `best_padding`.
 
     Returns:
-        None without banks, for rows that are no power of two of units, where a permuted unit might lie outside of
-        its row, and where an access is not within one unit.
+        None for rows that are no power of two of units, where a permuted unit might lie outside of its row, and
+        where an access is not within one unit.
     """
-    if banks is None:
-        return None
     unit = max([banks.word_bytes, element_bytes, *(each.access_bytes for each in references)])
     found = row_permutation(row_bytes, unit, banks.count * banks.word_bytes)
     within = all(
@@ -185,12 +143,11 @@ def best_swizzle(
     )
     if found is None or not within:
         return None
-    swizzle = Swizzle(found.unit_bytes, found.mask, 0)
     moved = [
-        Reference(tuple(swizzle.place(row, byte) for row, byte in each.places), each.access_bytes)
+        Reference(tuple(found.place(row, byte) for row, byte in each.places), each.access_bytes)
         for each in references
     ]
-    return Swizzle(swizzle.unit_bytes, swizzle.mask, pitch_cost(moved, row_bytes, banks))
+    return pitch_cost(moved, row_bytes, banks)
 
 
 def pitch_cost(references: Sequence[Reference], pitch: int, banks: Banks) -> int:

@@ -1,4 +1,4 @@
-"""What a block contributes to the features: what stands once, what once per replica, and how deep it is.
+"""How deep a block is, how often it runs, and the plan by which a kernel is counted.
 
 After Sim, Dasgupta, Kim and Vuduc (PPoPP 2012): how much work can be in flight at once follows from how deep
 the work depends on itself. With the data dependences between the instructions of one block,
@@ -12,83 +12,21 @@ wait for a store.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.executions import ASSUMED_TRIPS
 from coarsen.analysis.loop_counts import trip_counts
-from coarsen.cost.instruction_kinds import Kind, is_memory_access, kinds_of
+from coarsen.cost.instruction_kinds import is_memory_access
 from coarsen.ir.graph.details import TERMINATORS
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.transform.coarsen import Analysed
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.regions.plan_regions import plan_regions
-from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
+from coarsen.variant.transforms import REPLICATION_ALONE
 
-Counts = Counter[Kind]
-IsDivergent = Callable[[Instruction], bool]
 _CONTROL = frozenset({"phi", "br", "ret", "switch", "unreachable"})
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """Countable work: instructions by kind, and the operations and memory accesses among them."""
-
-    kinds: Counts
-    operations: int
-    accesses: int
-
-
-@dataclass(frozen=True, slots=True)
-class BlockProfile:
-    """One block: uniform work and control, which stand once, divergent work, and the depth of both."""
-
-    once: Work
-    divergent: Work
-    depth: DependenceDepth
-
-
-def block_profile(
-    instructions: Iterable[Instruction],
-    is_divergent: IsDivergent,
-    prologue: Sequence[Instruction] = (),
-    standing_for: Mapping[str, str] | None = None,
-) -> BlockProfile:
-    """Profile a block.
-
-    Args:
-        instructions: those of the block; for a rewritten query, those that take its place.
-        is_divergent: whether the replicas of an instruction differ.
-        prologue: instructions before those, which stand once even where they are divergent.
-        standing_for: values that were replaced by others, by their old name.
-    """
-    once, repeated = list(prologue), list[Instruction]()
-    body = tuple(instructions)
-    for instruction in body:
-        again = is_divergent(instruction) and not is_terminator(instruction)
-        (repeated if again else once).append(instruction)
-    return BlockProfile(
-        once=_work(once, is_divergent),
-        divergent=_work(repeated, is_divergent),
-        depth=dependence_depth(body, standing_for, prologue),
-    )
-
-
-def _work(chosen: Sequence[Instruction], is_divergent: IsDivergent) -> Work:
-    kinds: Counts = Counter()
-    for instruction in chosen:
-        kinds.update(_all_kinds(instruction, is_divergent(instruction)))
-    operations = sum(map(is_operation, chosen))
-    return Work(kinds, operations, sum(map(is_memory_access, chosen)))
-
-
-def _all_kinds(instruction: Instruction, divergent: bool) -> frozenset[Kind]:
-    kinds = kinds_of(instruction) | {Kind.INSTRUCTION}
-    if divergent:
-        return kinds | {Kind.DIVERGENT}
-    return kinds | {Kind.UNIFORM_LOAD} if Kind.LOAD in kinds else kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +46,8 @@ def dependence_depth(
     instructions: Iterable[Instruction],
     standing_for: Mapping[str, str] | None = None,
     prologue: Sequence[Instruction] = (),
-    counted: Callable[[Instruction], bool] = is_operation,
+    *,
+    all_counted: bool = False,
 ) -> DependenceDepth:
     """Return the longest chains of data dependences among a block's instructions.
 
@@ -116,13 +55,14 @@ def dependence_depth(
         instructions: those of one block, in their order.
         standing_for: values that were replaced by others, by their old name; not in the prologue.
         prologue: instructions before those; all are counted.
-        counted: which instructions are links of a chain.
+        all_counted: whether control is a link of a chain, too.
     """
     replaced: Mapping[str, str] = {}
     operations: dict[str, int] = {}
     accesses: dict[str, int] = {}
     deepest = most = 0
-    for index, instruction in enumerate(filter(counted, (*prologue, *instructions))):
+    counted = (each for each in (*prologue, *instructions) if all_counted or is_operation(each))
+    for index, instruction in enumerate(counted):
         if index == len(prologue):
             replaced = standing_for or {}
         names = [operand.text for operand in instruction.operands if operand.is_local]
@@ -149,14 +89,9 @@ def dependence_depth(
 MAXIMUM_WEIGHT = 1_000_000
 
 
-def region_plan(analysed: Analysed, transforms: Transforms = REPLICATION_ALONE) -> RegionPlan:
-    """Return what some transforms do to the divergent regions of a kernel.
-
-    Args:
-        analysed: the kernel along a dimension.
-        transforms: that may be used; replication alone is what the predictors were trained with.
-    """
-    return plan_regions(analysed.divergence, analysed.regions, transforms)
+def region_plan(analysed: Analysed) -> RegionPlan:
+    """Return what replication alone, with which the predictors were trained, does to divergent regions."""
+    return plan_regions(analysed.divergence, analysed.regions, REPLICATION_ALONE)
 
 
 def is_terminator(instruction: Instruction) -> bool:

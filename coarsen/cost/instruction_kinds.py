@@ -13,7 +13,6 @@ import enum
 import re
 from collections.abc import Iterator
 
-from coarsen.analysis.algebra.affine import Access
 from coarsen.cost.work_counts import InstructionClass
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.opencl.builtins import Role, builtin_of
@@ -128,9 +127,9 @@ def instruction_classes(instruction: Instruction) -> Iterator[tuple[InstructionC
         yield InstructionClass.CONVERSION, times
 
 
-def access_class(access: Access) -> InstructionClass:
+def access_class(address_space: int) -> InstructionClass:
     """Return the class of an access to memory."""
-    is_near = access.address_space in (AddressSpace.LOCAL, AddressSpace.PRIVATE)
+    is_near = address_space in (AddressSpace.LOCAL, AddressSpace.PRIVATE)
     return InstructionClass.LOCAL_ACCESS if is_near else InstructionClass.GLOBAL_ACCESS
 
 

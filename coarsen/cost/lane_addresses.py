@@ -22,8 +22,7 @@ from dataclasses import dataclass
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import ZERO, Polynomial
-from coarsen.analysis.algebra.predict.operations import answer, queried
-from coarsen.analysis.algebra.predict.symbols import Piece, PieceKind
+from coarsen.analysis.algebra.symbols import Piece, PieceKind, answer, queried
 from coarsen.errors import InvalidInputError
 from coarsen.ir.opencl.queries import Query
 from coarsen.variant.coarsening import Coarsening, Level

@@ -12,9 +12,8 @@ from coarsen.cost.access_costs import AccessCost, AccessCosts, LoopReuse
 from coarsen.cost.banks import ANY_DEVICE, MemoryDevice
 from coarsen.cost.lane_addresses import Place, coarsened_size
 from coarsen.cost.mending import Mending, Offer
-from coarsen.cost.pads import LocalArray, PadCost, local_arrays
+from coarsen.cost.pads import PadCost, offered_pads
 from coarsen.errors import aligned
-from coarsen.ir.graph.variables import name_in_source
 from coarsen.ir.kernel import Kernel
 from coarsen.variant.coarsening import Coarsening
 
@@ -34,7 +33,7 @@ class MemoryReport:
         coarsenings: by which the kernel is merged.
         accesses: in the order of the original kernel's instructions.
         offers: what would touch fewer sectors or lines.
-        arrays: in local memory whose rows are better padded.
+        arrays: pads that local arrays are better off with.
         pads: that were asked for, and what they do.
     """
 
@@ -43,7 +42,7 @@ class MemoryReport:
     coarsenings: tuple[Coarsening, ...]
     accesses: tuple[AccessCost, ...]
     offers: tuple[Offer, ...]
-    arrays: tuple[LocalArray, ...]
+    arrays: tuple[PadCost, ...]
     pads: tuple[PadCost, ...] = ()
 
 
@@ -66,7 +65,7 @@ def memory_report(
     """
     size = coarsened_size(local_size, coarsenings) if local_size is not None else None
     mending = Mending(AccessCosts(kernel, device), coarsenings, size)
-    arrays = local_arrays(kernel, mending.accesses, device.banks)
+    arrays = tuple(offered_pads(kernel, mending.accesses, device.banks))
     return MemoryReport(device, size, tuple(coarsenings), mending.accesses, mending.offers(), arrays)
 
 
@@ -86,7 +85,7 @@ def memory_lines(report: MemoryReport) -> Iterator[str]:
     yield from aligned(headings, [_row(each, dimensions, bool(banks)) for each in report.accesses])
     if any(not _is_exact(each) for each in report.accesses):
         yield f"{_ABOUT} away from edges"
-    mended = [*map(_offer, report.offers), *map(_array, report.arrays)]
+    mended = [*map(_offer, report.offers), *map(_padded, report.arrays)]
     if mended:
         yield ""
         yield f"What would mend it, in {report.device.piece}s of a sub-group:"
@@ -177,14 +176,5 @@ def _offer(offer: Offer) -> str:
     return f"{offer.option}: {offer.before} become {offer.after}, at most ({offer.condition})"
 
 
-def _array(array: LocalArray) -> str:
-    padding, swizzle = array.padding, array.swizzle
-    name = name_in_source(array.name)
-    ways = []
-    if padding.words:
-        ways.append(
-            f"--pad {name}={array.pad_elements}: bank degrees of {padding.unpadded_cost} become {padding.cost}"
-        )
-    if swizzle is not None:
-        ways.append(f"--pad {name}=xor: {padding.unpadded_cost} become {swizzle.cost}")
-    return f"array {name}, rows of {array.row_elements}: {'; '.join(ways)}"
+def _padded(cost: PadCost) -> str:
+    return f"--pad {cost.name}={cost.pad}: bank degrees of {cost.before} become {cost.after}"

@@ -1,6 +1,6 @@
 """What would make the accesses of a kernel touch fewer sectors, or cache lines, and what it would have to be.
 
-Each offer is an option of `coarsen apply`, or a change of the source, with the pieces that a sub-group touches
+Each offer is an option of `coarsen apply` with the pieces that a sub-group touches
 before and after, summed over the accesses that it changes. An access whose lanes are no known number of bytes
 apart counts as one that touches pieces of its own for each lane: at most so many.
 
@@ -8,22 +8,20 @@ apart counts as one that touches pieces of its own for each lane: at most so man
     --order ARG=1,0             neighbours are a row apart: the array transposed
     --stride N                  merged work-items stand between neighbours: take them a sub-group apart
     --place ARG=constant        all work-items read the same: one broadcast, and no sector
-    ARG copied to local memory  the work-group reads bytes more than once: one cooperative copy
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
-from coarsen.analysis.algebra.predict.operations import queried
+from coarsen.analysis.algebra.symbols import queried
 from coarsen.analysis.memory_accesses import memory_access
 from coarsen.cost.access_costs import AccessCost, AccessCosts, pieces_of
-from coarsen.cost.lane_addresses import LaneAddresses, Place, lane_places
+from coarsen.cost.lane_addresses import LaneAddresses, Place
 from coarsen.ir.graph.instruction import Instruction, source_element_type
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
@@ -31,9 +29,6 @@ from coarsen.ir.opencl.queries import Query
 from coarsen.ir.types import AddressSpace, PointerType, StructType, size_of
 from coarsen.variant.coarsening import Coarsening, Level
 
-_LOCAL_BYTES = 32 << 10
-# Larger groups are not looked into: a report should be there at once.
-_MOST_PLACES = 8192
 _ALL = (0, 1, 2)
 _IDS = frozenset({Query.GLOBAL_ID, Query.LOCAL_ID, Query.GROUP_ID})
 
@@ -43,7 +38,7 @@ class Offer:
     """Something that would mend accesses.
 
     Attributes:
-        option: of `coarsen apply`; in words where there is none.
+        option: of `coarsen apply`.
         argument: whose accesses it changes; None for all.
         condition: what has to hold, in words.
         before: pieces that a sub-group touches with one execution of each access, at most.
@@ -89,8 +84,7 @@ class Mending:
         if not buffer.is_closed:
             return
         before = sum(map(self._most, buffer.accesses))
-        offers = (self._apart(buffer), self._transposed(buffer), self._broadcast(buffer), self._copied(buffer))
-        for found in offers:
+        for found in (self._apart(buffer), self._transposed(buffer), self._broadcast(buffer)):
             if found is not None:
                 option, condition, after = found
                 yield Offer(option, buffer.name, condition, before, after)
@@ -177,7 +171,8 @@ class Mending:
             else each
             for each in self._coarsenings
         )
-        if wanted == self._coarsenings or len(wanted) != 1 or not self._may_stride(wanted[0]):
+        size = self._local_size
+        if wanted == self._coarsenings or len(wanted) != 1 or (size is not None and size[0] % wanted[0].stride):
             return None
         # An unknown local size stays so: its lanes stand along dimension 0.
         others = self._costs.at(wanted, self._local_size)
@@ -185,9 +180,6 @@ class Mending:
         before, after = (sum(self._most(pair[side]) for pair in pairs) for side in (0, 1))
         condition = f"the local size along 0 is a multiple of {lanes * wanted[0].factor} before coarsening"
         return Offer(f"--stride {lanes}", None, condition, before, after)
-
-    def _may_stride(self, wanted: Coarsening) -> bool:
-        return self._local_size is None or self._local_size[0] % wanted.stride == 0
 
     # Placement.
 
@@ -206,56 +198,6 @@ class Mending:
     def _is_computed(self, symbol: str) -> bool:
         """Return True if a symbol is a value that the forms don't know, or one of its own for each work-item."""
         return symbol.startswith("%") and self._forms.symbols.piece(symbol) is None
-
-    def _copied(self, buffer: Buffer) -> tuple[str, str, int] | None:
-        """Return a copy that the work-group makes of what all of its accesses read."""
-        size = self._local_size
-        if size is None or not buffer.is_read_only or buffer.is_constant:
-            return None
-        found = self._group_places(buffer, size)
-        if found is None:
-            return None
-        piece = self._device.piece_bytes
-        touched = {
-            at for place, length in found for at in range(place // piece, (place + length - 1) // piece + 1)
-        }
-        if (max(touched) - min(touched) + 1) * piece > _LOCAL_BYTES:
-            return None
-        times = math.ceil(math.prod(size) / len(self._lanes.places)) * self._replicas
-        condition = f"a work-group of {'x'.join(map(str, size))} copies {len(touched) * piece} bytes at its start"
-        return f"{buffer.name} copied to local memory", condition, math.ceil(len(touched) / times)
-
-    @property
-    def _replicas(self) -> int:
-        return math.prod(each.factor for each in self._coarsenings)
-
-    def _group_places(self, buffer: Buffer, size: Place) -> list[tuple[int, int]] | None:
-        """Return where each access of each work-item of a group goes, from an unknown start, and its bytes."""
-        if math.prod(size) * self._replicas * len(buffer.accesses) > _MOST_PLACES:
-            return None
-        every = lane_places(size, math.prod(size))
-        first: Polynomial | None = None
-        found: list[tuple[int, int]] = []
-        for cost in buffer.accesses:
-            if not self._is_once_for_all(cost):
-                return None
-            for replica in itertools.product(*(range(each.factor) for each in self._coarsenings)):
-                for place in every:
-                    value = self._lanes.value(cost.form, self._lanes.item(place, replica))
-                    first = value if first is None else first
-                    further = (value - first).number if value is not None and first is not None else None
-                    if further is None:
-                        return None
-                    found.append((further, cost.access.access_bytes))
-        return found
-
-    def _is_once_for_all(self, cost: AccessCost) -> bool:
-        """Return True if each work-item makes an access just once, and where its form says also at edges."""
-        flow, block = self._forms.control_flow, cost.access.block
-        ends = [each.name for each in self._forms.kernel.blocks if not each.terminator.targets]
-        is_always_met = all(flow.dominates(block, end) for end in ends)
-        is_exact = cost.addresses is not None and cost.addresses.is_exact
-        return is_always_met and is_exact and not flow.loops_around(block)
 
 
 def _is_id(symbol: str) -> bool:
@@ -318,12 +260,9 @@ class Buffer:
         return sizes.pop() if len(sizes) == 1 else None
 
 
-def buffers(forms: IndexForms, costs: Sequence[AccessCost]) -> tuple[Buffer, ...]:
-    """Return the buffers of a kernel that it accesses, in the order of its arguments."""
-    return tuple(_buffers(forms, costs, frozenset(_escaping(forms, costs))))
-
-
-def _buffers(forms: IndexForms, costs: Sequence[AccessCost], escaping: frozenset[str]) -> Iterator[Buffer]:
+def buffers(forms: IndexForms, costs: Sequence[AccessCost]) -> Iterator[Buffer]:
+    """Yield the buffers of a kernel that it accesses, in the order of its arguments."""
+    escaping = frozenset(_escaping(forms, costs))
     for argument in forms.kernel.arguments:
         own = tuple(
             each
@@ -350,9 +289,9 @@ def _escaping(forms: IndexForms, costs: Sequence[AccessCost]) -> Iterator[str]:
     for cost in costs:
         if cost.access.base is None:
             yield from forms.symbols.origins(cost.form)
-    known: Mapping[int, AccessCost] = {id(each.access.instruction): each for each in costs}
+    known = {each.access.instruction for each in costs}
     for instruction in forms.kernel.instructions():
-        for value in _passed_on(instruction, is_access=id(instruction) in known):
+        for value in _passed_on(instruction, is_access=instruction in known):
             yield from forms.symbols.origins(forms.form(value))
 
 

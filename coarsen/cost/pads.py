@@ -6,6 +6,8 @@ float tile[16][16], auto    32 banks of 4 bytes     1 element more, degrees 17 b
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,86 +15,21 @@ from coarsen.cost.access_costs import AccessCost, AccessCosts
 from coarsen.cost.banks import (
     Banks,
     MemoryDevice,
-    Padding,
     Reference,
-    Swizzle,
     best_padding,
-    best_swizzle,
+    permuted_cost,
     pitch_cost,
 )
 from coarsen.cost.lane_addresses import Place, coarsened_size
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.details import Access
-from coarsen.ir.graph.variables import GlobalVariable
+from coarsen.ir.graph.variables import GlobalVariable, name_in_source
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace, ArrayType, size_of
-from coarsen.transform.layouts.rows import Rows, rows_of
+from coarsen.transform.layouts.pad import Rows, rows_of
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import NO_PAD, Pad, PadKind
-
-
-@dataclass(frozen=True, slots=True)
-class LocalArray:
-    """An array of rows in local memory whose references conflict, and what keeps them apart.
-
-    Attributes:
-        name: of the variable.
-        row_elements: of a row.
-        padding: of least cost.
-        swizzle: in its place; None where none can be had.
-        element_bytes: of an element.
-        word_bytes: of a bank's word.
-    """
-
-    name: str
-    row_elements: int
-    element_bytes: int
-    padding: Padding
-    swizzle: Swizzle | None
-    word_bytes: int
-
-    @property
-    def pad_elements(self) -> int:
-        """The padding in elements."""
-        return self.padding.words * self.word_bytes // self.element_bytes
-
-
-def local_arrays(kernel: Kernel, costs: Sequence[AccessCost], banks: Banks | None) -> tuple[LocalArray, ...]:
-    """Return the arrays for which a pad or an exclusive or lowers the sum of degrees, by name.
-
-    Args:
-        kernel: that declares them.
-        costs: of its accesses.
-        banks: of the device; None where it has none: then nothing is gained.
-    """
-    return tuple(_arrays(kernel, costs, banks)) if banks is not None else ()
-
-
-def _arrays(kernel: Kernel, costs: Sequence[AccessCost], banks: Banks) -> Iterator[LocalArray]:
-    for variable in kernel.globals.values():
-        row = _row(variable)
-        found = row_references(variable, row, costs) if row is not None else None
-        if row is None or not found:
-            continue
-        element = size_of(row.element)
-        padding = best_padding(found, size_of(row), aligned_bytes(variable, element, costs), banks)
-        swizzle = best_swizzle(found, size_of(row), element, banks)
-        if padding is None:
-            continue
-        useful = swizzle if swizzle is not None and swizzle.cost < padding.unpadded_cost else None
-        if padding.words or useful is not None:
-            yield LocalArray(variable.name, row.count, element, padding, useful, banks.word_bytes)
-
-
-def _row(variable: GlobalVariable) -> ArrayType | None:
-    """Return the innermost rows of an array of rows."""
-    type_ = variable.value_type
-    if variable.address_space != AddressSpace.LOCAL or not isinstance(type_, ArrayType):
-        return None
-    row = type_.element
-    while isinstance(row, ArrayType) and isinstance(row.element, ArrayType):
-        row = row.element
-    return row if isinstance(row, ArrayType) else None
 
 
 def row_references(
@@ -153,6 +90,25 @@ class PadCost:
         return f"{self.name}: {done}: bank degrees of {self.before} become {self.after}"
 
 
+def offered_pads(kernel: Kernel, costs: Sequence[AccessCost], banks: Banks | None) -> Iterator[PadCost]:
+    """Yield the pads and permutations that lower the sum of degrees of a kernel's arrays in local memory.
+
+    Args:
+        kernel: that declares them.
+        costs: of its accesses.
+        banks: of the device; None where it has none: then nothing is gained.
+    """
+    local = (each.name for each in kernel.globals.values() if each.address_space == AddressSpace.LOCAL)
+    names = (name_in_source(name) for name in local if banks is not None)
+    for name, kind in itertools.product(names, (PadKind.AUTO, PadKind.XOR)):
+        # It has no rows, or none that can be permuted.
+        with contextlib.suppress(InvalidInputError, RefusalError):
+            rows = rows_of(kernel.graph, kernel.name, name, Pad(kind), None)
+            found = _costed(kernel, rows, costs, banks) if banks is not None else None
+            if found is not None and found.before and found.after and found.after < found.before:
+                yield found
+
+
 def costed_pads(
     kernel: Kernel,
     plans: Sequence[ArrayPlan],
@@ -211,7 +167,6 @@ def _costed(kernel: Kernel, rows: Rows, costs: Sequence[AccessCost], banks: Bank
     before = pitch_cost(found, rows.row_bytes, banks)
     if rows.pad.kind is PadKind.AUTO:
         best = best_padding(found, rows.row_bytes, aligned_bytes(variable, rows.element_bytes, costs), banks)
-        assert best is not None
         pad = Pad(elements=best.words * banks.word_bytes // rows.element_bytes)
         return PadCost(rows.name, rows.pad, pad, best.unpadded_cost, best.cost)
     after = _after(rows, found, size_of(row), banks)
@@ -223,6 +178,5 @@ def _costed(kernel: Kernel, rows: Rows, costs: Sequence[AccessCost], banks: Bank
 def _after(rows: Rows, found: Sequence[Reference], row_bytes: int, banks: Banks) -> int | None:
     """Return the sum of degrees with a pad, or a permutation; None where that can't be."""
     if rows.pad.kind is PadKind.XOR:
-        swizzle = best_swizzle(found, row_bytes, rows.element_bytes, banks)
-        return None if swizzle is None else swizzle.cost
+        return permuted_cost(found, row_bytes, rows.element_bytes, banks)
     return pitch_cost(found, rows.pitch * rows.element_bytes, banks)

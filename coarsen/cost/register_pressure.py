@@ -32,7 +32,7 @@ from functools import cached_property
 from coarsen.analysis.liveness import Live, Liveness
 from coarsen.analysis.regions import Region
 from coarsen.cost.block_profile import region_plan
-from coarsen.cost.rewritten_ids import id_rewriter
+from coarsen.cost.rewritten_ids import rewrite_ids
 from coarsen.ir.graph.instruction import Instruction, source_element_type
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Kernel
@@ -209,15 +209,12 @@ class RegisterPressure:
         return Liveness(self.plan.kernel, self.plan.divergence.control_flow, self._at_start)
 
     @cached_property
-    def _at_start(self) -> dict[str, str]:
+    def _at_start(self) -> Mapping[str, str]:
         """The values that the transform computes at the start, by the name of the first replica."""
-        kernel = self.plan.kernel
         if not self.rescaled:
             return {}
         # Which ones they are is the same at any factor above 1.
-        ids = id_rewriter(kernel, Coarsening(2, self.plan.divergence.dimension))
-        answers = {i.name: ids.answered_at_start(i) for i in kernel.instructions()}
-        return {name: replicas[0].text for name, replicas in answers.items() if replicas}
+        return rewrite_ids(self.plan.kernel, Coarsening(2, self.plan.divergence.dimension)).standing_for_first
 
     @cached_property
     def _divergent(self) -> frozenset[str]:
@@ -238,13 +235,10 @@ class RegisterPressure:
         """The arrays and variables that stay in private memory."""
         divergent = self.plan.divergence.is_divergent
         once = repeated = 0
-        for instruction in self._allocas():
-            words = array_words(instruction, self.plan.kernel.structures)
+        for instruction in (i for i in self.plan.kernel.instructions() if i.opcode == "alloca"):
+            words = array_words(instruction)
             once, repeated = (once, repeated + words) if divergent(instruction) else (once + words, repeated)
         return Words(once, repeated)
-
-    def _allocas(self) -> Iterator[Instruction]:
-        return (i for i in self.plan.kernel.instructions() if i.opcode == "alloca")
 
 
 def value_words(type_: Type) -> int:
@@ -262,7 +256,7 @@ def value_words(type_: Type) -> int:
     return _ADDRESS_WORDS if isinstance(type_, TargetType) else 0
 
 
-def array_words(alloca: Instruction, structures: Mapping[str, StructType]) -> int:
+def array_words(alloca: Instruction) -> int:
     """Return the words of a variable in private memory; one whose count is only known at run time counts once."""
     count = alloca.operands[0] if alloca.operands else None
     times = int(count.text) if count is not None and count.kind is ValueKind.CONSTANT else 1

@@ -11,7 +11,7 @@ A query whose dimension is only known at run time keeps its place and becomes th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,7 +39,6 @@ class RewrittenIds:
     first replica, which the branches of shared blocks depend on.
     """
 
-    kernel: Kernel
     coarsening: Coarsening
     prologue: tuple[Instruction, ...]
     standing_for: Mapping[str, str]
@@ -52,7 +51,7 @@ class RewrittenIds:
             return ()
         if not self._rewriter.handles(instruction):
             return (instruction,)
-        return selection(self._rewriter, instruction)
+        return _selection(self._rewriter, instruction)
 
     @cached_property
     def divergent_prologue(self) -> frozenset[str]:
@@ -60,20 +59,13 @@ class RewrittenIds:
         divergent: set[str] = set()
         for instruction in self.prologue:
             sources = {operand.text for operand in instruction.operands if operand.is_local}
-            if self._is_own_id(instruction) or not divergent.isdisjoint(sources):
+            is_own = query_of(instruction) in _IDS and queried_dimension(instruction) == self.coarsening.dimension
+            if is_own or not divergent.isdisjoint(sources):
                 divergent.add(instruction.name)
         return frozenset(divergent)
 
-    def _is_own_id(self, instruction: Instruction) -> bool:
-        return query_of(instruction) in _IDS and queried_dimension(instruction) == self.coarsening.dimension
 
-
-def id_rewriter(kernel: Kernel, coarsening: Coarsening) -> IdRewriter:
-    """Return what rewrites the queries of a kernel that is looked at and stays as it is."""
-    return IdRewriter(kernel, coarsening, NameSupply(kernel), Module(triple=kernel.graph.triple))
-
-
-def selection(rewriter: IdRewriter, query: Instruction) -> tuple[Instruction, ...]:
+def _selection(rewriter: IdRewriter, query: Instruction) -> tuple[Instruction, ...]:
     """Return what answers a query, whose dimension is known only at run time, for one replica.
 
     What it needs at the kernel's start is added to the rewriter's prologue.
@@ -87,19 +79,13 @@ def selection(rewriter: IdRewriter, query: Instruction) -> tuple[Instruction, ..
 
 def rewrite_ids(kernel: Kernel, coarsening: Coarsening) -> RewrittenIds:
     """Rewrite a kernel's queries for a coarsening with a factor above 1."""
-    rewriter = id_rewriter(kernel, coarsening)
-    replicas = dict(_replicas(kernel, rewriter))
+    rewriter = IdRewriter(kernel, coarsening, NameSupply(kernel), Module(triple=kernel.graph.triple))
+    answers = {each.name: rewriter.answered_at_start(each) for each in kernel.instructions()}
+    replicas = {name: [value.text for value in values] for name, values in answers.items() if values}
     standing_for = {name: values[-1] for name, values in replicas.items()}
     for instruction in kernel.instructions():
         if rewriter.handles(instruction) and instruction.name not in standing_for:
-            selection(rewriter, instruction)  # for what it adds to the prologue
+            _selection(rewriter, instruction)  # for what it adds to the prologue
     prologue = tuple(rewriter.prologue.instructions)
     first = {name: values[0] for name, values in replicas.items()}
-    return RewrittenIds(kernel, coarsening, prologue, standing_for, first, rewriter)
-
-
-def _replicas(kernel: Kernel, rewriter: IdRewriter) -> Iterator[tuple[str, list[str]]]:
-    for instruction in kernel.instructions():
-        replicas = rewriter.answered_at_start(instruction)
-        if replicas:
-            yield instruction.name, [value.text for value in replicas]
+    return RewrittenIds(coarsening, prologue, standing_for, first, rewriter)

@@ -17,7 +17,7 @@ from coarsen.variant.coarsening import DIMENSIONS
 Sizes = tuple[int, int, int]
 
 # A generic pointer leads to global memory far more often than elsewhere.
-_OUTER = frozenset({AddressSpace.GLOBAL, AddressSpace.CONSTANT, AddressSpace.GENERIC})
+OUTER = frozenset({AddressSpace.GLOBAL, AddressSpace.CONSTANT, AddressSpace.GENERIC})
 
 
 class InstructionClass(enum.StrEnum):
@@ -92,7 +92,7 @@ class AccessCount:
     @property
     def is_outer(self) -> bool:
         """Return True for memory that all work-groups share: global, constant, and by a generic pointer."""
-        return self.address_space in _OUTER
+        return self.address_space in OUTER
 
     @property
     def is_local(self) -> bool:

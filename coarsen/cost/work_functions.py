@@ -23,7 +23,7 @@ from coarsen.analysis.algebra.affine import INDIRECT, Access
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.executions import ASSUMED_TRIPS, Executions
 from coarsen.analysis.expressions import Expression, Quantity, evaluate, number, product, total
-from coarsen.analysis.loop_counts import Basis, LoopCount, LoopCounts
+from coarsen.analysis.loop_counts import LoopCount, LoopCounts
 from coarsen.cost.block_profile import dependence_depth
 from coarsen.cost.instruction_kinds import Kind, access_class, instruction_classes, kinds_of
 from coarsen.cost.register_pressure import maximum_live_words, static_local_bytes
@@ -197,7 +197,7 @@ def _instructions(
         for kind, count in classes.items():
             parts[kind].append(product([number(count), times]))
     for access in accesses:
-        parts[access_class(access.access)].append(access.count)
+        parts[access_class(access.access.address_space)].append(access.count)
     return MappingProxyType({kind: total(parts[kind]) for kind in InstructionClass if kind in parts})
 
 
@@ -209,7 +209,7 @@ def _unknown(counts: LoopCounts, runs: Executions) -> Iterator[str]:
     for loop in counts.all():
         if loop.count is None:
             yield f"how often the loop at block {loop.header} goes round, taken for {ASSUMED_TRIPS} times"
-        elif loop.basis is Basis.BOUND:
+        elif loop.is_bound:
             yield f"whether data end the loop at block {loop.header} earlier, taken not to"
     for block in runs.undecided:
         yield f"which way block {block} branches, taken for both"
@@ -261,7 +261,7 @@ class AccessFunction:
         )
 
     def _lane_stride(self, sizes: Mapping[str, Quantity]) -> int | None:
-        if self.access.stride_along(0) is INDIRECT:
+        if self.access.strides[0] is INDIRECT:
             return None
         stride = _value(self.footprint.strides[0], sizes)
         return ASSUMED_STRIDE if stride is None else round(stride)

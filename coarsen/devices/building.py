@@ -54,21 +54,10 @@ def _without_warnings() -> Iterator[None]:
 
 
 def build_uncached(
-    context: pyopencl.Context,
-    source: str | bytes,
-    options: Sequence[str] = (),
-    devices: Sequence[pyopencl.Device] | None = None,
+    context: pyopencl.Context, source: str | bytes, options: Sequence[str] = ()
 ) -> pyopencl.Program:
-    """Return a program built from OpenCL C or SPIR-V, for `devices` (None: all of the context).
-
-    Raises pyopencl.Error.
-    """
-    program = PlainProgram(context, source)
-    # False (not None, which means the default folder) turns the cache off; PyOpenCL's annotation leaves it
-    # out.
-    with _without_warnings():
-        program.build(list(options), devices, cache_dir=cast("Any", False))
-    return program
+    """As `build_for_launches`, for all devices and without PyOpenCL's cache."""
+    return build_for_launches(context, source, options, cache_dir=False)
 
 
 def build_for_launches(
@@ -85,7 +74,8 @@ def build_for_launches(
         source: OpenCL C or SPIR-V; SPIR-V is never cached.
         options: one by one.
         devices: of the context; all if None.
-        cache_dir: as `pyopencl.Program.build` takes it.
+        cache_dir: as `pyopencl.Program.build` takes it: False turns the cache off, though its annotation leaves
+            that out.
 
     Raises:
         pyopencl.Error: the device does not build it.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from coarsen.errors import DeviceError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, common_macros, device_macros
@@ -94,8 +94,7 @@ class DeviceDescription:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(NamedTuple):
     """All devices found, and notes (one line each) on drivers that are installed but did not appear."""
 
     devices: tuple[DeviceDescription, ...]

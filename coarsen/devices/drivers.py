@@ -30,9 +30,9 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 VENDORS_VARIABLE = "OCL_ICD_VENDORS"
 
@@ -54,8 +54,7 @@ _LINKER_CACHE = Path("/etc/ld.so.cache")
 _NVIDIA_FOLDERS = (Path("/usr/local/nvidia/lib64"), Path("/usr/local/nvidia/lib"))
 
 
-@dataclass(frozen=True, slots=True)
-class Driver:
+class Driver(NamedTuple):
     """An OpenCL driver: its library (a path, or a name for the dynamic linker) and where it was found."""
 
     library: str
@@ -68,8 +67,7 @@ class Driver:
         return Path(self.library).name
 
 
-@dataclass(frozen=True, slots=True)
-class LoaderSetup:
+class LoaderSetup(NamedTuple):
     """The steps taken so that the loader finds every driver.
 
     `directory` is the folder that `OCL_ICD_VENDORS` now names, None where nothing was set; `drivers` are
@@ -179,12 +177,8 @@ def missing_drivers(setup: LoaderSetup) -> tuple[Driver, ...]:
         mapped = Path("/proc/self/maps").read_text(errors="replace")
     except OSError:
         return ()
-    return tuple(driver for driver in setup.drivers if _mapped_name(driver) not in mapped)
-
-
-def _mapped_name(driver: Driver) -> str:
-    """Return the part of the library's name that the dynamic linker is sure to show, for it follows links."""
-    return driver.file_name.split(".so")[0] + ".so"
+    # The dynamic linker follows links: of a library's name it is sure to show this part.
+    return tuple(each for each in setup.drivers if each.file_name.split(".so")[0] + ".so" not in mapped)
 
 
 def _icd_files(folder: Path) -> list[Path]:

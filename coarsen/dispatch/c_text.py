@@ -15,10 +15,11 @@ from coarsen.dispatch.steps import (
     SQUARE_ROOT_OF_HALF,
     Kind,
     Named,
+    Operand,
     Operation,
+    Result,
     Step,
     Steps,
-    written,
 )
 from coarsen.dispatch.tree import Leaf, Tree
 
@@ -156,12 +157,23 @@ def statements(formulas: Sequence[Steps], invalid: str) -> tuple[list[str], list
         formulas: over the members of `in`.
         invalid: the statement for a formula that has no value.
     """
-    return written(
-        formulas,
-        lambda operand: f"in->{operand.name}" if isinstance(operand, Named) else _constant(operand.value),
-        lambda step, target, values: _step(step, target, values, invalid),
-        lambda result: (f"if (!coarsen_is_finite({result}))", f"    {invalid}"),
-    )
+    lines: list[str] = []
+    results: list[str] = []
+    count = 0
+    for formula in formulas:
+
+        def text(operand: Operand, first: int = count) -> str:
+            if isinstance(operand, Result):
+                return f"t{first + operand.step}"
+            return f"in->{operand.name}" if isinstance(operand, Named) else _constant(operand.value)
+
+        for number, step in enumerate(formula.steps, count):
+            lines += _step(step, f"t{number}", [text(operand) for operand in step.operands], invalid)
+        results.append(text(formula.result))
+        if formula.kind is Kind.REAL:
+            lines += (f"if (!coarsen_is_finite({results[-1]}))", f"    {invalid}")
+        count += len(formula.steps)
+    return lines, results
 
 
 def declarations(formulas: Sequence[Steps]) -> list[str]:

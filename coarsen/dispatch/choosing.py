@@ -1,23 +1,15 @@
 """The choice of a version for a launch: its features, and the version that a tree chooses by them.
 
-Functions are written as Python from checked steps and trees, and compiled once; no name of a file gets into their
-text. The features that a model learns from come from the same functions.
+The features that a model learns from come from the same functions.
 
-def features(i0, i1):
-    if i0 > 9223372036854775807 or i0 < -9223372036854775808: return None
-    …
-    t0 = i0 * 1.0
-    t1 = i1 * 1.0
-    if t1 == 0.0: return None
-    t2 = t0 / t1
-    …
-    return (t2,)
+    numbers of a launch ─▶ steps ─▶ features ─▶ tree ─▶ version
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -26,29 +18,40 @@ from coarsen.dispatch.features import Feature, KernelArgument, feature_steps, in
 from coarsen.dispatch.steps import (
     LARGEST,
     SMALLEST,
+    Constant,
     Kind,
     Named,
     Operation,
-    Step,
+    Result,
     Steps,
     binary_logarithm,
-    written,
 )
-from coarsen.dispatch.tree import Leaf, Tree, features_of
+from coarsen.dispatch.tree import Tree, answer, features_of
 from coarsen.dispatch.tuned_file import TunedFile
 
-_LARGEST_DOUBLE = repr(sys.float_info.max)
-_SIGNS: Mapping[Operation, str] = MappingProxyType(
+Number = int | float
+
+
+def _of_quotient(function: Callable[[int, int], int]) -> Callable[[int, int], int | None]:
+    return lambda first, second: None if first < 0 or second <= 0 else function(first, second)
+
+
+# What each operation comes to; None where it has no value.
+_OPERATIONS: Mapping[Operation, Callable[..., Number | None]] = MappingProxyType(
     {
-        Operation.ADD: "+",
-        Operation.SUBTRACT: "-",
-        Operation.MULTIPLY: "*",
-        Operation.QUOTIENT: "//",
-        Operation.REMAINDER: "%",
-        Operation.DIVIDE: "/",
+        Operation.ADD: operator.add,
+        Operation.SUBTRACT: operator.sub,
+        Operation.MULTIPLY: operator.mul,
+        Operation.QUOTIENT: _of_quotient(operator.floordiv),
+        Operation.REMAINDER: _of_quotient(operator.mod),
+        Operation.DIVIDE: lambda first, second: None if second == 0.0 else first / second,
+        Operation.NEGATE: operator.neg,
+        Operation.SMALLER: lambda first, second: first if first <= second else second,
+        Operation.LARGER: lambda first, second: first if first >= second else second,
+        Operation.REAL: float,
+        Operation.LOGARITHM: lambda value: binary_logarithm(value) if 0.0 < value < math.inf else None,
     }
 )
-_MAY_OVERFLOW = (Operation.ADD, Operation.SUBTRACT, Operation.MULTIPLY, Operation.NEGATE)
 
 
 def numbers_function(inputs: Mapping[str, Kind], formulas: Sequence[Steps]) -> Callable[..., Any]:
@@ -61,76 +64,42 @@ def numbers_function(inputs: Mapping[str, Kind], formulas: Sequence[Steps]) -> C
     Returns:
         A function that returns the results in a tuple; None where one has no value.
     """
-    places = {name: f"i{index}" for index, name in enumerate(inputs)}
-    lines, results = written(
-        formulas,
-        lambda operand: places[operand.name] if isinstance(operand, Named) else f"({operand.value!r})",
-        _step,
-        lambda result: [f"if not -{_LARGEST_DOUBLE} <= {result} <= {_LARGEST_DOUBLE}: return None"],
-    )
-    checks = [_unless_64_bits(places[name]) for name, kind in inputs.items() if kind is Kind.WHOLE]
-    body = (f"    {line}" for line in (*checks, *lines, f"return ({''.join(f'{each}, ' for each in results)})"))
-    return _compiled([f"def made({', '.join(places.values())}):", *body])
+
+    def numbers(*given: Number) -> tuple[Number, ...] | None:
+        named = dict(zip(inputs, given, strict=True))
+        if not all(_has_64_bits(named[name]) for name, kind in inputs.items() if kind is Kind.WHOLE):
+            return None
+        results: list[Number] = []
+        for formula in formulas:
+            value = _value(formula, named)
+            if value is None:
+                return None
+            results.append(value)
+        return tuple(results)
+
+    return numbers
 
 
-def tree_function(tree: Tree, features: Sequence[str]) -> Callable[..., int]:
-    """Return a function of features' values, given by position, that returns the version that a tree chooses."""
-    places = {name: f"f{index}" for index, name in enumerate(features)}
-    lines = [f"def made({', '.join(places.values())}):", *_tree_lines(tree, places, "    ")]
-    function: Callable[..., int] = _compiled(lines)
-    return function
+def _value(formula: Steps, named: Mapping[str, Number]) -> Number | None:
+    """Return what a formula comes to; None where it has no value."""
+    done: list[Number] = []
+
+    def operand(entry: Constant | Named | Result) -> Number:
+        if isinstance(entry, Result):
+            return done[entry.step]
+        return named[entry.name] if isinstance(entry, Named) else entry.value
+
+    for step in formula.steps:
+        value = _OPERATIONS[step.operation](*map(operand, step.operands))
+        if value is None or (step.kind is Kind.WHOLE and not _has_64_bits(value)):
+            return None
+        done.append(value)
+    found = operand(formula.result)
+    return found if formula.kind is Kind.WHOLE or math.isfinite(found) else None
 
 
-def _compiled(lines: Sequence[str]) -> Callable[..., Any]:
-    # The text has numbers, signs and names made here; without builtins it could do nothing else.
-    names: dict[str, Any] = {"__builtins__": {}, "logarithm": binary_logarithm}
-    exec(compile("\n".join(lines), "<tuned file>", "exec"), names)
-    made: Callable[..., Any] = names["made"]
-    return made
-
-
-def _step(step: Step, target: str, operands: Sequence[str]) -> Iterator[str]:
-    operation = step.operation
-    if operation in (Operation.QUOTIENT, Operation.REMAINDER):
-        yield f"if {operands[0]} < 0 or {operands[1]} <= 0: return None"
-    elif operation is Operation.DIVIDE:
-        yield f"if {operands[1]} == 0.0: return None"
-    elif operation is Operation.LOGARITHM:
-        yield f"if not 0.0 < {operands[0]} <= {_LARGEST_DOUBLE}: return None"
-    yield f"{target} = {_value(operation, operands)}"
-    if step.kind is Kind.WHOLE and operation in _MAY_OVERFLOW:
-        yield _unless_64_bits(target)
-
-
-def _value(operation: Operation, operands: Sequence[str]) -> str:
-    first = operands[0]
-    if operation in _SIGNS:
-        return f"{first} {_SIGNS[operation]} {operands[1]}"
-    if operation is Operation.NEGATE:
-        return f"-{first}"
-    if operation is Operation.REAL:
-        # Rounded to the nearest double, as a conversion is.
-        return f"{first} * 1.0"
-    if operation is Operation.LOGARITHM:
-        return f"logarithm({first})"
-    sign = "<=" if operation is Operation.SMALLER else ">="
-    return f"{first} if {first} {sign} {operands[1]} else {operands[1]}"
-
-
-def _unless_64_bits(place: str) -> str:
-    return f"if {place} > {LARGEST} or {place} < {SMALLEST}: return None"
-
-
-def _tree_lines(tree: Tree, places: Mapping[str, str], indent: str) -> Iterator[str]:
-    if isinstance(tree, Leaf):
-        yield f"{indent}return {tree.version}"
-        return
-    yield f"{indent}if {places[tree.feature]} <= {tree.threshold!r}:"
-    yield from _tree_lines(tree.at_most, places, f"{indent} ")
-    yield from _tree_lines(tree.above, places, indent)
-
-
-Number = int | float
+def _has_64_bits(value: Number) -> bool:
+    return SMALLEST <= value <= LARGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +130,15 @@ class FeatureValues:
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """Chooses among the versions of a tuned file; `tree` is of the features' values, by position."""
+    """Chooses among the versions of a tuned file."""
 
     features: FeatureValues
-    tree: Callable[..., int]
+    tree: Tree
 
     def version(self, numbers: Sequence[Number]) -> int | None:
         """Return the version for the numbers that `features.inputs` names; None where a feature has no value."""
         values = self.features.compute(*numbers)
-        return None if values is None else self.tree(*values)
+        return None if values is None else answer(self.tree, dict(zip(self.features.names, values, strict=True)))
 
 
 def feature_values(features: Sequence[Feature], arguments: Iterable[KernelArgument]) -> FeatureValues:
@@ -198,4 +167,4 @@ def chooser(file: TunedFile, tree: Tree) -> Chooser:
     """Return what chooses among a file's versions by one of its trees."""
     asked = features_of(tree)
     features = [feature for feature in file.features if feature.name in asked]
-    return Chooser(feature_values(features, file.arguments), tree_function(tree, [f.name for f in features]))
+    return Chooser(feature_values(features, file.arguments), tree)

@@ -141,15 +141,12 @@ def _names(tree: ast.expr, text: str, grammar: _Grammar) -> set[str]:
         return _names(tree.operand, text, grammar)
     if isinstance(tree, ast.Name) and tree.id.isascii():
         return {tree.id}
-    if isinstance(tree, ast.Constant) and type(tree.value) in grammar.constants and _is_finite(tree.value):
+    value = tree.value if isinstance(tree, ast.Constant) else None
+    if isinstance(value, int | float) and type(value) in grammar.constants and math.isfinite(value):
         return set()
     if isinstance(tree, ast.Call) and len(tree.args) in grammar.functions.get(function_of(tree), ()):
         return {name for argument in tree.args for name in _names(argument, text, grammar)}
     raise InvalidInputError(f"'{text}' may only have {grammar.words}")
-
-
-def _is_finite(value: object) -> bool:
-    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _value(tree: ast.expr, values: Mapping[str, int]) -> int:

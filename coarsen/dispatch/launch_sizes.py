@@ -81,31 +81,6 @@ def size_inputs(file: TunedFile) -> tuple[str, ...]:
     return tuple(name for name in input_kinds(file.arguments) if name in needed and name not in SIZE_NAMES)
 
 
-def sizes_function(
-    file: TunedFile, version: TunedVersion, inputs: tuple[str, ...]
-) -> Callable[..., VersionSizes | None]:
-    """Return a function of whole numbers that returns the sizes of a version of one launch.
-
-    Args:
-        file: that of the version.
-        version: one of a single launch, or none of its own.
-        inputs: the names of the numbers, by position, as `size_inputs` has them.
-
-    Returns:
-        A function that returns None where a size has no value, or isn't positive.
-    """
-    if not version.launches:
-        unchanged = VersionSizes(None, version.variant.local_size or None, _NO_MEMORY)
-        return lambda *numbers: unchanged
-    all_sizes = sequence_function(file, version, inputs)
-
-    def sizes(*numbers: int) -> VersionSizes | None:
-        found = all_sizes(*numbers)
-        return None if found is None else found.launches[0]
-
-    return sizes
-
-
 def launch_formulas(
     version: TunedVersion, launch: TunedLaunch, arguments: Sequence[KernelArgument]
 ) -> LaunchFormulas:
@@ -207,13 +182,16 @@ def sequence_function(
 
     Args:
         file: that of the version.
-        version: one with launches.
+        version: any; one without launches has one, of the caller's sizes.
         inputs: the names of the numbers, by position, as `size_inputs` has them.
 
     Returns:
         A function that returns None where something has no value, a size isn't positive, or a number isn't one of
         its type.
     """
+    if not version.launches:
+        own = VersionSizes(None, version.variant.local_size or None, _NO_MEMORY)
+        return lambda *_: SequenceSizes((own,), (), ())
     formulas = [launch_formulas(version, launch, file.arguments) for launch in version.launches]
     groups = [each.sizes for each in formulas] + [scratch_formulas(version, file.arguments)]
     numbers = [each.numbers for each in formulas]

@@ -1,4 +1,4 @@
-"""A formula as single operations on numbers of known kinds, from which Python, C and values are made alike.
+"""A formula as single operations on numbers of known kinds, from which C and values are made alike.
 
     log2(height / width)        real(height), real(width), divide, log2
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import enum
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
@@ -204,37 +204,6 @@ class _Writer:
     def _step(self, operation: Operation, kind: Kind, *operands: Operand) -> Operand:
         self.steps.append(Step(operation, kind, operands))
         return Result(len(self.steps) - 1)
-
-
-def written(
-    formulas: Sequence[Steps],
-    text_of: Callable[[Constant | Named], str],
-    step_lines: Callable[[Step, str, Sequence[str]], Iterable[str]],
-    unless_finite: Callable[[str], Iterable[str]],
-) -> tuple[list[str], list[str]]:
-    """Return the statements of a language that compute formulas, and the expressions of their results.
-
-    Args:
-        formulas: whose steps become the variables `t0`, `t1`, …
-        text_of: writes a constant, or a number that is given.
-        step_lines: writes a step to a variable, from the texts of its operands.
-        unless_finite: writes that a result which isn't finite is no value.
-    """
-    lines: list[str] = []
-    results: list[str] = []
-    count = 0
-    for formula in formulas:
-
-        def text(operand: Operand, first: int = count) -> str:
-            return f"t{first + operand.step}" if isinstance(operand, Result) else text_of(operand)
-
-        for number, step in enumerate(formula.steps, count):
-            lines += step_lines(step, f"t{number}", [text(operand) for operand in step.operands])
-        results.append(text(formula.result))
-        if formula.kind is Kind.REAL:
-            lines += unless_finite(results[-1])
-        count += len(formula.steps)
-    return lines, results
 
 
 def binary_logarithm(value: float) -> float:

@@ -24,12 +24,23 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A question: a value of at most the threshold goes to `at_most`, a larger one to `above`."""
+    """A question: a value of at most the threshold goes to `at_most`, a larger one to `above`.
+
+    Raises:
+        InvalidInputError: a whole number as the threshold that no double can hold.
+    """
 
     feature: str
     threshold: float
     at_most: Tree
     above: Tree
+
+    def __post_init__(self) -> None:
+        if type(self.threshold) is int:
+            try:
+                object.__setattr__(self, "threshold", float(self.threshold))
+            except OverflowError:
+                raise InvalidInputError("a tree compares with a number that isn't finite") from None
 
 
 Tree: TypeAlias = Leaf | Split
@@ -121,14 +132,7 @@ def tree_from_json(value: object, depth: int = 0) -> Tree:
     if not isinstance(feature, str) or not isinstance(threshold, int | float) or isinstance(threshold, bool):
         raise InvalidInputError("a question of a tree must have a feature's name and a number as the threshold")
     at_most, above = (tree_from_json(value[way], depth + 1) for way in ("at_most", "above"))
-    return Split(feature, _as_double(threshold), at_most, above)
-
-
-def _as_double(threshold: int | float) -> float:
-    try:
-        return float(threshold)
-    except OverflowError:
-        raise InvalidInputError("a tree compares with a number that isn't finite") from None
+    return Split(feature, threshold, at_most, above)
 
 
 def _check_leaf(leaf: Leaf, versions: int) -> None:

@@ -11,19 +11,18 @@ from typing import Any, cast
 
 import pyopencl
 
-from coarsen.devices.discovery import DeviceDescription, describe_device
+from coarsen.devices.discovery import describe_device
 from coarsen.drop_in.live_line import tuning_is_shown
-from coarsen.drop_in.measured_launch import tune_request
-from coarsen.drop_in.remembering import Kept, choice_of, no_result, remember, remember_no_result
+from coarsen.drop_in.measured_launch import choice_of, no_result, remember, tune_request
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.policy.keys import kernel_facts, key_of
-from coarsen.runtime.advice import AdviceRequest
+from coarsen.runtime.advice import LaunchRequest
 from coarsen.runtime.arguments import Argument
 from coarsen.runtime.code import device_options
 from coarsen.runtime.launch import OriginalLaunch, Sizes, plain_sizes, required_local_size
 from coarsen.runtime.waiting import are_over
 from coarsen.tuning.captured_tuning import alone_on
-from coarsen.tuning.remembered.choice import RememberedKey, SizeClass
+from coarsen.tuning.remembered.choice import RememberedChoice, SizeClass
 from coarsen.tuning.settings import TimeOverError, Tune
 from coarsen.tuning.tuned import Tuned
 from coarsen.variant.transforms import Transforms, device_kind_of
@@ -76,7 +75,7 @@ def tune(
     device = describe_device(queue.device)
     facts = kernel_facts(source, kernel.function_name, options, device.macros)
     transforms = Transforms(device_kind=device_kind_of(device.device_types))
-    request = AdviceRequest(
+    request = LaunchRequest(
         source,
         options,
         kernel.function_name,
@@ -90,20 +89,17 @@ def tune(
         with alone_on(device, chosen.seconds), tuning_is_shown(request.kernel, chosen) as shown:
             tuned = tune_request(request, device, facts.groups_matter, shown)
     except TimeOverError:
-        _say_unless_kept(remember_no_result(no_result(key, device, whole, local, chosen.seconds), chosen.store))
+        _remember(no_result(key, device, whole, local, chosen.seconds), chosen)
         raise
-    _remember(tuned, key, device, chosen)
+    if tuned.doubt:
+        _log.warning("what was found is not remembered: %s", tuned.doubt)
+    else:
+        _remember(choice_of(tuned, key, device), chosen)
     return tuned
 
 
-def _remember(tuned: Tuned, key: RememberedKey, device: DeviceDescription, settings: Tune) -> None:
-    if tuned.doubt:
-        _log.warning("what was found is not remembered: %s", tuned.doubt)
-        return
-    _say_unless_kept(remember(choice_of(tuned, key, device), settings.store))
-
-
-def _say_unless_kept(kept: Kept) -> None:
+def _remember(choice: RememberedChoice, settings: Tune) -> None:
+    kept = remember(choice, settings.store)
     if kept.reason:
         _log.warning("what was found can't be remembered: %s", kept.reason)
 

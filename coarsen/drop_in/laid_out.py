@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyopencl
 
@@ -31,28 +31,11 @@ from coarsen.pipeline import laid_out
 from coarsen.policy.tuned import OneVersion
 from coarsen.policy.tuned_checks import problem_of_device, problem_of_program
 from coarsen.runtime.code import BuildOptions
-from coarsen.runtime.laid_out_kernel import LaidOutSignature
+from coarsen.runtime.laid_out_kernel import RewrittenKernel
 from coarsen.runtime.layout import Layout
 from coarsen.variant.data_plan import ArrayPlan
 
 _log = logging.getLogger("coarsen")
-
-
-@dataclass(frozen=True, slots=True)
-class RewrittenKernel:
-    """A kernel whose arrays lie otherwise.
-
-    Attributes:
-        text: OpenCL C of it alone.
-        standard: the build option that the text needs.
-        plans: how the arrays lie.
-        signature: what it wants of its launches.
-    """
-
-    text: str
-    standard: str
-    plans: tuple[ArrayPlan, ...]
-    signature: LaidOutSignature
 
 
 def rewritten_kernels(
@@ -71,8 +54,14 @@ def rewritten_kernels(
         RefusalError: a kernel can't be laid out so.
     """
     kernels = [lower(source, name, options, macros) for name in list_kernels(source, options, macros)]
-    _check_names(layouts, kernels)
-    plans = {kernel.name: _plans(layouts, kernel) for kernel in kernels}
+    known = {name for kernel in kernels for name in kernel.argument_names}
+    for name in layouts:
+        if name not in known:
+            raise InvalidInputError(f"no kernel has an argument {name}{did_you_mean(name, known)}")
+    plans = {
+        kernel.name: tuple(layouts[name].plan(name) for name in kernel.argument_names if name in layouts)
+        for kernel in kernels
+    }
     return {kernel.name: _rewritten(kernel, plans[kernel.name]) for kernel in kernels if plans[kernel.name]}
 
 
@@ -92,16 +81,16 @@ def version_of(
         options: the build options, as they were given.
         devices: that it is built for.
     """
-    name, problem = kernel.signature.kernel, ""
-    own = [file for file in files if file.kernel == name]
+    problem = ""
+    own = [file for file in files if file.kernel == kernel.name]
     for file in own:
-        problem = _problem(file, source, options, len(kernel.signature.names), devices)
+        problem = _problem(file, source, options, len(kernel.arguments), devices)
         found = next((each for each in file.layouts if each.is_for(kernel.plans)), None)
         if not problem and found is not None:
             return OneVersion(replace(found.variant, arrays=()))
     if own:
         reason = problem or "it has no version for arrays that lie so"
-        _log.warning("kernel %s: its tuned file isn't used: %s", name, reason)
+        _log.warning("kernel %s: its tuned file isn't used: %s", kernel.name, reason)
     return None
 
 
@@ -116,22 +105,10 @@ def _problem(
     return "" if found is None else found.reason
 
 
-def _plans(layouts: Mapping[str, Layout], kernel: Kernel) -> tuple[ArrayPlan, ...]:
-    """Return how the arrays of a kernel's arguments lie that lie otherwise."""
-    return tuple(layouts[name].plan(name) for name in kernel.argument_names if name in layouts)
-
-
-def _check_names(layouts: Iterable[str], kernels: Iterable[Kernel]) -> None:
-    known = {name for kernel in kernels for name in kernel.argument_names}
-    for name in layouts:
-        if name not in known:
-            raise InvalidInputError(f"no kernel has an argument {name}{did_you_mean(name, known)}")
-
-
 def _rewritten(kernel: Kernel, plans: tuple[ArrayPlan, ...]) -> RewrittenKernel:
     rewritten = laid_out(kernel, plans)
     names = kernel.argument_names
     arrays = {names.index(each.argument): replace(each.arrangement, shape=None) for each in rewritten.arrays}
     code = write_opencl_c(rewritten.kernel)
-    signature = LaidOutSignature(kernel.name, names, arrays, rewritten.kernel.added_arguments)
-    return RewrittenKernel(code.text, code.standard, plans, signature)
+    added = rewritten.kernel.added_arguments
+    return RewrittenKernel(kernel.name, code.text, code.standard, plans, names, arrays, added)

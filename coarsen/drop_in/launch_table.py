@@ -1,6 +1,6 @@
 """The launches of a program, counted by kernel and class of sizes, with what was chosen for them and why.
 
-AdviceRequest, Known ─▶ noted  ─┐
+LaunchRequest, Known ─▶ noted  ─┐
 each launch          ─▶ counted ┴─▶ LaunchRow, one for each kernel, class of sizes and way to run
 """
 
@@ -18,7 +18,7 @@ import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.policy.remembered import AS_IT_IS, Known
-from coarsen.runtime.advice import GUESS, AdviceRequest
+from coarsen.runtime.advice import GUESS, LaunchRequest
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, Sizes
 from coarsen.runtime.launches import words_of
 from coarsen.tuning.measure.speedup import Speedup
@@ -107,7 +107,7 @@ class LaunchTable:
         """Return what counts the launches of a program made from this source."""
         return SourceObserver(self, digest_of(source))
 
-    def note(self, request: AdviceRequest, known: Known | None) -> None:
+    def note(self, request: LaunchRequest, known: Known | None) -> None:
         """Keep what is known of a launch."""
         launch = request.launch
         asked = _Launch(digest_of(request.source), request.kernel, launch.device.int_ptr, *launch[1:3])

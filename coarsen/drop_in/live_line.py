@@ -73,8 +73,12 @@ def is_live() -> bool:
 
 
 @contextmanager
-def live_line(text: Callable[[], str]) -> Iterator[None]:
-    """Draw a line on standard error, some times a second, while the context lasts; nothing stays of it."""
+def live_line(text: Callable[[], str]) -> Iterator[Callable[[str], None]]:
+    """Draw a line on standard error, some times a second, while the context lasts; nothing stays of it.
+
+    Returns:
+        What prints a line that stays, above it.
+    """
     # Imported late: most processes never draw.
     from rich.console import Console
     from rich.live import Live
@@ -90,5 +94,5 @@ def live_line(text: Callable[[], str]) -> Iterator[None]:
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,
-    ):
-        yield
+    ) as live:
+        yield lambda line: live.console.print(Text(printable_in_line(line)))

@@ -1,35 +1,31 @@
-"""A launch that a program is about to make, captured and tuned apart."""
+"""A launch that a program is about to make, captured and tuned apart; and what was found, remembered."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-
-import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.runtime.advice import AdviceRequest
-from coarsen.runtime.arguments import Argument
+from coarsen.runtime.advice import LaunchRequest
+from coarsen.runtime.launch import Sizes
 from coarsen.tuning.captured_tuning import check_python, tune_captured
+from coarsen.tuning.measure.machine import PACKAGES, installed_versions
+from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.recording import ProgramText, captured_launch, most_captured_bytes
+from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, problem_of
 from coarsen.tuning.settings import Deadline, Tune
+from coarsen.tuning.store.database import open_store
 from coarsen.tuning.tuned import Tuned
 from coarsen.variant.variant import Variant
 
-
-def check_sizes_are_known(arguments: Sequence[Argument] | None) -> None:
-    """Raise InvalidInputError for a launch with shared virtual memory, of which only the address is kept."""
-    for index, argument in enumerate(arguments or ()):
-        if isinstance(argument, pyopencl.SVMPointer):
-            raise InvalidInputError(
-                f"the size of its argument {index}, shared virtual memory, is not known: coarsen.tune takes it"
-            )
+_AS_IT_WAS = Speedup(1.0, 1.0, 1.0)
 
 
 def tune_request(
-    request: AdviceRequest,
+    request: LaunchRequest,
     device: DeviceDescription,
     groups_matter: bool,
     settings: Tune,
@@ -53,7 +49,7 @@ def tune_request(
         raise InvalidInputError("a launch is tuned with its queue and its arguments")
     check_python()
     deadline = Deadline(settings.seconds)
-    launch = request.launch
+    launch, memory = request.launch, request.queue.device.global_mem_size
     captured = captured_launch(
         ProgramText(request.source, request.options),
         request.kernel,
@@ -62,12 +58,88 @@ def tune_request(
         launch.local_size or (),
         request.arguments,
         global_offset=request.offset,
-        most_bytes=settings.most_bytes or _most_bytes(request.queue),
+        most_bytes=settings.most_bytes or most_captured_bytes(memory, Path(tempfile.gettempdir())),
     )
     return tune_captured(
         captured, device, request.transforms, groups_matter, settings, deadline, first, request.cache_dir
     )
 
 
-def _most_bytes(queue: pyopencl.CommandQueue) -> int:
-    return most_captured_bytes(queue.device.global_mem_size, Path(tempfile.gettempdir()))
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where a choice is remembered; or, if `location` is empty, why it is not."""
+
+    location: str
+    reason: str = ""
+
+
+def remember(choice: RememberedChoice, store: str | None) -> Kept:
+    """Put a choice into a store; one without a result takes the place of nothing that still holds.
+
+    Args:
+        choice: what was found; it is worth having also where it can't be remembered.
+        store: a file or a URL; None for the user's store.
+
+    Returns:
+        The store's location, or the reason why the choice isn't in it.
+    """
+    try:
+        with open_store(store) as opened:
+            before = None if choice.has_result else opened.remembered.find(choice.key)
+            is_kept = before is not None and before.has_result
+            if before is None or not is_kept or problem_of(before, choice.driver_version, choice.platform_version):
+                opened.remembered.put(choice)
+            return Kept(opened.location)
+    except InvalidInputError as error:
+        return Kept("", str(error))
+
+
+def no_result(
+    key: RememberedKey, device: DeviceDescription, global_size: Sizes, local_size: Sizes | None, seconds: float
+) -> RememberedChoice:
+    """Return what is remembered of a tuning whose time was over before it had a result.
+
+    Args:
+        key: of the launch.
+        device: where it was tried.
+        global_size: of the launch, in work-items.
+        local_size: likewise; None where it is left to the device.
+        seconds: that it was given: with more, it is tried again.
+    """
+    return RememberedChoice(
+        key=key,
+        variant=Variant(),
+        speedup=_AS_IT_WAS,
+        speedup_over_uncoarsened=None,
+        global_size=tuple(global_size),
+        local_size=None if local_size is None else tuple(local_size),
+        driver_version=device.driver_version,
+        platform_version=device.platform_version,
+        versions=installed_versions(PACKAGES),
+        trials=0,
+        seconds=seconds,
+        processes=0,
+        found_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def choice_of(tuned: Tuned, key: RememberedKey, device: DeviceDescription) -> RememberedChoice:
+    """Return what is remembered of a tuning.
+
+    Args:
+        tuned: what was found.
+        key: of the launch.
+        device: where it was found.
+    """
+    # Macros are the program's own.
+    variant = replace(tuned.choice, definitions=())
+    if variant.local_size == (tuned.local_size or ()):
+        variant = replace(variant, local_size=())
+    return replace(
+        no_result(key, device, tuned.global_size, tuned.local_size, tuned.seconds),
+        variant=variant,
+        speedup=tuned.speedup,
+        speedup_over_uncoarsened=tuned.decision.over_uncoarsened,
+        trials=tuned.trials,
+        processes=tuned.decision.processes,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import importlib.util
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from coarsen.errors import InvalidInputError
 from coarsen.policy.remembered import Remembered
@@ -26,8 +26,7 @@ class Otherwise(enum.Enum):
     TUNE = enum.auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(NamedTuple):
     """A way to choose.
 
     Attributes:
@@ -62,49 +61,64 @@ def mode_of(tune: object) -> Mode | None:
     raise InvalidInputError(f"tune is True, False, 'remembered', 'predict' or a coarsen.Tune, not {tune!r}")
 
 
-def policy_of(tune: TuneChoice | Policy, factor: object, form: Form) -> Policy | None:
-    """Return what decides about kernels without a requested factor; None where they stay as they are.
+def policy_of(
+    tune: TuneChoice | Policy, requested: Policy | None, form: Form, by_nearest: bool = False
+) -> Policy | None:
+    """Return what decides about kernels; None where they stay as they are.
 
     Args:
         tune: as `mode_of` takes it, or a policy.
-        factor: as a program is given it; None if it is given none.
+        requested: decides as is asked for; None where nothing is.
         form: of the code: nothing is measured, and so remembered, of another than OpenCL C.
+        by_nearest: whether what is remembered of the nearest size goes before all else.
 
     Raises:
-        InvalidInputError: as `mode_of`; something to tune beside a factor.
+        InvalidInputError: as `mode_of`; something to tune, or by the nearest size, beside a factor.
     """
-    if tune is not None and not isinstance(tune, bool | str | Tune) and hasattr(tune, "choose"):
-        return tune
-    mode = mode_of(tune)
-    if tune is not None and mode is not None and factor is not None:
+    if by_nearest and (requested is not None or form != "opencl_c"):
+        raise InvalidInputError(
+            "what is remembered goes with no factor, and with OpenCL C: leave out factor and form"
+        )
+    mode = None if isinstance(tune, Policy) else mode_of(tune)
+    if requested is not None and tune is not None and mode is not None:
         raise InvalidInputError("a factor is given or found by tuning: leave out factor or tune")
-    if mode is None or factor is not None:
-        return None
-    return policy_in(mode, form)
+    policy = requested or (tune if isinstance(tune, Policy) else None)
+    if policy is None and mode is not None:
+        policy = policy_in(mode, form)
+    if not by_nearest:
+        return policy
+    # Imported late: most programs have only one policy.
+    from coarsen.policy.nearest import Nearest
+    from coarsen.policy.predicted import FirstOf
+
+    nearest = Nearest(tune if isinstance(tune, Tune) else Tune())
+    return nearest if policy is None else FirstOf(nearest, policy)
 
 
 def policy_in(mode: Mode, form: Form) -> Policy | None:
     """Return what decides in a mode, about code of a form; None where kernels stay as they are."""
-    if mode.otherwise is Otherwise.PREDICT:
-        # Imported late: most programs predict nothing.
-        from coarsen.policy.predicted import FirstOf, Predicted
+    is_remembered = form == "opencl_c"
+    return with_guesses(remembered_in(mode) if is_remembered else None, mode.otherwise)
 
-        return (
-            FirstOf(Remembered(mode.settings, is_last=False), Predicted()) if form == "opencl_c" else Predicted()
-        )
-    if form != "opencl_c":
-        return None
-    if mode.otherwise is Otherwise.LEAVE:
-        return Remembered(mode.settings)
+
+def remembered_in(mode: Mode, says_reasons: bool = True) -> Remembered:
+    """Return what decides as is remembered, or searches in the mode that does; it may say why it can't."""
+    if mode.otherwise is not Otherwise.TUNE:
+        return Remembered(mode.settings, is_last=mode.otherwise is Otherwise.LEAVE)
     # Imported late: a program that remembers measures nothing.
     from coarsen.drop_in.search import SearchNow
 
-    return SearchNow(mode.settings)
+    return SearchNow(mode.settings, says_reasons)
 
 
-def settings_of(tune: TuneChoice | Policy) -> Tune:
-    """Return the settings that a value of `tune` has: those by default where it has none."""
-    return tune if isinstance(tune, Tune) else Tune()
+def with_guesses(policy: Policy | None, otherwise: Otherwise) -> Policy | None:
+    """Return a policy and, where factors are to be predicted, one that does that after it."""
+    if otherwise is not Otherwise.PREDICT:
+        return policy
+    # Imported late: most programs predict nothing.
+    from coarsen.policy.predicted import FirstOf, Predicted
+
+    return Predicted() if policy is None else FirstOf(policy, Predicted())
 
 
 def _check_packages() -> None:

@@ -13,12 +13,11 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import pyopencl
-from pyopencl.tools import is_spirv
 
 from coarsen.base.bug_report import words_of
 from coarsen.devices.building import PlainProgram
 from coarsen.drop_in.program import Program as DropIn
-from coarsen.drop_in.program import kernel_of
+from coarsen.drop_in.program import kernel_of, source_of
 from coarsen.errors import CoarsenError
 from coarsen.runtime.advice import LaunchObserver, Policy
 from coarsen.runtime.code import BuildOptions
@@ -99,17 +98,3 @@ def _class_of_programs(policy: Policy, observer_of: ObserverOf) -> type[DropIn]:
 
     Program.__qualname__, Program.__module__ = PlainProgram.__qualname__, PlainProgram.__module__
     return Program
-
-
-def source_of(
-    context: Any = None,  # noqa: ANN401 (whatever PyOpenCL takes)
-    source: Any = None,  # noqa: ANN401
-    binaries: Any = None,  # noqa: ANN401
-) -> str | None:
-    """Return the OpenCL C that a program with these arguments is made from; None where it is something else."""
-    if binaries is not None or not isinstance(source, str | bytes) or is_spirv(source):
-        return None
-    try:
-        return source if isinstance(source, str) else source.decode()
-    except UnicodeDecodeError:
-        return None

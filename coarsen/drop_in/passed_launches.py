@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pyopencl
 
@@ -18,18 +17,12 @@ from coarsen.base.files import replace_file
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.policy.tuned_checks import without_own_folder
-from coarsen.runtime.advice import PassedLaunch
-from coarsen.tuning.recording import region_of, same_as
-from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
+from coarsen.runtime.advice import LaunchRequest
+from coarsen.tuning.recording import passed_arguments
 from coarsen.tuning.workload.launch_list import (
     LIST_FILE,
     ListedKernel,
     ListedLaunch,
-    PassedArgument,
-    PassedBuffer,
-    PassedOther,
-    PassedScalar,
-    PassedShared,
     read_launch_list,
     write_launch_list,
 )
@@ -39,8 +32,7 @@ MOST_LAUNCHES = 4096
 _DIGITS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class _Kernel:
+class _Kernel(NamedTuple):
     """A kernel of a program, by its source and its build options."""
 
     source: str
@@ -50,13 +42,9 @@ class _Kernel:
 
 @dataclass(slots=True)
 class _Launches:
-    """The launches of one kernel, each as it is listed with a count of 1 and no contents.
-
-    Contents are of a launch with its local size left out: whoever captures them may be told another.
-    """
+    """The launches of one kernel, each as it is listed with a count of 1."""
 
     counts: dict[ListedLaunch, int] = field(default_factory=dict)
-    contents: dict[ListedLaunch, tuple[tuple[int, str], ...]] = field(default_factory=dict)
     further: int = 0
 
     def add(self, launch: ListedLaunch, count: int = 1) -> None:
@@ -67,11 +55,8 @@ class _Launches:
             self.counts[launch] = self.counts.get(launch, 0) + count
 
     def listed(self) -> tuple[ListedLaunch, ...]:
-        """Return all launches with their counts and contents."""
-        return tuple(
-            replace(each, count=count, contents=self.contents.get(replace(each, local_size=None), ()))
-            for each, count in self.counts.items()
-        )
+        """Return all launches with their counts."""
+        return tuple(replace(each, count=count) for each, count in self.counts.items())
 
 
 class PassedLaunches:
@@ -93,23 +78,15 @@ class PassedLaunches:
         self._lock = threading.Lock()
         self._process = os.getpid()
 
-    def add(self, source: str, launch: PassedLaunch) -> None:
-        """Count a launch of a program with this source."""
+    def add(self, launch: LaunchRequest) -> None:
+        """Count a launch."""
         with self._lock:
-            launches = self._of(source, launch.options, launch.kernel)
+            launches = self._of(launch)
             listed = listed_launch(launch)
             if listed is None:
                 launches.further += 1
             else:
                 launches.add(listed)
-
-    def add_contents(self, source: str, launch: PassedLaunch, files: Mapping[int, str]) -> None:
-        """Note the files, by indices of arguments, that a launch's buffers were written to."""
-        listed = listed_launch(launch)
-        if listed is not None:
-            with self._lock:
-                launches = self._of(source, launch.options, launch.kernel)
-                launches.contents[replace(listed, local_size=None)] = tuple(sorted(files.items()))
 
     def write(self) -> Path | None:
         """Write the list and the sources; return the list's path, None where there is nothing to list.
@@ -129,16 +106,22 @@ class PassedLaunches:
                 raise InvalidInputError(f"{self._folder}: can't be made: {error.strerror}") from None
             for source, text in self._sources.items():
                 replace_file(text.encode(errors="surrogatepass"), self._folder / _source_file(source))
-            return write_launch_list(map(_listed_kernel, *zip(*self._kernels.items(), strict=True)), self._folder)
+            listed = (
+                ListedKernel(name, source, _source_file(source), options, each.listed(), each.further)
+                for (source, options, name), each in self._kernels.items()
+            )
+            return write_launch_list(listed, self._folder)
 
-    def _of(self, source: str, options: Iterable[str], kernel: str) -> _Launches:
-        options = tuple(options)
+    def _of(self, launch: LaunchRequest) -> _Launches:
+        source, options = launch.source, launch.options
         if (source, options) not in self._hashes:
             text = source.encode(errors="replace").decode()
             self._hashes[source, options] = hash_with_headers(text, options)
         source_hash = self._hashes[source, options]
         self._sources.setdefault(source_hash, source)
-        return self._kernels.setdefault(_Kernel(source_hash, without_own_folder(options), kernel), _Launches())
+        return self._kernels.setdefault(
+            _Kernel(source_hash, without_own_folder(options), launch.kernel), _Launches()
+        )
 
     def _add_those_before(self) -> None:
         for kernel in self._before:
@@ -146,36 +129,21 @@ class PassedLaunches:
             launches = self._kernels.setdefault(key, _Launches())
             launches.further += kernel.further
             for each in kernel.launches:
-                launches.add(replace(each, count=1, contents=()), each.count)
-                if each.contents:
-                    launches.contents.setdefault(
-                        replace(each, local_size=None, count=1, contents=()), each.contents
-                    )
+                launches.add(replace(each, count=1), each.count)
         self._before = ()
-
-
-def _listed_kernel(kernel: _Kernel, launches: _Launches) -> ListedKernel:
-    return ListedKernel(
-        kernel.name,
-        kernel.source,
-        _source_file(kernel.source),
-        kernel.options,
-        launches.listed(),
-        launches.further,
-    )
 
 
 def _source_file(source_hash: str) -> str:
     return f"source-{source_hash[:_DIGITS]}.cl"
 
 
-def listed_launch(launch: PassedLaunch) -> ListedLaunch | None:
+def listed_launch(launch: LaunchRequest) -> ListedLaunch | None:
     """Return a launch as it is listed; None where what it passes isn't known, or it has no work-items."""
     whole, local = launch.launch.global_size, launch.launch.local_size
     if launch.arguments is None or not whole or min((*whole, *(local or ()))) < 1:
         return None
     try:
-        arguments = _passed(launch.kernel, launch.arguments)
+        arguments = passed_arguments(launch.kernel, tuple(launch.arguments))
     except (CoarsenError, pyopencl.Error):
         return None
     offset = tuple(map(int, launch.offset or ()))
@@ -185,40 +153,3 @@ def listed_launch(launch: PassedLaunch) -> ListedLaunch | None:
         offset if any(offset) else (),
         arguments,
     )
-
-
-def _passed(kernel: str, arguments: Iterable[Any]) -> tuple[PassedArgument, ...]:
-    """Return arguments as they are listed.
-
-    Raises:
-        InvalidInputError: shared virtual memory of no known size; buffers that overlap.
-    """
-    values = tuple(arguments)
-    if any(isinstance(each, pyopencl.SVMPointer) for each in values):
-        raise InvalidInputError("the size of shared virtual memory is not known")
-    regions = {index: region for index, each in enumerate(values) if (region := region_of(each)) is not None}
-    same = same_as(kernel, regions)
-    return tuple(
-        PassedShared(same[index])
-        if index in same
-        else PassedBuffer(regions[index].byte_count)
-        if index in regions
-        else _other(value)
-        for index, value in enumerate(values)
-    )
-
-
-def _other(value: Any) -> PassedArgument:  # noqa: ANN401 (whatever PyOpenCL takes)
-    """Return what is no buffer. Raises InvalidInputError for what has no bytes."""
-    if value is None:
-        return NullArgument()
-    if isinstance(value, pyopencl.LocalMemory):
-        return LocalArgument(int(value.size))
-    if isinstance(value, pyopencl.Image):
-        return PassedOther("image")
-    if isinstance(value, pyopencl.Sampler):
-        return PassedOther("sampler")
-    try:
-        return PassedScalar(memoryview(value).tobytes())
-    except TypeError:
-        raise InvalidInputError(f"an argument is of type {type(value).__name__}") from None

@@ -21,17 +21,17 @@ from pyopencl.tools import is_spirv
 
 from coarsen.base.names import did_you_mean
 from coarsen.devices.discovery import common_macros_of
-from coarsen.drop_in.mode import REMEMBERED, TuneChoice, policy_of, settings_of
+from coarsen.drop_in.mode import REMEMBERED, TuneChoice, policy_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
+from coarsen.policy.requested import Arrays, Requested, requested_arrays, requested_of
 from coarsen.runtime.advice import LaunchObserver, Policy
 from coarsen.runtime.code import BuildOptions, device_options, options_of_coarsened
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launch import required_local_size
 from coarsen.runtime.launches import KernelLaunches
-from coarsen.runtime.plan import Arrays, CoarseningPlan, Requested, requested_arrays, requested_of
+from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl
-from coarsen.runtime.text_cache.store import CacheFolder
-from coarsen.runtime.text_cache.toolchain import cached_toolchain
+from coarsen.runtime.text_cache.store import CacheFolder, store_of
 from coarsen.runtime.toolchain import Form, Toolchain
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import TransformKeywords, transforms_of
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.policy.tuned import TunedFiles
     from coarsen.policy.tuned_checks import TunedChoice
-    from coarsen.runtime.laid_out_kernel import LaidOutSignature
+    from coarsen.runtime.laid_out_kernel import RewrittenKernel
     from coarsen.runtime.layout import Layout
 
 _log = logging.getLogger("coarsen")
@@ -119,22 +119,21 @@ class Program(pyopencl.Program):
         # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
         self._plan: CoarseningPlan | None = None
         self._launches: dict[str, KernelLaunches] = {}
-        self._text = _text_of(source)
-        self._tuned_choice = tuned
+        self._text = source_of(context, source)
         self._files = _given_files(tuned, factor, form)
-        self._requested = requested_of(factor, dim, stride, level)
+        requested = requested_of(factor, dim, stride, level)
         self._transforms = transforms_of(**transforms)
         self._layouts, plans = _by_argument(arrays)
-        self._laid_out: dict[str, tuple[Program, LaidOutSignature]] = {}
+        self._laid_out: dict[str, tuple[Program, RewrittenKernel]] = {}
         self._arrays = requested_arrays(plans)
-        self._wanted_kernels = _wanted_kernels(kernels, self._requested)
+        self._wanted_kernels = _wanted_kernels(kernels, requested)
         self._form = form
         self._toolchain = toolchain
         self._observer = observer
         self._asked = {"factor": factor, "dim": dim, "stride": stride, "level": level}
         self._used = {**transforms, "form": form, "toolchain": toolchain, "observer": observer}
         self._tune = tune
-        self._policy = policy_of(tune, factor, form)
+        self._policy = policy_of(tune, requested, form, tuned == REMEMBERED)
         if form not in ("opencl_c", "spirv"):
             raise InvalidInputError(f"the form of a coarsened kernel is 'opencl_c' or 'spirv', not {form!r}")
         if isinstance(binaries, int):
@@ -187,7 +186,7 @@ class Program(pyopencl.Program):
             cache_dir = getattr(self._opencl_context, "cache_dir", None)
         macros = common_macros_of(devices or self._opencl_context.devices)
         self._laid_out = self._build_laid_out(options, devices, cache_dir)
-        files = self._files_for_build(options, devices, cache_dir)
+        files = tuple(file for file in self._files if file.kernel not in self._laid_out)
         kernels = self._kernels_to_coarsen(files)
         self._arrays.check_kernels(kernels)
         policy, tuned = self._policy, self._tuned_policy(files, options, devices, cache_dir)
@@ -204,16 +203,15 @@ class Program(pyopencl.Program):
             self._text,
             device_options(options),
             devices,
-            self._requested,
             kernels,
             self._form_for_devices(),
-            self._toolchain or cached_toolchain(macros, cache_dir),
+            self._toolchain or Toolchain(macros, store_of(cache_dir)),
             partial(PlainKernel, raw_program),
             self._transforms,
             cache_dir,
             policy,
             self._observer,
-            self._arrays,
+            {kernel: self._arrays.of(kernel) for kernel in kernels},
         )
         self._launches = {}
         self._coarsen_now(self._plan, kernels)
@@ -246,8 +244,8 @@ class Program(pyopencl.Program):
             # Imported late: most programs have no such kernel.
             from coarsen.runtime.laid_out_kernel import LaidOutKernel
 
-            program, signature = self._laid_out[name]
-            return LaidOutKernel(program.kernel(name), signature)
+            program, kernel = self._laid_out[name]
+            return LaidOutKernel(program.kernel(name), kernel)
         if name not in self._launches:
             self._launches[name] = KernelLaunches(self, name, self._plan)
         return Kernel(self, self._launches[name])
@@ -278,25 +276,6 @@ class Program(pyopencl.Program):
     def _kernel_names(self) -> tuple[str, ...]:
         return tuple(filter(None, str(self.get_info(pyopencl.program_info.KERNEL_NAMES)).split(";")))
 
-    def _files_for_build(
-        self, options: BuildOptions, devices: Sequence[pyopencl.Device] | None, cache_dir: CacheFolder
-    ) -> tuple[TunedFile, ...]:
-        """Return the tuned files of a build: those that were given, or that are made of what is remembered."""
-        if self._tuned_choice != REMEMBERED:
-            return tuple(file for file in self._files if file.kernel not in self._laid_out)
-        # Imported late: most programs have no such file.
-        from coarsen.policy.tree import RememberedKernel, remembered_files
-
-        names = self._kernel_names() if self._wanted_kernels is None else self._wanted_kernels
-        kernels = [
-            RememberedKernel(
-                self._text or "", name, PlainKernel(self, name).num_args, options, self._transforms, cache_dir
-            )
-            for name in names
-            if name not in self._laid_out
-        ]
-        return remembered_files(kernels, devices or self._opencl_context.devices, settings_of(self._tune))
-
     def _tuned_policy(
         self,
         files: Sequence[TunedFile],
@@ -315,7 +294,7 @@ class Program(pyopencl.Program):
 
     def _build_laid_out(
         self, options: BuildOptions, devices: Sequence[pyopencl.Device] | None, cache_dir: CacheFolder
-    ) -> dict[str, tuple[Program, LaidOutSignature]]:
+    ) -> dict[str, tuple[Program, RewrittenKernel]]:
         """Build programs of the kernels whose arrays lie otherwise, by their names."""
         if not self._layouts:
             return {}
@@ -323,13 +302,13 @@ class Program(pyopencl.Program):
         from coarsen.drop_in.laid_out import rewritten_kernels, version_of
 
         source, given, own = self._text or "", device_options(options), devices or self._opencl_context.devices
-        built: dict[str, tuple[Program, LaidOutSignature]] = {}
+        built: dict[str, tuple[Program, RewrittenKernel]] = {}
         for name, kernel in rewritten_kernels(source, self._layouts, given, common_macros_of(own)).items():
             version = version_of(self._files, kernel, source, options, own)
             asked = self._asked_of(name) if version is None else {"tune": version}
             program = Program(self._opencl_context, kernel.text, **{**self._used, **asked})
             program.build([*options_of_coarsened(given), kernel.standard], devices, cache_dir)
-            built[name] = program, kernel.signature
+            built[name] = program, kernel
         return built
 
     def _asked_of(self, kernel: str) -> dict[str, Any]:
@@ -356,8 +335,10 @@ class Program(pyopencl.Program):
         for kernel in kernels:
             try:
                 # A kernel object takes PyOpenCL up to half as long as a build from its cache.
-                required = self._required_local_size(kernel) if plan.may_require_local_size else ()
-                plan.coarsen_requested(kernel, required)
+                required = None
+                if plan.may_require_local_size:
+                    required = required_local_size(PlainKernel(self, kernel), self._opencl_context.devices[0])
+                plan.coarsen_requested(kernel, required or ())
             except RefusalError as refusal:
                 if self._wanted_kernels is not None:
                     raise
@@ -366,10 +347,6 @@ class Program(pyopencl.Program):
             raise refusals[0][1]
         for kernel, reason in refusals:
             plan.say_once(kernel, f"kernel {kernel} stays as it is: {reason}")
-
-    def _required_local_size(self, kernel: str) -> tuple[int, ...]:
-        """Return the `reqd_work_group_size` of a kernel; empty where it has none."""
-        return required_local_size(PlainKernel(self, kernel), self._opencl_context.devices[0]) or ()
 
 
 def _by_argument(arrays: Any) -> tuple[dict[str, Layout], Any]:  # noqa: ANN401 (as a program takes them)
@@ -390,22 +367,17 @@ def _not_found(name: str) -> str:
     return f"'{name}' was not found as a program info attribute or as a kernel name"
 
 
-def _wanted_kernels(kernels: Sequence[str] | None, requested: Requested) -> tuple[str, ...] | None:
+def _wanted_kernels(kernels: Sequence[str] | None, requested: Requested | None) -> tuple[str, ...] | None:
     """Return the kernels asked for by name; None if none is named."""
-    if kernels is not None and requested.kernels is not None:
+    by_name = None if requested is None else requested.kernels
+    if kernels is not None and by_name is not None:
         raise InvalidInputError("factors that are given by kernel say which kernels: leave `kernels` out")
-    return requested.kernels if kernels is None else tuple(kernels)
+    return by_name if kernels is None else tuple(kernels)
 
 
 def _given_files(tuned: TunedChoice, factor: object, form: Form) -> tuple[TunedFile, ...]:
     """Return the tuned files that are given, read where they aren't yet."""
-    if tuned == REMEMBERED:
-        if factor is not None or form != "opencl_c":
-            raise InvalidInputError(
-                "what is remembered goes with no factor, and with OpenCL C: leave out factor and form"
-            )
-        return ()
-    if tuned is None:
+    if tuned is None or tuned == REMEMBERED:
         return ()
     # Imported late: most programs have no such file.
     from coarsen.policy.tuned_checks import tuned_files
@@ -413,11 +385,18 @@ def _given_files(tuned: TunedChoice, factor: object, form: Form) -> tuple[TunedF
     return tuned_files(tuned, factor, form)
 
 
-def _text_of(source: object) -> str | None:
-    """Return the OpenCL C text; None for SPIR-V, and for what is no source."""
-    if isinstance(source, bytes):
-        return None if is_spirv(source) else source.decode()
-    return source if isinstance(source, str) else None
+def source_of(
+    context: Any = None,  # noqa: ANN401 (whatever PyOpenCL takes)
+    source: Any = None,  # noqa: ANN401
+    binaries: Any = None,  # noqa: ANN401
+) -> str | None:
+    """Return the OpenCL C that a program with these arguments is made from; None where it is something else."""
+    if binaries is not None or not isinstance(source, str | bytes) or is_spirv(source):
+        return None
+    try:
+        return source if isinstance(source, str) else source.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _form_of(source: object) -> str:

@@ -1,7 +1,7 @@
 """Records launches as workloads, before they run, and lists what all launches pass.
 
-AdviceRequest ─▶ captured, within the bytes that are left ─▶ FOLDER/NAME.toml …
-PassedLaunch  ─▶ counted (`passed_launches.py`)           ─▶ FOLDER/launches.json
+LaunchRequest ─▶ captured, within the bytes that are left ─▶ FOLDER/NAME.toml …
+              ─▶ counted (`passed_launches.py`)           ─▶ FOLDER/launches.json
 
 Which launches are captured with the contents of their buffers is chosen: of each kernel and device the first with
 each class of sizes, the first of those that pass the same, or none.
@@ -23,11 +23,11 @@ from typing import NamedTuple
 import pyopencl
 
 from coarsen.drop_in.launch_table import LaunchRow, LaunchTable, SourceObserver, digest_of
-from coarsen.drop_in.measured_launch import check_sizes_are_known
 from coarsen.drop_in.passed_launches import PassedLaunches, listed_launch
+from coarsen.drop_in.search import check_sizes_are_known
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.opencl_bench.workloads.described.captured import content_files, write_capture
-from coarsen.runtime.advice import AdviceRequest, PassedLaunch
+from coarsen.opencl_bench.workloads.described.captured import write_capture
+from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning.recording import ProgramText, captured_launch
 from coarsen.tuning.remembered.choice import SizeClass
 from coarsen.tuning.workload.launch_list import ListedLaunch
@@ -109,39 +109,36 @@ class Recorder:
             if kind not in looked_at
         )
 
-    def record(self, request: AdviceRequest) -> None:
+    def record(self, request: LaunchRequest) -> None:
         """Capture a launch whose arguments are at hand, if the first of each class of sizes is wanted."""
         if self._contents is Contents.CLASS and request.queue is not None and request.arguments is not None:
-            launch = PassedLaunch(
-                request.options, request.kernel, request.launch, request.arguments, request.offset
-            )
-            self.capture(request.source, launch, request.queue)
+            self.capture(request)
 
-    def wants(self, source: str, launch: PassedLaunch) -> bool:
+    def wants(self, launch: LaunchRequest) -> bool:
         """Return True if a launch is to be captured since none before passed the same."""
         if self._contents is not Contents.EACH or launch.arguments is None:
             return False
         with self._lock:
-            return self._captured[launch.kernel] < MOST_EACH and self._key(source, launch) not in self._seen
+            return self._captured[launch.kernel] < MOST_EACH and self._key(launch) not in self._seen
 
-    def capture(self, source: str, launch: PassedLaunch, queue: pyopencl.CommandQueue) -> None:
+    def capture(self, launch: LaunchRequest) -> None:
         """Capture a launch whose arguments can be read now, unless one like it was seen before."""
         with self._lock:
-            key = self._key(source, launch)
+            key = self._key(launch)
             if key in self._seen:
                 return
             self._seen.add(key)
             try:
-                self._write(source, launch, queue)
+                self._write(launch)
             except (CoarsenError, pyopencl.Error, OSError, MemoryError) as error:
                 self._skip(launch.kernel, str(error))
 
-    def _key(self, source: str, launch: PassedLaunch) -> _Seen:
+    def _key(self, launch: LaunchRequest) -> _Seen:
         original = launch.launch
         size_class = SizeClass.of(original.global_size, original.local_size)
         passed = listed_launch(launch) if self._contents is Contents.EACH else None
         alike = None if passed is None else replace(passed, local_size=None)
-        return _Seen(source, launch.options, launch.kernel, original.device.int_ptr, size_class, alike)
+        return _Seen(launch.source, launch.options, launch.kernel, original.device.int_ptr, size_class, alike)
 
     def _skip(self, kernel: str, reason: str) -> None:
         """Note why a launch is not captured; of each, once for a kernel: there may be many."""
@@ -151,13 +148,14 @@ class Recorder:
         if self._contents is not Contents.EACH or not is_known:
             self.skipped.append(said)
 
-    def _write(self, source: str, passed: PassedLaunch, queue: pyopencl.CommandQueue) -> None:
+    def _write(self, passed: LaunchRequest) -> None:
+        assert passed.queue is not None, "it can be read now"
         check_sizes_are_known(passed.arguments)
         launch = passed.launch
         captured = captured_launch(
-            ProgramText(source, passed.options),
+            ProgramText(passed.source, passed.options),
             passed.kernel,
-            queue,
+            passed.queue,
             launch.global_size,
             launch.local_size or (),
             passed.arguments or (),
@@ -165,20 +163,17 @@ class Recorder:
             most_bytes=self._left,
         )
         path = write_capture(captured, self._folder, self._name(passed))
-        self.passed.add_contents(source, passed, content_files(captured, path))
         self._left -= captured.byte_count
         self._captured[passed.kernel] += 1
         self.recorded.append(Recorded(path, passed.kernel, launch.device.name.strip(), captured.byte_count))
 
-    def _name(self, passed: PassedLaunch) -> str:
+    def _name(self, passed: LaunchRequest) -> str:
         """Return a name that no workload of the folder has: the kernel's, the sizes, a number if need be."""
         kernel = _NO_FILE_NAME.sub("_", passed.kernel)[:_LONGEST_NAME]
         first = f"{kernel}-{'x'.join(map(str, passed.launch.global_size))}"
         names = itertools.chain((first,), (f"{first}-{number}" for number in itertools.count(2)))
-        return next(name for name in names if not self._is_taken(name))
-
-    def _is_taken(self, name: str) -> bool:
-        return any((self._folder / f"{name}{ending}").exists() for ending in (".toml", ".cl"))
+        endings = (".toml", ".cl")
+        return next(name for name in names if not any((self._folder / f"{name}{e}").exists() for e in endings))
 
 
 class RecordingObserver(SourceObserver):
@@ -189,20 +184,19 @@ class RecordingObserver(SourceObserver):
 
     def __init__(self, table: LaunchTable, source: str, recorder: Recorder) -> None:
         super().__init__(table, digest_of(source))
-        self._text = source
         self._recorder = recorder
 
-    def passed(self, launch: PassedLaunch) -> None:
+    def passed(self, request: LaunchRequest) -> None:
         """List a launch."""
-        self._recorder.passed.add(self._text, launch)
+        self._recorder.passed.add(request)
 
-    def wants(self, launch: PassedLaunch) -> bool:
+    def wants(self, request: LaunchRequest) -> bool:
         """Return True if a launch is to be captured."""
-        return self._recorder.wants(self._text, launch)
+        return self._recorder.wants(request)
 
-    def capture(self, launch: PassedLaunch, queue: pyopencl.CommandQueue) -> None:
+    def capture(self, request: LaunchRequest) -> None:
         """Capture a launch."""
-        self._recorder.capture(self._text, launch, queue)
+        self._recorder.capture(request)
 
 
 def _kind(source: str, kernel: str, size_class: SizeClass | str) -> tuple[str, str, str]:

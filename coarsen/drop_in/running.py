@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyopencl
 
 from coarsen.base.bug_report import bug_message
 from coarsen.devices.drivers import prepare_loader
 from coarsen.drop_in.launch_table import LaunchRow, LaunchTable
-from coarsen.drop_in.mode import Otherwise
+from coarsen.drop_in.mode import Mode, Otherwise, remembered_in, with_guesses
 from coarsen.drop_in.named_program import ObserverOf, programs_are_coarsened
 from coarsen.drop_in.script import Script, check_script, execute
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.policy.remembered import Known, Remembered
-from coarsen.runtime.advice import AdviceRequest, Decision, Policy
+from coarsen.runtime.advice import Decision, LaunchRequest, Policy
 from coarsen.tuning.remembered.choice import RememberedChoice
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.place import chosen_store, sqlite_file
@@ -38,8 +38,7 @@ _log = logging.getLogger("coarsen")
 INTERRUPTED = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(NamedTuple):
     """Where launches are recorded, what their buffers may hold in all, in bytes, and whose contents are wanted.
 
     None stands for what `Recorder` takes by default.
@@ -50,8 +49,7 @@ class Recording:
     contents: Contents | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(NamedTuple):
     """The outcome of a run.
 
     Attributes:
@@ -97,7 +95,7 @@ class RunPolicy(Policy):
         captures = recorder is not None and recorder.captures
         self.looks_at_arguments = captures or remembered.looks_at_arguments
 
-    def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
+    def known_variants(self, request: LaunchRequest) -> Iterable[Variant]:
         """Return the variants of what is remembered."""
         try:
             return self._remembered.known_variants(request)
@@ -105,7 +103,7 @@ class RunPolicy(Policy):
             # The first launch says so, and the program goes on.
             return ()
 
-    def choose(self, request: AdviceRequest) -> Decision | None:
+    def choose(self, request: LaunchRequest) -> Decision | None:
         """Return what is remembered, or found now, else the launch as it is; None where it is to be predicted."""
         try:
             if self._recorder is not None:
@@ -121,11 +119,11 @@ class RunPolicy(Policy):
         self._table.note(request, known)
         return self._remembered.decision_of(known)
 
-    def _failed(self, request: AdviceRequest, error: Exception) -> Decision:
+    def _failed(self, request: LaunchRequest, error: Exception) -> Decision:
         _log.warning("kernel %s stays as it is: %s", request.kernel, bug_message(error))
         return self._as_it_is(request, "an internal error of coarsen")
 
-    def _as_it_is(self, request: AdviceRequest, reason: str) -> Decision:
+    def _as_it_is(self, request: LaunchRequest, reason: str) -> Decision:
         self._table.note(request, Known(None, reason))
         return Decision(Variant(), reason)
 
@@ -153,7 +151,8 @@ def run_program(
     store = _shown(str(chosen.store))
     recorder = None if recording is None else _recorder(recording)
     table = LaunchTable()
-    policy = _policy(otherwise, chosen, table, recorder)
+    decides = RunPolicy(remembered_in(Mode(otherwise, chosen), says_reasons=False), table, recorder)
+    policy = with_guesses(decides, otherwise) or decides
     is_interrupted = False
     with programs_are_coarsened(policy, _observer_of(table, recorder)):
         try:
@@ -180,20 +179,6 @@ def _recorder(recording: Recording) -> Recorder:
 
     most_bytes = MOST_BYTES if recording.most_bytes is None else recording.most_bytes
     return Recorder(checked_folder(recording.folder), most_bytes, recording.contents or Contents.CLASS)
-
-
-def _policy(otherwise: Otherwise, settings: Tune, table: LaunchTable, recorder: Recorder | None) -> Policy:
-    """Return what decides in a run; the table has the reasons."""
-    if otherwise is Otherwise.PREDICT:
-        # Imported late, as below: most runs take what is remembered.
-        from coarsen.policy.predicted import FirstOf, Predicted
-
-        return FirstOf(RunPolicy(Remembered(settings, is_last=False), table, recorder), Predicted())
-    if otherwise is Otherwise.LEAVE:
-        return RunPolicy(Remembered(settings), table, recorder)
-    from coarsen.drop_in.search import SearchNow
-
-    return RunPolicy(SearchNow(settings, says_reasons=False), table, recorder)
 
 
 def _observer_of(table: LaunchTable, recorder: Recorder | None) -> ObserverOf:

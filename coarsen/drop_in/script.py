@@ -8,17 +8,16 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from coarsen.errors import InvalidInputError
 
 _LOADERS = ("<frozen runpy>", "<frozen importlib", runpy.__file__, __file__)
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(NamedTuple):
     """A program and its arguments.
 
     Attributes:

@@ -8,6 +8,7 @@ request ─▶ remembered, and it still holds ─▶ its variant
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,14 @@ from coarsen.base.bug_report import bug_message
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.policy.remembered import Known, Remembered, without_result
-from coarsen.runtime.advice import AdviceRequest
+from coarsen.runtime.advice import LaunchRequest
+from coarsen.runtime.arguments import Argument
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey
 from coarsen.tuning.settings import Tune
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
-    from coarsen.drop_in.remembering import Kept
+    from coarsen.drop_in.measured_launch import Kept
 
 # Of the seconds, what the search may take for other sizes of a kernel, since it begins with what was found.
 _OTHER_SIZES_SHARE = 0.5
@@ -31,6 +33,15 @@ _OTHER_SIZES_SHARE = 0.5
 # Of the threads of a program one tunes, and the others wait until it has ended: each would have the device for
 # itself, and one that waits for that no longer than it would tune itself gives up.
 _TUNING = threading.Lock()
+
+
+def check_sizes_are_known(arguments: Sequence[Argument] | None) -> None:
+    """Raise InvalidInputError for a launch with shared virtual memory, of which only the address is kept."""
+    for index, argument in enumerate(arguments or ()):
+        if isinstance(argument, pyopencl.SVMPointer):
+            raise InvalidInputError(
+                f"the size of its argument {index}, shared virtual memory, is not known: coarsen.tune takes it"
+            )
 
 
 class SearchNow(Remembered):
@@ -47,7 +58,7 @@ class SearchNow(Remembered):
         super().__init__(settings)
         self._says_reasons = says_reasons
 
-    def _needs_key(self, request: AdviceRequest) -> bool:
+    def _needs_key(self, request: LaunchRequest) -> bool:
         return True
 
     def _what_then(self) -> str:
@@ -61,18 +72,17 @@ class SearchNow(Remembered):
         is_longer = self._seconds(choice.key) > choice.seconds
         return None if is_longer else self._not_tuned(choice.key.kernel, without_result(choice))
 
-    def _found(self, key: RememberedKey, device: DeviceDescription, request: AdviceRequest) -> Known | None:
+    def _found(self, key: RememberedKey, device: DeviceDescription, request: LaunchRequest) -> Known | None:
         if not self._is_readable or request.queue is None:
             return None
         with _TUNING:
             return self._tuned(key, device, request)
 
-    def _tuned(self, key: RememberedKey, device: DeviceDescription, request: AdviceRequest) -> Known:
+    def _tuned(self, key: RememberedKey, device: DeviceDescription, request: LaunchRequest) -> Known:
         """Search now; the answer has no choice where that can't be done."""
         # Imported late: a program that remembers measures nothing.
         from coarsen.drop_in.live_line import say_ending, tuning_is_shown
-        from coarsen.drop_in.measured_launch import check_sizes_are_known, tune_request
-        from coarsen.drop_in.remembering import choice_of, no_result, remember, remember_no_result
+        from coarsen.drop_in.measured_launch import choice_of, no_result, remember, tune_request
         from coarsen.tuning.captured_tuning import alone_on
         from coarsen.tuning.settings import TimeOverError
 
@@ -88,7 +98,7 @@ class SearchNow(Remembered):
                 tuned = tune_request(request, device, self._facts_of(request, device).groups_matter, shown, before)
         except TimeOverError as error:
             nothing = no_result(key, device, *request.launch[1:3], settings.seconds)
-            self._say_unless_kept(remember_no_result(nothing, settings.store))
+            self._say_unless_kept(remember(nothing, settings.store))
             return self._not_tuned(key.kernel, str(error))
         except InternalError as error:
             return self._failed(key.kernel, error)

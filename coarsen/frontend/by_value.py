@@ -19,33 +19,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from coarsen.frontend.input_checks import parsed
 from coarsen.frontend.source_names import set_name
-from coarsen.ir.graph.details import Access, Allocation, Opcode
-from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import open_module, parse_signature
 from coarsen.ir.graph.operands import Argument
-from coarsen.ir.graph.printer import instruction_text, module_text, signature_text
+from coarsen.ir.graph.printer import module_text, signature_text
 from coarsen.ir.graph.scanner import Scanner
 from coarsen.ir.graph.unread import UnreadFunction
-from coarsen.ir.types import PointerType, Type, VoidType, parse_type
 
 _BY_VALUE = "byval("
 _ADDRESSES = frozenset({"getelementptr", "addrspacecast", "bitcast"})
 _READING = _ADDRESSES | {"icmp"}
 _COPY = "llvm.memcpy"
-
-
-@dataclass(frozen=True, slots=True)
-class _Own:
-    """A structure that the kernel changes: the argument's name in the source, and the one it has meanwhile."""
-
-    name: str
-    passed: str
 
 
 @contextmanager
@@ -69,40 +58,45 @@ def module_with_own_structures(module: Module, kernel: str) -> Iterator[Any]:
             yield read
             return
         named = open_module(str(read))
-    edited, structures = _with_own_structures(named, kernel, changed)
+    edited, passed = _with_own_structures(named, kernel, changed)
     with parsed(module_text(edited)) as read_again:
-        for structure in structures:
-            _name(read_again.get_function(kernel), structure)
+        for name, meanwhile in passed.items():
+            _name(read_again.get_function(kernel), name, meanwhile)
         yield read_again
 
 
 def _changed_structures(function: Any) -> list[int]:  # noqa: ANN401 (llvmlite has no types)
     """Return the places of changed structures among the arguments, all of which then get plain names."""
     arguments = list(function.arguments)
-    places = [place for place, argument in enumerate(arguments) if _is_by_value(argument)]
-    changed = [place for place in places if _is_changed(function, arguments[place])]
+    changed = [
+        place
+        for place, argument in enumerate(arguments)
+        if any(each.startswith(_BY_VALUE.encode()) for each in argument.attributes)
+        and _is_changed(function, argument)
+    ]
     for place, argument in enumerate(arguments) if changed else ():
         if argument.name or place in changed:
             set_name(argument, argument.name or "argument", set())
     return changed
 
 
-def _with_own_structures(module: Module, kernel: str, changed: list[int]) -> tuple[Module, list[_Own]]:
-    """Return the module with variables named like the changed structures, which get other names."""
+def _with_own_structures(module: Module, kernel: str, changed: list[int]) -> tuple[Module, dict[str, str]]:
+    """Return the module with variables named like the changed structures, and the names of these meanwhile."""
     signature = parse_signature(module.unread[kernel])
     body = module.unread[kernel].body
-    structures: list[_Own] = []
+    # After the name of the first block, if it has one.
+    head = 0 if body[0].startswith(" ") else 1
+    passed: dict[str, str] = {}
     for place in changed:
         argument = signature.arguments[place]
-        structures.append(_Own(argument.name, _free_name(f"{argument.name}.passed", body)))
-        body = _with_lines(body, _copying(argument, structures[-1].passed))
-        argument.name = structures[-1].passed
+        meanwhile = f"{argument.name}.passed"
+        while any(f"%{meanwhile}" in line for line in body):
+            meanwhile += "_"
+        passed[argument.name] = meanwhile
+        body = (*body[:head], *_copying(argument, meanwhile), *body[head:])
+        argument.name = meanwhile
     edited = UnreadFunction(kernel, signature_text(signature), body)
-    return replace(module, unread={**module.unread, kernel: edited}), structures
-
-
-def _is_by_value(argument: Any) -> bool:  # noqa: ANN401
-    return any(each.startswith(_BY_VALUE.encode()) for each in argument.attributes)
+    return replace(module, unread={**module.unread, kernel: edited}), passed
 
 
 def _is_changed(function: Any, argument: Any) -> bool:  # noqa: ANN401
@@ -137,42 +131,20 @@ def _only_reads(user: Any, pointer: Any) -> bool:  # noqa: ANN401
 
 def _copying(argument: Argument, passed: str) -> Iterator[str]:
     """Yield the lines that copy what was passed into a variable with the argument's name."""
-    type_, alignment = _structure(argument)
-    memory, void = PointerType(0), VoidType()
-    detail = Allocation(type_, alignment)
-    own = Instruction(Opcode.ALLOCA, memory, [], argument.name, detail=detail)
-    access = Access(alignment=alignment)
-    source = Argument(memory, passed)
-    whole = Instruction(Opcode.LOAD, type_, [source], f"{argument.name}.whole", detail=access)
-    store = Instruction(Opcode.STORE, void, [whole, own], detail=access)
-    yield from (f"  {instruction_text(each)}" for each in (own, whole, store))
-
-
-def _structure(argument: Argument) -> tuple[Type, int]:
-    """Return the type of a structure passed by value, and its alignment; 0 if that isn't stated."""
     before, _, after = argument.attributes.partition(_BY_VALUE)
     line = Scanner(f"({after}", {})
-    type_ = parse_type(line.bracketed()[1:-1])
+    type_ = line.bracketed()[1:-1]
     words = [*before.split(), *line.rest.split()]
-    return type_, int(words[words.index("align") + 1]) if "align" in words else 0
+    aligned = f", align {words[words.index('align') + 1]}" if "align" in words else ""
+    yield f"  %{argument.name} = alloca {type_}{aligned}"
+    yield f"  %{argument.name}.whole = load {type_}, ptr %{passed}{aligned}"
+    yield f"  store {type_} %{argument.name}.whole, ptr %{argument.name}{aligned}"
 
 
-def _free_name(wanted: str, body: tuple[str, ...]) -> str:
-    while any(f"%{wanted}" in line for line in body):
-        wanted += "_"
-    return wanted
-
-
-def _with_lines(body: tuple[str, ...], lines: Iterator[str]) -> tuple[str, ...]:
-    """Return the body with lines at its start, after the name of the first block if it has one."""
-    head = 0 if body[0].startswith(" ") else 1
-    return (*body[:head], *lines, *body[head:])
-
-
-def _name(function: Any, structure: _Own) -> None:  # noqa: ANN401
+def _name(function: Any, name: str, passed: str) -> None:  # noqa: ANN401
     """Give a variable, and the argument from which it is filled, the names that they are to have."""
     entry = next(iter(function.blocks))
-    own = next(i for i in entry.instructions if i.opcode == "alloca" and i.name == structure.name)
-    own.name = f"{structure.name}.own"
-    argument = next(each for each in function.arguments if each.name == structure.passed)
-    argument.name = structure.name
+    own = next(i for i in entry.instructions if i.opcode == "alloca" and i.name == name)
+    own.name = f"{name}.own"
+    argument = next(each for each in function.arguments if each.name == passed)
+    argument.name = name

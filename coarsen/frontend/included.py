@@ -65,7 +65,9 @@ def included_files(source: str, folders: Sequence[Path], own: Path | None = None
     while left:
         text, folder = left.pop()
         directives = tuple(file_directives(text))
-        if _UNTOLD.search(joined_lines(text)) or any(_is_untold(each) for each in directives):
+        if _UNTOLD.search(joined_lines(text)) or any(
+            each.word not in ("include", "import") or not each.name for each in directives
+        ):
             return None
         for directive in directives:
             found = _found(directive, folder, folders)
@@ -84,10 +86,6 @@ def included_files(source: str, folders: Sequence[Path], own: Path | None = None
 def tells_more_than_text(text: str) -> bool:
     """Return True for a text, such as that of options, with what is another in each process: `__TIME__`."""
     return _UNTOLD.search(text) is not None
-
-
-def _is_untold(directive: FileDirective) -> bool:
-    return directive.word not in ("include", "import") or not directive.name
 
 
 def _found(directive: FileDirective, includer: Path, folders: Sequence[Path]) -> list[Path]:

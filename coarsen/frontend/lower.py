@@ -32,7 +32,7 @@ from coarsen.frontend.source_text import (
     read_source,
 )
 from coarsen.frontend.translation_unit import TranslationUnit, translation_unit
-from coarsen.ir.graph.debug_metadata import read_module
+from coarsen.ir.graph.locations import read_module
 from coarsen.ir.kernel import Kernel
 
 _DEBUG_VERSION = '!"Debug Info Version"'
@@ -135,7 +135,7 @@ def _compilations(source: str | Path, options: str | Sequence[str], macros: Devi
     else:
         content = read_source(source)
         if is_bitcode(content):
-            yield _checked(_disassemble(content, source))
+            yield _checked(disassemble(content, source))
             return
         code = Source(decode_source(content, source), source)
     if is_assembly(code.text) or (code.path is not None and code.path.suffix == ".ll"):
@@ -164,20 +164,10 @@ def _checked(assembly: str) -> str:
     """Assembly that LLVM reads and that is for SPIR, as LLVM prints it."""
     if _DEBUG_VERSION in assembly:
         # LLVM ends the process where a module with debug information isn't valid; without, it says why.
-        with parsed(_without_debug_references(assembly).replace(_DEBUG_VERSION, '!"No Version"')):
+        # Nor may anything refer to it: LLVM warns where it leaves some out.
+        plain = _DEBUG_REFERENCE.sub(lambda match: match[0] if match[0].startswith('"') else "", assembly)
+        with parsed(plain.replace(_DEBUG_VERSION, '!"No Version"')):
             pass
     with parsed(assembly) as module:
         check_target(module.triple)
         return str(module)
-
-
-def _without_debug_references(assembly: str) -> str:
-    """Assembly whose debug information nothing refers to: LLVM warns where it leaves some out."""
-    return _DEBUG_REFERENCE.sub(lambda match: match[0] if match[0].startswith('"') else "", assembly)
-
-
-def _disassemble(content: bytes, path: Path) -> str:
-    try:
-        return disassemble(content)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from None

@@ -21,10 +21,9 @@ from coarsen.base.limits import MOST_INSTRUCTIONS
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.frontend.by_value import module_with_own_structures
 from coarsen.frontend.input_checks import check_kernel, check_layout, check_name, parsed
-from coarsen.frontend.kernel_stubs import IMPLEMENTATION_PREFIX
 from coarsen.frontend.source_names import name_values
-from coarsen.frontend.translation_unit import WIDE, TranslationUnit
-from coarsen.ir.graph.locations import Origins, located_text
+from coarsen.frontend.translation_unit import IMPLEMENTATION_PREFIX, WIDE, TranslationUnit
+from coarsen.ir.graph.locations import Located
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import parse_signature
 from coarsen.ir.graph.unread import names_in
@@ -87,20 +86,12 @@ def normalised(module: Module) -> Module:
     """Return a module in normal form, verified, that the caller owns; origins go with it.
 
     Args:
-        module: owned, with names that are unique (`ir/graph/names.py`). It is taken apart, since most of it comes
-            back as it was.
+        module: owned, with names that are unique (`ir/graph/names.py`).
     """
-    found, origins = _given_back(module, is_complete=False)
-    if not origins.suffice(found):
-        found, origins = _given_back(module, is_complete=True)
-    return origins.parse(found)
-
-
-def _given_back(module: Module, *, is_complete: bool) -> tuple[str, Origins]:
-    """Return the text of a module that LLVM has brought into normal form, and what tells its origins."""
-    text, origins = located_text(module, is_complete=is_complete)
-    with renormalised(text) as in_normal_form:
-        return str(in_normal_form), origins
+    located = Located(module)
+    with renormalised(located.text()) as in_normal_form:
+        found = str(in_normal_form)
+    return located.parse(found)
 
 
 def normalise(module: Any) -> None:  # noqa: ANN401

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from coarsen.errors import CoarsenError
-from coarsen.frontend.annotated_source import code_lines
+from coarsen.frontend.annotations import code_lines
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.printer import module_text

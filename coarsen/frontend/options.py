@@ -90,7 +90,11 @@ def parse_options(options: str | Sequence[str | bytes] = ()) -> BuildOptions:
 
 def _words(options: str | Sequence[str | bytes]) -> Iterator[str]:
     """Split as PyOpenCL does: a list's items are words of their own unless they hold several options."""
-    items = [options] if isinstance(options, str) else [_text(item) for item in options]
+    items = (
+        [options]
+        if isinstance(options, str)
+        else [item if isinstance(item, str) else item.decode() for item in options]
+    )
     for item in items:
         if not isinstance(options, str) and (item.startswith("-") is False or Path(item[2:]).is_dir()):
             yield item  # a value of its own, or -I with a folder whose name has blanks
@@ -99,10 +103,6 @@ def _words(options: str | Sequence[str | bytes]) -> Iterator[str]:
             yield from shlex.split(item)
         except ValueError as error:
             raise InvalidInputError(f"build options can't be split into words: {error}") from None
-
-
-def _text(item: str | bytes) -> str:
-    return item if isinstance(item, str) else item.decode()
 
 
 def _value_of(option: str, words: Iterator[str]) -> str:

@@ -18,9 +18,9 @@ from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module, attributes_of_callees
 from coarsen.ir.graph.operands import ValueKind as ValueKind
+from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.printer import argument_text
-from coarsen.ir.graph.rewriting import copy_module
-from coarsen.ir.graph.stored import StoredModule, stored
+from coarsen.ir.graph.rewriting import copy_module, restored, stored
 from coarsen.ir.graph.variables import GlobalVariable as GlobalVariable
 from coarsen.ir.graph.variables import global_variable
 from coarsen.ir.metadata import Metadata
@@ -82,7 +82,7 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # For other processes and for copies: a graph is too deep to be followed link by link.
-        return _restored, (self.name, stored(self.graph), self.added_arguments)
+        return _restored, (self.name, *stored(self.graph), self.added_arguments)
 
     def editable_graph(self) -> Module:
         """Return a copy of the graph that the caller owns."""
@@ -203,8 +203,8 @@ class Kernel:
         return self.function.instructions()
 
 
-def _restored(name: str, graph: StoredModule, added: tuple[AddedArgument, ...]) -> Kernel:
-    return Kernel(name, graph.module(), added)
+def _restored(name: str, text: str, origins: tuple[Origin, ...], added: tuple[AddedArgument, ...]) -> Kernel:
+    return Kernel(name, restored(text, origins), added)
 
 
 def _at(items: tuple[str, ...], index: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,11 +282,9 @@ def unescaped(body: str) -> bytes:
         body: what stands between the quotes, where LLVM writes a backslash as two of them, and what can't be
             printed as a backslash and two hexadecimal digits.
     """
-    return _ESCAPE.sub(lambda match: _byte(match[1]), body.encode())
-
-
-def _byte(escape: bytes) -> bytes:
-    return b"\\" if escape == b"\\" else bytes.fromhex(escape.decode())
+    return _ESCAPE.sub(
+        lambda match: b"\\" if match[1] == b"\\" else bytes.fromhex(match[1].decode()), body.encode()
+    )
 
 
 # Types in memory, by SPIR's data layout: sizes, alignments and the offsets of fields, in bytes.
@@ -300,7 +299,7 @@ _BITS_PER_BYTE = 8
 def size_of(type_: Type) -> int:
     """Return the distance between neighbouring values in an array; 0 for a type that has no size."""
     if isinstance(type_, StructType):
-        return _aligned(_end_of_field(type_, len(type_.elements) - 1), alignment_of(type_))
+        return _aligned(field_starts(type_)[-1], alignment_of(type_))
     if isinstance(type_, ArrayType):
         return type_.count * size_of(type_.element)
     if isinstance(type_, VectorType):
@@ -321,6 +320,7 @@ def content_bytes(type_: Type) -> int:
     return size_of(type_) if isinstance(type_, StructType | ArrayType) else 0
 
 
+@lru_cache(maxsize=4096)
 def alignment_of(type_: Type) -> int:
     """Return the number that addresses of such values are multiples of, at least 1."""
     if isinstance(type_, StructType):
@@ -328,17 +328,20 @@ def alignment_of(type_: Type) -> int:
     return alignment_of(type_.element) if isinstance(type_, ArrayType) else max(1, size_of(type_))
 
 
+# Kept, since each access to a field asks, and structures may be nested deeply.
+@lru_cache(maxsize=4096)
+def field_starts(structure: StructType) -> tuple[int, ...]:
+    """Return the offset of each field from the start of its structure, and at last where the last one ends."""
+    starts, end = [], 0
+    for element in structure.elements:
+        starts.append(_aligned(end, 1 if structure.packed else alignment_of(element)))
+        end = starts[-1] + size_of(element)
+    return (*starts, end)
+
+
 def field_offset(structure: StructType, index: int) -> int:
     """Return the offset of a field from the start of its structure."""
-    alignment = 1 if structure.packed else alignment_of(structure.elements[index])
-    return _aligned(_end_of_field(structure, index - 1), alignment)
-
-
-def _end_of_field(structure: StructType, index: int) -> int:
-    end = 0
-    for element in structure.elements[: index + 1]:
-        end = _aligned(end, 1 if structure.packed else alignment_of(element)) + size_of(element)
-    return end
+    return field_starts(structure)[index]
 
 
 def _aligned(offset: int, alignment: int) -> int:

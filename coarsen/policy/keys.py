@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.runtime.text_cache.key import kept
-from coarsen.runtime.text_cache.store import CacheFolder, Store, text_folder
-from coarsen.runtime.text_cache.versions import versions
+from coarsen.runtime.text_cache.store import CacheFolder, store_of
 from coarsen.runtime.toolchain import CompiledSources
 from coarsen.tuning.remembered.choice import RememberedKey, SizeClass, allowed_text
 from coarsen.variant.transforms import ASSUMING, Transforms
@@ -102,17 +102,9 @@ def kernel_facts(
         InvalidInputError: it does not compile.
         RefusalError: it can't be read.
     """
-    folder, compiles = text_folder(cache_dir), sources or CompiledSources()
-
-    def others() -> dict[str, object] | None:
-        code = versions()
-        return None if code is None else {"facts": _FORMAT, "kernel": kernel, "versions": code}
-
-    def compiled() -> KernelFacts:
-        return _compiled(compiles, source, kernel, options, macros)
-
-    store = None if folder is None else Store(folder)
-    return kept(store, KernelFacts, source, options, macros, others, compiled)
+    told = {"facts": _FORMAT, "kernel": kernel}
+    make = partial(_compiled, sources or CompiledSources(), source, kernel, options, macros)
+    return kept(store_of(cache_dir), KernelFacts, source, options, macros, told, make)
 
 
 def _compiled(

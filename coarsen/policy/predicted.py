@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterable
 
 from coarsen.devices.discovery import describe_device
 from coarsen.errors import CoarsenError, DeviceError
-from coarsen.runtime.advice import GUESS, AdviceRequest, Decision, KernelFile, Policy
-from coarsen.variant.coarsening import Coarsening, configuration
+from coarsen.runtime.advice import GUESS, Decision, KernelFile, LaunchRequest, Policy
+from coarsen.variant.coarsening import Coarsening, Configuration, configuration
 from coarsen.variant.variant import Variant
 
 _log = logging.getLogger("coarsen")
@@ -26,11 +26,16 @@ class FirstOf(Policy):
         """Return the first tuned file that one of them has for a kernel."""
         return next(filter(None, (policy.file_of(kernel) for policy in self._policies)), None)
 
-    def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
+    def requested(self, kernel: str) -> Configuration | None:
+        """Return what the first of them that is asked for something is asked for."""
+        asked = (policy.requested(kernel) for policy in self._policies)
+        return next((each for each in asked if each is not None), None)
+
+    def known_variants(self, request: LaunchRequest) -> Iterable[Variant]:
         """Return what any of them knows."""
         return [variant for policy in self._policies for variant in policy.known_variants(request)]
 
-    def choose(self, request: AdviceRequest) -> Decision | None:
+    def choose(self, request: LaunchRequest) -> Decision | None:
         """Return the first decision; None where none of them has one."""
         decisions = (policy.choose(request) for policy in self._policies)
         return next((decision for decision in decisions if decision is not None), None)
@@ -43,7 +48,7 @@ class Predicted(Policy):
         self._known: dict[Hashable, Decision | CoarsenError] = {}
         self._said: set[str] = set()
 
-    def choose(self, request: AdviceRequest) -> Decision:
+    def choose(self, request: LaunchRequest) -> Decision:
         """Return the factor, or that the kernel stays as it is where the device is not known.
 
         Raises:
@@ -61,15 +66,12 @@ class Predicted(Policy):
             raise found
         return found
 
-    def _predicted(self, request: AdviceRequest) -> Decision:
+    def _predicted(self, request: LaunchRequest) -> Decision:
         assert request.toolchain is not None, "a program's launches have its toolchain"
         try:
+            device = describe_device(request.launch.device).index
             predicted = request.toolchain.predict(
-                request.source,
-                device=describe_device(request.launch.device).index,
-                kernel=request.kernel,
-                options=request.options,
-                local_size=request.launch.local_size,
+                request.source, request.options, request.kernel, device, request.launch.local_size
             )
         except DeviceError as error:
             self._say(f"kernels stay as they are: {error}")

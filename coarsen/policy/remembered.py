@@ -10,15 +10,15 @@ import logging
 import threading
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.policy.keys import KernelFacts, kernel_facts, key_of
-from coarsen.runtime.advice import AdviceRequest, Decision, Policy
+from coarsen.runtime.advice import Decision, LaunchRequest, Policy
 from coarsen.runtime.toolchain import CompiledSources
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, SizeClass, problem_of
 from coarsen.tuning.remembered.look_up import (
@@ -38,8 +38,7 @@ _log = logging.getLogger("coarsen")
 AS_IT_IS = Decision(Variant(), "nothing is remembered of such launches; tune=True searches")
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """The knowledge of a program about a class of launches.
 
     Attributes:
@@ -59,7 +58,7 @@ class Known:
     @property
     def reason(self) -> str:
         """Return the origin of a choice, and what it gains."""
-        return self.origin if self.choice is None else _reason(self.choice, self.origin)
+        return self.origin if self.choice is None else reason_for(self.choice, self.origin)
 
 
 class Remembered(Policy):
@@ -81,7 +80,7 @@ class Remembered(Policy):
         self._said: set[str] = set()
         self._is_readable = True
 
-    def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
+    def known_variants(self, request: LaunchRequest) -> Iterable[Variant]:
         """Return the variants of what is remembered of a kernel on a device."""
         try:
             return dict.fromkeys(choice.variant for choice in self.choices(request))
@@ -89,7 +88,7 @@ class Remembered(Policy):
             # The first launch says so.
             return ()
 
-    def choose(self, request: AdviceRequest) -> Decision | None:
+    def choose(self, request: LaunchRequest) -> Decision | None:
         """Return what is remembered, else the launch as it is; None where another policy is asked for that.
 
         Raises:
@@ -105,7 +104,7 @@ class Remembered(Policy):
             return None
         return AS_IT_IS if known is None else Decision(Variant(), known.reason)
 
-    def known(self, request: AdviceRequest) -> Known | None:
+    def known(self, request: LaunchRequest) -> Known | None:
         """Return what is known of a launch; None where that is nothing.
 
         Raises:
@@ -122,7 +121,7 @@ class Remembered(Policy):
                 self._known[key] = known
         return known
 
-    def choices(self, request: AdviceRequest) -> list[RememberedChoice]:
+    def choices(self, request: LaunchRequest) -> list[RememberedChoice]:
         """Return what is remembered of a kernel on a device at all sizes, holds and is allowed; the latest first.
 
         Raises:
@@ -144,11 +143,11 @@ class Remembered(Policy):
         ]
         return sorted(found, key=lambda choice: (choice.found_at, choice.key.digest), reverse=True)
 
-    def _needs_key(self, request: AdviceRequest) -> bool:
+    def _needs_key(self, request: LaunchRequest) -> bool:
         """Return True if anything may be known; to compute a key may take a compilation."""
         return self._may_remember(request.kernel)
 
-    def _found(self, key: RememberedKey, device: DeviceDescription, request: AdviceRequest) -> Known | None:
+    def _found(self, key: RememberedKey, device: DeviceDescription, request: LaunchRequest) -> Known | None:
         """Find a choice where none is remembered: here, none."""
         return None
 
@@ -166,11 +165,11 @@ class Remembered(Policy):
         with self._locks_guard:
             return self._locks[key]
 
-    def _key(self, request: AdviceRequest, device: DeviceDescription, size_class: SizeClass) -> RememberedKey:
+    def _key(self, request: LaunchRequest, device: DeviceDescription, size_class: SizeClass) -> RememberedKey:
         ir_hash = self._facts_of(request, device).ir_hash
         return key_of(ir_hash, request.kernel, device, request.options, request.transforms, size_class)
 
-    def _facts_of(self, request: AdviceRequest, device: DeviceDescription) -> KernelFacts:
+    def _facts_of(self, request: LaunchRequest, device: DeviceDescription) -> KernelFacts:
         key = request.source, request.options, request.kernel, device
         if key not in self._facts:
             self._facts[key] = kernel_facts(
@@ -245,7 +244,8 @@ def without_result(choice: RememberedChoice) -> str:
     )
 
 
-def _reason(choice: RememberedChoice, origin: str) -> str:
+def reason_for(choice: RememberedChoice, origin: str) -> str:
+    """Return the origin of a choice, and what it gains."""
     if choice.leaves_as_is:
         return f"{origin}: nothing is faster than the launch as it is"
     gain = choice.speedup

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -32,23 +32,22 @@ from coarsen.dispatch.launch_sizes import (
     passed_arguments,
     sequence_function,
     size_inputs,
-    sizes_function,
 )
 from coarsen.dispatch.tuned_file import TunedFile, check_launchable
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.policy.tuned_checks import (
     Problem,
+    are_left,
     check_arguments,
     check_definitions,
     problem_of_device,
     problem_of_program,
     problem_of_sizes,
-    stand_in_source,
     uses_arguments,
 )
-from coarsen.policy.tuned_tree import TreeChoice, TunedExplanation, explain
-from coarsen.runtime.advice import AdviceRequest, Decision, KernelFile, LaunchRefusedError, Numbers, Policy
+from coarsen.policy.tuned_tree import TreeChoice, TunedExplanation
+from coarsen.runtime.advice import Decision, KernelFile, LaunchRefusedError, LaunchRequest, Numbers, Policy
 from coarsen.runtime.arguments import Argument, tuple_function
 from coarsen.runtime.code import BuildOptions, definition_options, device_options
 from coarsen.runtime.launch import (
@@ -76,7 +75,7 @@ class OneVersion(Policy):
 
     variant: Variant
 
-    def choose(self, request: AdviceRequest) -> Decision:
+    def choose(self, request: LaunchRequest) -> Decision:
         """Return the variant."""
         return Decision(self.variant, _CHOSEN)
 
@@ -135,7 +134,7 @@ class TunedFiles(Policy):
         """Return the file of a kernel."""
         return self._files.get(kernel)
 
-    def choose(self, request: AdviceRequest) -> Decision | None:
+    def choose(self, request: LaunchRequest) -> Decision | None:
         """Return the version that is chosen; None for a kernel without a file.
 
         Raises:
@@ -150,7 +149,7 @@ class _Version:
     """A version that is built: what computes its sizes, and its launches where it takes several."""
 
     variant: Variant
-    sizes: Callable[..., VersionSizes | SequenceSizes | None]
+    sizes: Callable[..., SequenceSizes | None]
     steps: SequenceVersion | None = None
 
 
@@ -163,7 +162,8 @@ class _Chooser(KernelFile):
         # Why versions can't be used, by their numbers.
         self._not_built: dict[int, str] = {}
         self._inputs = size_inputs(file)
-        self._default_sizes = sizes_function(file, file.default_version, self._inputs)
+        # Asked at each `Kernel.launch`.
+        self._default_sizes = lru_cache(maxsize=4096)(sequence_function(file, file.default_version, self._inputs))
         self._is_own = True
         self._problem: Problem | None = None
         self._problems: dict[int, Problem] = {}
@@ -190,7 +190,7 @@ class _Chooser(KernelFile):
             self._problem = _problem_of_content(file, source, device_options(options), devices, cache_dir)
         if self._problem is None and len(self._problems) == len(by_device):
             self._problem = next(iter(self._problems.values()))
-        self._is_own = stand_in_source(file.default_version.variant.definitions, source, device_options(options))
+        self._is_own = are_left(file.default_version.variant.definitions, device_options(options))
         wanted: Sequence[int] = range(len(file.versions))
         if self._problem is not None:
             # The default version alone, where it isn't the program's own kernel.
@@ -222,7 +222,7 @@ class _Chooser(KernelFile):
             plan.groups_matter(kernel, variant)
         if variant.is_coarsened and not _builds_variants(plan, kernel, variant):
             raise InvalidInputError(f"the device or coarsen doesn't make it: {replace(variant, definitions=())}")
-        return _Version(variant, sizes_function(self._file, version, self._inputs))
+        return _Version(variant, sequence_function(self._file, version, self._inputs))
 
     def _sequence(self, version: TunedVersion, plan: CoarseningPlan) -> _Version:
         """Return a version of several launches, which run as they are written."""
@@ -249,7 +249,7 @@ class _Chooser(KernelFile):
 
     def explain(self, values: Mapping[str, float]) -> TunedExplanation:
         """Return what is chosen for numbers by name, and why."""
-        return explain(self._file, values)
+        return self._tree.explain(values)
 
     def sizes(self, numbers: Numbers) -> PassedSizes:
         """Return the default version's sizes for these numbers."""
@@ -267,7 +267,8 @@ class _Chooser(KernelFile):
 
     def _sizes_of_default(self, numbers: Sequence[Any]) -> VersionSizes | None:
         given = numbers[: len(self._inputs)]
-        return None if len(given) < len(self._inputs) or None in given else self._default_sizes(*given)
+        found = None if len(given) < len(self._inputs) or None in given else self._default_sizes(*given)
+        return None if found is None else found.launches[0]
 
     def choose(self, launch: OriginalLaunch) -> Decision:
         """Return the version for a launch."""
@@ -312,11 +313,10 @@ class _Chooser(KernelFile):
         found = version.sizes(*numbers[: len(self._inputs)])
         if found is None:
             return "its sizes have no value, or none that is positive, for these arguments"
-        launches = found.launches if isinstance(found, SequenceSizes) else (found,)
-        if any(math.prod(each.global_size or ()) > MOST_WORK_ITEMS for each in launches):
+        if any(math.prod(each.global_size or ()) > MOST_WORK_ITEMS for each in found.launches):
             return "it has too many work-items"
-        whole, local, memory = launches[-1]
-        if version.steps is not None and isinstance(found, SequenceSizes):
+        whole, local, memory = found.launches[-1]
+        if version.steps is not None:
             own = OriginalLaunch(launch.device, whole or (), local)
             steps = LaunchSequence(version.steps, found, self._local_memory_of(launch))
             return OwnLaunch(own, version.variant.definitions, (), steps)
@@ -438,7 +438,8 @@ def _numbers_function(file: TunedFile, wanted: Sequence[str | int]) -> Callable[
         elif argument.kind in (ArgumentKind.WHOLE, ArgumentKind.REAL):
             parts[argument.name] = f"{argument.kind.value}(a[{index}])"
     return tuple_function(
-        [parts.get(name, "None") for name in wanted], {"size": _bytes_of, "whole": _whole, "real": _real}
+        [parts.get(name, "None") for name in wanted],
+        {"size": _bytes_of, "whole": _whole, "real": _real},
     )
 
 

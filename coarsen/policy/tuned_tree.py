@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import cast
 
 import numpy as np
@@ -12,31 +11,12 @@ import numpy as np
 from coarsen.base.names import did_you_mean
 from coarsen.dispatch.choosing import Chooser, Number, chooser
 from coarsen.dispatch.features import SIZE_NAMES
-from coarsen.dispatch.launch_sizes import (
-    SequenceSizes,
-    VersionSizes,
-    sequence_function,
-    size_inputs,
-    sizes_function,
-)
-from coarsen.dispatch.tree import Split, Tree, features_of, walk
+from coarsen.dispatch.launch_sizes import SequenceSizes, VersionSizes, sequence_function, size_inputs
+from coarsen.dispatch.tree import Split, answer, features_of, walk
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
-from coarsen.runtime.launch import PassedSizes
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """A chooser, the supplied features that it needs, and what takes its numbers from among a launch's.
-
-    `is_of_arguments` says that these are numbers of arguments alone.
-    """
-
-    chooser: Chooser
-    supplied: tuple[str, ...]
-    taken: Callable[[Sequence[Number | None]], Sequence[Number | None]]
-    is_of_arguments: bool
+from coarsen.runtime.launch import PassedSizes, Sizes
 
 
 class TreeChoice:
@@ -50,18 +30,16 @@ class TreeChoice:
     def __init__(self, file: TunedFile, say_once: Callable[[object, str], None]) -> None:
         self._file = file
         self._say_once = say_once
-        sizes = size_inputs(file)
+        self._sizes = sizes = size_inputs(file)
         # The names of the arguments' numbers, and of sizes of buffers, that a decision depends on, in order: first
         # those that launches' sizes are computed from.
         self.names = (*sizes, *sorted(_feature_inputs(file) - set(sizes)))
-        self._choice = self._choice_by(file.tree)
+        self._chooser = chooser(file, file.tree)
         without = file.tree_without_supplied
-        self._choice_without = None if without is None else self._choice_by(without)
-
-    @property
-    def supplied(self) -> tuple[str, ...]:
-        """The features that the caller supplies, as far as they count."""
-        return self._choice.supplied
+        self._chooser_without = None if without is None else chooser(file, without)
+        asked = features_of(file.tree)
+        # The features that the caller supplies, as far as they count.
+        self.supplied = tuple(each.name for each in file.features if each.is_supplied and each.name in asked)
 
     def supplied_values(self, features: Mapping[str, float]) -> tuple[float | None, ...]:
         """Return the supplied features that count, None for those that aren't there.
@@ -91,43 +69,57 @@ class TreeChoice:
             sizes: of the default version's launch.
             supplied: features that the caller supplies.
         """
-        choice = self._choice if not self._choice.supplied else self._choice_with(supplied)
-        if choice is None:
-            return None
-        every = numbers
-        if not choice.is_of_arguments:
-            every = (*numbers, *_padded(sizes), *(supplied.get(name) for name in choice.supplied))
-        needed = choice.taken(every)
-        return None if None in needed else choice.chooser.version(cast("Sequence[Number]", needed))
+        named: dict[str, Number | None] = dict(zip(self.names, numbers, strict=True))
+        named |= zip(SIZE_NAMES, _padded(sizes), strict=True)
+        named |= supplied
+        made = self._chooser_with(supplied)
+        needed = () if made is None else [named[name] for name in made.features.inputs]
+        return None if made is None or None in needed else made.version(cast("Sequence[Number]", needed))
 
-    def _choice_by(self, tree: Tree) -> _Choice:
-        made = chooser(self._file, tree)
-        asked = features_of(tree)
-        supplied = tuple(
-            feature.name for feature in self._file.features if feature.is_supplied and feature.name in asked
+    def explain(self, values: Mapping[str, Number]) -> TunedExplanation:
+        """Return what is chosen for a launch.
+
+        Args:
+            values: numbers by name: of arguments, of supplied features, sizes of buffers as `bytes_NAME`, and
+                `global_size_0` and so on where the file has no sizes.
+
+        Raises:
+            InvalidInputError: a number is missing, or one is of a name that the file doesn't have.
+        """
+        file = self._file
+        given = [values[name] for name in self._sizes if name in values]
+        have_sizes = len(given) == len(self._sizes)
+        numbers = dict(values)
+        if file.has_sizes and have_sizes:
+            default = sequence_function(file, file.default_version, self._sizes)(*given)
+            if default is not None:
+                numbers |= zip(SIZE_NAMES, _padded(default.launches[0][:2]), strict=True)
+        made = self._chooser
+        if self._chooser_without is not None and any(name not in values for name in self.supplied):
+            made = self._chooser_without
+        needed = made.features.inputs
+        own = (argument.name for argument in file.arguments)
+        supplied = (feature.name for feature in file.features if feature.is_supplied)
+        _check_names(values, {*self.names, *own, *supplied, *needed}, needed, numbers)
+        found = made.features.of(numbers)
+        path = () if found is None else walk(made.tree, found)
+        number = file.default if found is None else answer(made.tree, found)
+        version = file.versions[number]
+        sizes = sequence_function(file, version, self._sizes)(*given) if have_sizes else None
+        return TunedExplanation(
+            found or {}, path, number, version, sizes, _gain(file, number), number == file.default
         )
-        every = (*self.names, *SIZE_NAMES, *supplied)
-        places = tuple(every.index(name) for name in made.features.inputs)
-        return _Choice(made, supplied, _taking(places), max(places, default=0) < len(self.names))
 
-    def _choice_with(self, supplied: Mapping[str, float]) -> _Choice | None:
-        missing = [name for name in self._choice.supplied if name not in supplied]
+    def _chooser_with(self, supplied: Mapping[str, float]) -> Chooser | None:
+        missing = [name for name in self.supplied if name not in supplied]
         if not missing:
-            return self._choice
+            return self._chooser
         self._say_once(
             ("supplied", self._file.kernel),
             f"kernel {self._file.kernel}: launched without the feature {missing[0]}, which its tuned file asks "
             "for: launch(…, features={…}) takes it (said once)",
         )
-        return self._choice_without
-
-
-def _taking(places: tuple[int, ...]) -> Callable[[Sequence[Number | None]], Sequence[Number | None]]:
-    """Return what takes the numbers at these places."""
-    if len(places) > 1:
-        # It makes a tuple, faster than anything else.
-        return itemgetter(*places)
-    return lambda every: [every[place] for place in places]
+        return self._chooser_without
 
 
 def _feature_inputs(file: TunedFile) -> set[str]:
@@ -139,9 +131,9 @@ def _feature_inputs(file: TunedFile) -> set[str]:
     return names - set(SIZE_NAMES)
 
 
-def _padded(sizes: PassedSizes) -> tuple[int, ...]:
+def _padded(sizes: tuple[Sizes | None, Sizes | None]) -> tuple[int, ...]:
     """Sizes for three dimensions, 1 for those that aren't there; a local size that is left open is 0."""
-    whole, local = sizes
+    whole, local = sizes[0] or (), sizes[1]
     own = (0, 0, 0) if local is None else (*local, *[1] * (3 - len(local)))
     return (*whole, *[1] * (3 - len(whole)), *own)
 
@@ -158,7 +150,7 @@ class TunedExplanation:
         path: the questions on the way, each with True where the value was at most the threshold.
         number: of the version; the default's where a feature has no value.
         version: that is chosen.
-        sizes: that it is launched with, of each launch where it takes several; None where they have no value.
+        sizes: that it is launched with; None where they have no value.
         gain: over the default version where it was measured, as a ratio of times; None where the file doesn't say.
         is_default: whether it is the default version.
     """
@@ -167,7 +159,7 @@ class TunedExplanation:
     path: tuple[tuple[Split, bool], ...]
     number: int
     version: TunedVersion
-    sizes: VersionSizes | SequenceSizes | None
+    sizes: SequenceSizes | None
     gain: float | None
     is_default: bool
 
@@ -176,10 +168,10 @@ class TunedExplanation:
         for split, is_at_most in self.path:
             lines.append(f"{split.feature} {'≤' if is_at_most else '>'} {split.threshold:g}")
         lines.append(f"version {self.number}{' (the default)' if self.is_default else ''}: {self.version.variant}")
-        if isinstance(self.sizes, SequenceSizes):
+        if self.sizes is not None and self.version.is_sequence:
             lines += _launch_lines(self.version, self.sizes)
-        elif self.sizes is not None and self.sizes.global_size is not None:
-            lines.append(f"{_in_words(self.sizes)}, before anything is merged")
+        elif self.sizes is not None and self.sizes.launches[0].global_size is not None:
+            lines.append(f"{_in_words(self.sizes.launches[0])}, before anything is merged")
         if self.gain is not None:
             lines.append(f"{self.gain:.2f} times as fast as the default version, where it was measured")
         return "\n".join(lines)
@@ -196,51 +188,6 @@ def _in_words(sizes: VersionSizes) -> str:
     return f"global size {sizes.global_size}, local size {sizes.local_size or 'left to the driver'}"
 
 
-def explain(file: TunedFile, values: Mapping[str, Number]) -> TunedExplanation:
-    """Return what a file chooses for a launch.
-
-    Args:
-        file: any.
-        values: numbers by name: of arguments, of supplied features, sizes of buffers as `bytes_NAME`, and
-            `global_size_0` and so on where the file has no sizes.
-
-    Raises:
-        InvalidInputError: a number is missing, or one is of a name that the file doesn't have.
-    """
-    size_names = size_inputs(file)
-    numbers = dict(values)
-    if file.has_sizes and all(name in values for name in size_names):
-        default = sizes_function(file, file.versions[file.default], size_names)(*(values[n] for n in size_names))
-        numbers |= _sizes_by_name(default)
-    supplied = {feature.name for feature in file.features if feature.is_supplied}
-    is_without = file.tree_without_supplied is not None and bool((supplied & features_of(file.tree)) - set(values))
-    tree = file.tree_without_supplied if is_without and file.tree_without_supplied is not None else file.tree
-    made = chooser(file, tree)
-    _check_names(
-        values, {*size_names, *supplied, *made.features.inputs, *_all_inputs(file)}, made.features.inputs, numbers
-    )
-    found = made.features.of(numbers)
-    path = () if found is None else walk(tree, found)
-    number = file.default if found is None else made.tree(*found.values())
-    version = file.versions[number]
-    sizes: VersionSizes | SequenceSizes | None = None
-    if all(name in values for name in size_names):
-        given = [values[name] for name in size_names]
-        if version.is_sequence:
-            sizes = sequence_function(file, version, size_names)(*given)
-        else:
-            sizes = sizes_function(file, version, size_names)(*given)
-    return TunedExplanation(found or {}, path, number, version, sizes, _gain(file, number), number == file.default)
-
-
-def _all_inputs(file: TunedFile) -> set[str]:
-    names: set[str] = set()
-    for feature in file.features:
-        formula = feature.formula()
-        names |= set() if formula is None else formula.names
-    return names | {argument.name for argument in file.arguments}
-
-
 def _check_names(
     values: Mapping[str, Number], known: set[str], needed: tuple[str, ...], numbers: Mapping[str, Number]
 ) -> None:
@@ -250,15 +197,6 @@ def _check_names(
     missing = [name for name in needed if name not in numbers]
     if missing:
         raise InvalidInputError(f"the choice needs {missing[0]}: explain({missing[0]}=…)")
-
-
-def _sizes_by_name(sizes: VersionSizes | None) -> dict[str, Number]:
-    """Return the names that features have for the default version's sizes."""
-    if sizes is None or sizes.global_size is None:
-        return {}
-    whole, local = sizes.global_size, sizes.local_size
-    every = (*whole, *[1] * (3 - len(whole)), *((0, 0, 0) if local is None else (*local, *[1] * (3 - len(local)))))
-    return dict(zip(SIZE_NAMES, every, strict=True))
 
 
 def _gain(file: TunedFile, number: int) -> float | None:

@@ -11,8 +11,8 @@ marked instead.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.analysis.regions import Region
@@ -22,10 +22,10 @@ from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import instruction_text, signature_text
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import is_barrier
-from coarsen.remarks.source_places import LineRoles, roles_by_line, roles_without_line
 from coarsen.transform.coarsen import Analysed
 from coarsen.variant.coarsening import Level
 
+Place = tuple[str, int]
 _ROLES = {
     Role.ID: "i",
     Role.VOTE: "v",
@@ -35,6 +35,7 @@ _ROLES = {
     Role.WIDE: "w",
     Role.GUARD: "g",
 }
+_NOT_OF_TRANSFORMS = frozenset({Role.SOURCE, Role.COMPILER})
 LEGEND = (
     (".", "uniform: stands once"),
     ("D", "divergent: stands once for each merged work-item"),
@@ -50,6 +51,19 @@ LEGEND = (
     ("w", "coarsened, part of a vector access"),
     ("g", "coarsened, part of the guard of sizes that the factor does not divide"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LineRoles:
+    """What the instructions of a coarsened kernel that come from one line are for.
+
+    Attributes:
+        replicas: the number of replicas that have instructions of the line for themselves, on the fast path.
+        roles: what transforms made of the line besides, in the order of `Role`.
+    """
+
+    replicas: int
+    roles: tuple[Role, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,92 +186,73 @@ def explain_kernel(
 ) -> Explanation:
     """Mark the lines of a kernel's OpenCL C, or of its LLVM IR where `source` is None or no line of it is known.
 
-    Arguments as for `explain_source`; lines of LLVM IR have no marks of a coarsened kernel. Where it is `for_gpu`,
-    say what its memory accesses cost there.
-    """
-    if source is None or not has_source(analysed.kernel):
-        explanation = explain_ir(analysed)
-    else:
-        explanation = explain_source(analysed, source, coarsened)
-    if not for_gpu:
-        return explanation
-    kernel = analysed.kernel
-    memory = memory_lines(memory_report(kernel, local_size=kernel.required_work_group_size))
-    return replace(explanation, memory=tuple(memory))
-
-
-def explain_source(analysed: Analysed, source: str, coarsened: Kernel | None = None) -> Explanation:
-    """Mark the lines of a kernel's source.
-
     Args:
         analysed: the kernel as it was lowered from `source`, along a dimension and at a level
             (`coarsen.transform.coarsen.analyse`).
         source: the text that was compiled.
-        coarsened: what was made of it: each line is marked with what came of it there, too.
+        coarsened: what was made of it: each line of source is marked with what came of it there, too.
+        for_gpu: whether to say what memory accesses cost on a GPU.
     """
-    places = {
-        id(instruction): (instruction.position.file, instruction.position.line)
-        for instruction in analysed.kernel.instructions()
-        if instruction.position is not None
-    }
-    made = roles_by_line(coarsened) if coarsened is not None else {}
-    marks = {place: replace(found, made=made.get(place)) for place, found in _marks(analysed, places).items()}
-    lines = _marked_lines(
-        source.removesuffix("\n").split("\n"),
-        {line: found for (file, line), found in marks.items() if not file},
+    kernel, divergence = analysed.kernel, analysed.divergence
+    known = {i: (i.position.file, i.position.line) for i in kernel.instructions() if i.position is not None}
+    has_source = source is not None and any(not file for file, _ in known.values())
+    if source is not None and has_source:
+        texts, places = source.removesuffix("\n").split("\n"), known
+    else:
+        texts, places = _lines_of_ir(kernel)
+    made = coarsened if has_source else None
+    marks = _marks(analysed, places, _roles_by_line(made) if made is not None else {})
+    own = {line: found for (file, line), found in marks.items() if not file}
+    lines = (MarkedLine(n, text, own.get(n, Marks())) for n, text in enumerate(texts, start=1))
+    elsewhere = (MarkedLine(line, "", found, file) for (file, line), found in sorted(marks.items()) if file)
+    report = memory_report(kernel, local_size=kernel.required_work_group_size) if for_gpu else None
+    return Explanation(
+        kernel.name,
+        divergence.dimension,
+        tuple(lines),
+        len(analysed.regions),
+        tuple(elsewhere),
+        Level.GROUP if divergence.merges_groups else Level.ITEM,
+        tuple(memory_lines(report)) if report is not None else (),
+        _roles_without_line(made) if made is not None else (),
     )
-    elsewhere = tuple(MarkedLine(line, "", found, file) for (file, line), found in sorted(marks.items()) if file)
-    placeless = roles_without_line(coarsened) if coarsened is not None else ()
-    return replace(_explanation(analysed, lines, elsewhere), placeless=placeless)
 
 
-def explain_ir(analysed: Analysed) -> Explanation:
-    """Mark the lines of a kernel's LLVM IR in normal form."""
-    kernel = analysed.kernel
+def _lines_of_ir(kernel: Kernel) -> tuple[list[str], dict[Instruction, Place]]:
+    """Return the lines of a kernel's LLVM IR in normal form, and where its instructions stand."""
     texts = [f"{signature_text(kernel.graph.function(kernel.name))} {{"]
-    places: dict[int, tuple[str, int]] = {}
+    places: dict[Instruction, Place] = {}
     for block in kernel.blocks:
         texts.append(f"{block.name}:")
         for instruction in block.instructions:
             texts.append(f"  {instruction_text(instruction)}")
-            places[id(instruction)] = ("", len(texts))
-    texts.append("}")
-    marks = {line: found for (_, line), found in _marks(analysed, places).items()}
-    return _explanation(analysed, _marked_lines(texts, marks))
+            places[instruction] = ("", len(texts))
+    return [*texts, "}"], places
 
 
-def _explanation(
-    analysed: Analysed, lines: tuple[MarkedLine, ...], elsewhere: tuple[MarkedLine, ...] = ()
-) -> Explanation:
-    divergence = analysed.divergence
-    level = Level.GROUP if divergence.merges_groups else Level.ITEM
-    regions = len(analysed.regions)
-    kernel = analysed.kernel
-    return Explanation(kernel.name, divergence.dimension, lines, regions, elsewhere, level)
-
-
-def has_source(kernel: Kernel) -> bool:
-    """Return True if any instruction knows its line in the kernel's own file."""
-    return any(i.position is not None and not i.position.file for i in kernel.instructions())
-
-
-def _marked_lines(texts: Iterable[str], marks: Mapping[int, Marks]) -> tuple[MarkedLine, ...]:
-    return tuple(MarkedLine(n, text, marks.get(n, Marks())) for n, text in enumerate(texts, start=1))
-
-
-def _marks(analysed: Analysed, places: Mapping[int, tuple[str, int]]) -> Mapping[tuple[str, int], Marks]:
-    """The marks of each file and line; `places` has them by the identity of the instruction."""
-    found: defaultdict[tuple[str, int], list[tuple[str, Instruction]]] = defaultdict(list)
-    for block in analysed.kernel.blocks:
-        for instruction in block.instructions:
-            if id(instruction) in places:
-                found[places[id(instruction)]].append((block.name, instruction))
-    regions = _numbered(analysed, places)
-    return {place: _marks_of(instructions, analysed, regions) for place, instructions in found.items()}
+def _marks(
+    analysed: Analysed, places: Mapping[Instruction, Place], made: Mapping[Place, LineRoles]
+) -> Mapping[Place, Marks]:
+    """The marks of each file and line, with what came of it."""
+    found: defaultdict[Place, list[tuple[str, Instruction]]] = defaultdict(list)
+    block = analysed.kernel.block
+    for name, inside in block.items():
+        for instruction in inside.instructions:
+            if instruction in places:
+                found[places[instruction]].append((name, instruction))
+    # Numbered from 1 in the order in which the lines of their heads stand.
+    ordered = sorted(analysed.regions, key=lambda region: places.get(block[region.head].terminator, ("", 0)))
+    regions = dict(enumerate(ordered, start=1))
+    return {
+        place: _marks_of(instructions, analysed, regions, made.get(place)) for place, instructions in found.items()
+    }
 
 
 def _marks_of(
-    instructions: Sequence[tuple[str, Instruction]], analysed: Analysed, regions: Mapping[int, Region]
+    instructions: Sequence[tuple[str, Instruction]],
+    analysed: Analysed,
+    regions: Mapping[int, Region],
+    made: LineRoles | None,
 ) -> Marks:
     """The marks of a line that has these instructions, each with the name of its block."""
     block = analysed.kernel.block
@@ -270,11 +265,31 @@ def _marks_of(
         assumed_uniform=not branches.isdisjoint(analysed.divergence.assumed_uniform),
         regions=tuple(number for number, region in regions.items() if not blocks.isdisjoint(region.blocks)),
         heads=tuple(number for number, region in regions.items() if region.head in branches),
+        made=made,
     )
 
 
-def _numbered(analysed: Analysed, places: Mapping[int, tuple[str, int]]) -> Mapping[int, Region]:
-    """The divergent regions, numbered from 1 in the order in which the lines of their heads stand."""
-    block = analysed.kernel.block
-    ordered = sorted(analysed.regions, key=lambda region: places.get(id(block[region.head].terminator), ("", 0)))
-    return dict(enumerate(ordered, start=1))
+def _roles_by_line(kernel: Kernel) -> Mapping[Place, LineRoles]:
+    """Return what came of each line of the source, by file (empty for the kernel's own) and line.
+
+    Args:
+        kernel: coarsened.
+    """
+    found: defaultdict[Place, set[tuple[Role, int | None]]] = defaultdict(set)
+    for instruction in kernel.instructions():
+        if instruction.position is not None:
+            place = instruction.position.file, instruction.position.line
+            found[place].add((instruction.origin.role, instruction.origin.replica))
+    return {place: _line_roles(made) for place, made in found.items()}
+
+
+def _roles_without_line(kernel: Kernel) -> tuple[Role, ...]:
+    """Return what transforms made in a coarsened kernel that is of no line of the source."""
+    roles = {instruction.origin.role for instruction in kernel.instructions() if instruction.position is None}
+    return tuple(role for role in Role if role in roles - _NOT_OF_TRANSFORMS)
+
+
+def _line_roles(made: set[tuple[Role, int | None]]) -> LineRoles:
+    replicas = {replica for role, replica in made if role is Role.SOURCE and replica is not None}
+    roles = {role for role, _ in made} - _NOT_OF_TRANSFORMS
+    return LineRoles(len(replicas), tuple(role for role in Role if role in roles))

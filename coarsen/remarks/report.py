@@ -1,46 +1,104 @@
 """What coarsening did to a kernel: to each divergent region, why not more, and what the replicas share.
 
-    Coarsened: plans, lowered kernel, coarsened kernel ─▶ KernelReport
+    CoarsenedKernel: plans, lowered kernel, coarsened kernel ─▶ KernelReport
 
-What is counted comes from `cost/plan_cost.py`, which says what *shared* and *work* mean.
+A uniform instruction that the F replicas carry out together stands once, not F times: F - 1 of it are *shared*.
+That holds for the uniform instructions outside of divergent regions, and for those in a region whose replicas are
+interleaved for as long as they agree; in a region of copies nothing is shared. It is an estimate of the code as it
+was before LLVM's passes looked at it, for replicas that agree. *Work* is instructions weighted by how often they
+run, as far as the code says (`block_profile.py`).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.cost.banks import ANY_DEVICE, MemoryDevice
+from coarsen.cost.block_profile import block_weights
 from coarsen.cost.lane_addresses import Place
 from coarsen.cost.memory_report import MemoryReport, memory_report
-from coarsen.cost.plan_cost import PlanCost, RegionCost, plan_cost
 from coarsen.errors import SourcePosition
 from coarsen.ir.added_arguments import DescribedArgument, described_arguments
+from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Coarsened
-from coarsen.remarks.source_places import Lines, lines_of, place_of_branch
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
-from coarsen.transform.regions.plan import Treatment
+from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.variant.coarsening import Coarsening
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Some blocks of a kernel.
+
+    Attributes:
+        instructions: how many stand there, for one work-item.
+        uniform: how many of them are the same for all replicas.
+        shared: how many the replicas need not repeat, estimated.
+        work: the instructions weighted by how often they run.
+    """
+
+    instructions: int
+    uniform: int
+    shared: int
+    work: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegionCost:
+    """A divergent region: its `own` instructions without those of nested regions, which follow."""
+
+    planned: PlannedRegion
+    own: Part
+    nested: tuple[RegionCost, ...] = ()
+
+    def all(self) -> Iterator[RegionCost]:
+        """Yield this region and those nested in it, outer before inner."""
+        yield self
+        for region in self.nested:
+            yield from region.all()
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The first and the last line, from 1, of the kernel's own file."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class CoarseningReport:
-    """One of the coarsenings: what it costs, and the kernel before it, in which its regions stand."""
+    """One of the coarsenings.
+
+    Attributes:
+        coarsening: how many work-items, or work-groups, become one.
+        kernel: before it, in which its regions stand.
+        outside: what stands outside of divergent regions.
+        regions: the outermost divergent regions.
+    """
 
     coarsening: Coarsening
-    cost: PlanCost
     kernel: Kernel
+    outside: Part
+    regions: tuple[RegionCost, ...]
 
-    def regions(self) -> Iterator[RegionCost]:
+    def all(self) -> Iterator[RegionCost]:
         """Yield every region, outer before inner."""
-        for region in self.cost.regions:
+        for region in self.regions:
             yield from region.all()
+
+    def parts(self) -> Iterator[Part]:
+        """Yield what stands outside, then each region's own."""
+        yield self.outside
+        yield from (region.own for region in self.all())
 
     def position(self, region: RegionCost) -> SourcePosition | None:
         """Return the place of the branch that begins a region; None where it isn't known."""
@@ -48,17 +106,27 @@ class CoarseningReport:
 
     def lines(self, region: RegionCost) -> Lines | None:
         """Return the lines of a region's code; None where they aren't known."""
-        return lines_of(self.kernel.in_order(region.planned.region.blocks))
+        return _lines_of(self.kernel.in_order(region.planned.region.blocks))
 
     @property
-    def interleaved_work(self) -> int:
-        """The work that stands in regions whose replicas run together while they agree."""
-        return self.cost.work_of(Treatment.FAST_PATH, Treatment.LOCK_STEP)
+    def shared(self) -> int:
+        """Return how many instructions the replicas need not repeat, estimated."""
+        return sum(part.shared for part in self.parts())
+
+    @property
+    def work(self) -> int:
+        """The work of one work-item."""
+        return sum(part.work for part in self.parts())
 
     @property
     def copied_work(self) -> int:
         """The work that stands in regions whose replicas run one after the other."""
-        return self.cost.work_of(Treatment.COPIES)
+        return sum(each.own.work for each in self.all() if each.planned.treatment is Treatment.COPIES)
+
+    @property
+    def interleaved_work(self) -> int:
+        """The work that stands in regions whose replicas run together while they agree."""
+        return self.work - self.outside.work - self.copied_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +193,7 @@ class KernelReport:
 
 
 def report_of(
-    coarsened: Coarsened, device: MemoryDevice = ANY_DEVICE, local_size: Place | None = None
+    coarsened: CoarsenedKernel, device: MemoryDevice = ANY_DEVICE, local_size: Place | None = None
 ) -> KernelReport:
     """Return the report of a coarsening that was carried out.
 
@@ -143,10 +211,7 @@ def report_of(
     carried_out = zip(coarsened.variant.coarsenings, coarsened.plans, strict=True)
     return KernelReport(
         coarsened.lowered.name,
-        tuple(
-            CoarseningReport(each, plan_cost(plan, each.factor), plan.divergence.kernel)
-            for each, plan in carried_out
-        ),
+        tuple(coarsening_report(each, plan) for each, plan in carried_out),
         tuple(described_arguments(coarsened.kernel.argument_names, coarsened.kernel.added_arguments)),
         coarsened.lowered.length,
         coarsened.kernel.length,
@@ -166,3 +231,41 @@ def _roles(kernel: Kernel) -> Iterator[RoleCount]:
         by_replica = {k: counts[role, k] for known, k in counts if known is role and k is not None}
         if by_replica or counts[role, None]:
             yield RoleCount(role, counts[role, None], dict(sorted(by_replica.items())))
+
+
+def coarsening_report(coarsening: Coarsening, plan: RegionPlan) -> CoarseningReport:
+    """Return the report of one coarsening by its plan."""
+    kernel, divergence = plan.kernel, plan.divergence
+    weights = block_weights(IndexForms(kernel, divergence.control_flow))
+
+    def part(blocks: Iterable[Block], *, shares: bool = True) -> Part:
+        found = list(blocks)
+        uniform = sum(not divergence.is_divergent(i) for block in found for i in block.instructions)
+        shared = uniform * (coarsening.factor - 1) if shares else 0
+        work = sum(weights[block.name] * len(block.instructions) for block in found)
+        return Part(sum(len(block.instructions) for block in found), uniform, shared, work)
+
+    def region(planned: PlannedRegion) -> RegionCost:
+        own = (block for block in kernel.blocks if plan.region_of.get(block.name) is planned)
+        shares = planned.treatment is not Treatment.COPIES
+        return RegionCost(planned, part(own, shares=shares), tuple(map(region, planned.nested)))
+
+    outside = part(block for block in kernel.blocks if block.name not in plan.region_of)
+    return CoarseningReport(coarsening, kernel, outside, tuple(map(region, plan.regions)))
+
+
+def place_of_branch(kernel: Kernel, block: Block) -> SourcePosition | None:
+    """Return where the branch at the end of a block stands, or its condition; None where neither is known."""
+    condition = [operand.text for operand in block.terminator.arguments if operand.is_local]
+    known = (kernel.definition[name].position for name in condition if name in kernel.definition)
+    return block.terminator.position or next(filter(None, known), None)
+
+
+def _lines_of(blocks: Iterable[Block]) -> Lines | None:
+    """Return the lines of the kernel itself that blocks have instructions from; None where there are none.
+
+    What was inlined counts as the line of its call. Lines of other files than the kernel's don't count.
+    """
+    places = (i.call_position or i.position for block in blocks for i in block.instructions)
+    numbers = [place.line for place in places if place is not None and not place.file]
+    return Lines(min(numbers), max(numbers)) if numbers else None

@@ -1,9 +1,9 @@
 """The protocols through which others say how a launch is to be carried out, and see how each was.
 
-    program that is built       ─▶ Policy.known_variants(AdviceRequest) ─▶ built with it
-    launch that isn't known yet ─▶ Policy.choose(AdviceRequest)         ─▶ Decision, or None: there is none
+    program that is built       ─▶ Policy.known_variants(LaunchRequest) ─▶ built with it
+    launch that isn't known yet ─▶ Policy.choose(LaunchRequest)         ─▶ Decision, or None: there is none
     every launch                ─▶ LaunchObserver.launched(kernel, original, divided)
-                                ─▶ PassingObserver.passed(PassedLaunch), where the observer is one
+                                ─▶ PassingObserver.passed(LaunchRequest), where the observer is one
 
 Before a launch such an observer may ask to read its buffers.
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import pyopencl
 
@@ -23,6 +23,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.runtime.arguments import Argument
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, OwnLaunch, PassedSizes, Sizes
 from coarsen.runtime.text_cache.store import CacheFolder
+from coarsen.variant.coarsening import Configuration
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
 
@@ -38,21 +39,8 @@ IMPATIENCE = 0.05
 GUESS = "predicted for the device and the local size: a guess, which nobody measured here; tune=True does"
 
 
-@dataclass(frozen=True, slots=True)
-class AtHand:
-    """A queue and all arguments of a launch that is about to be made; whatever it waits for is over.
-
-    Numbers may be given as the bytes that are passed. `offset` is that of the first work-item, in work-items.
-    """
-
-    queue: pyopencl.CommandQueue
-    arguments: tuple[Argument, ...]
-    offset: Sizes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AdviceRequest:
-    """The question about a launch that is not known yet.
+class LaunchRequest(NamedTuple):
+    """A launch as a program asks for it: what a policy decides about, and observers see.
 
     Args:
         source: OpenCL C.
@@ -60,8 +48,9 @@ class AdviceRequest:
         kernel: the kernel's name.
         launch: sizes and device.
         transforms: those that the program allows, for the kind of its device.
-        queue: where the launch goes; None where it is only asked how it would be carried out.
-        arguments: the kernel's arguments in their order, which are there to be read; None where `queue` is.
+        queue: where the launch goes, where all that it waits for is over and its arguments may be read; else None.
+        arguments: the kernel's arguments in their order, numbers maybe as the bytes that are passed; None where
+            they aren't known.
         offset: of the first work-item, in work-items; None for none.
         cache_dir: of what is found out about the source, as `pyopencl.Program.build` takes it.
         toolchain: coarsens and predicts for the program; None where it isn't known.
@@ -72,8 +61,8 @@ class AdviceRequest:
     kernel: str
     launch: OriginalLaunch
     transforms: Transforms
-    queue: pyopencl.CommandQueue | None
-    arguments: tuple[Argument, ...] | None
+    queue: pyopencl.CommandQueue | None = None
+    arguments: tuple[Argument, ...] | None = None
     offset: Sizes | None = None
     cache_dir: CacheFolder = None
     toolchain: Toolchain | None = None
@@ -145,14 +134,18 @@ class Policy:
         """Return the tuned file that a kernel is decided about by; None where there is none."""
         return None
 
-    def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
+    def requested(self, kernel: str) -> Configuration | None:
+        """Return what is asked for of a kernel, whatever its launch; None where launches decide."""
+        return None
+
+    def known_variants(self, request: LaunchRequest) -> Iterable[Variant]:
         """Return variants that launches of a kernel may call for, as far as they are known before any is made.
 
         The sizes of the request don't count, only its kernel and its device.
         """
         return ()
 
-    def choose(self, request: AdviceRequest) -> Decision | None:
+    def choose(self, request: LaunchRequest) -> Decision | None:
         """Return the variant for a launch; None where another policy is to decide.
 
         Asked once for a program's launches of one kernel, device, sizes and local memory; once more where that was
@@ -170,37 +163,18 @@ class LaunchObserver(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PassedLaunch:
-    """A launch with all that it passes.
-
-    Args:
-        options: the build options, one by one.
-        kernel: the kernel's name.
-        launch: sizes and device.
-        arguments: the kernel's arguments in their order; None where they aren't known.
-        offset: of the first work-item, in work-items; None for none.
-    """
-
-    options: tuple[str, ...]
-    kernel: str
-    launch: OriginalLaunch
-    arguments: tuple[Argument, ...] | None
-    offset: Sizes | None = None
-
-
 @runtime_checkable
 class PassingObserver(Protocol):
     """Sees what launches pass, too."""
 
-    def passed(self, launch: PassedLaunch) -> None:
+    def passed(self, request: LaunchRequest) -> None:
         """See a launch that was made; nothing was waited for."""
         ...
 
-    def wants(self, launch: PassedLaunch) -> bool:
+    def wants(self, request: LaunchRequest) -> bool:
         """Return True if the buffers of a launch that is about to be made are to be read."""
         ...
 
-    def capture(self, launch: PassedLaunch, queue: pyopencl.CommandQueue) -> None:
+    def capture(self, request: LaunchRequest) -> None:
         """Read the buffers of a launch that is about to be made; all that it waits for is over."""
         ...

@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pyopencl
@@ -257,16 +256,15 @@ def _taking(places: tuple[int, ...]) -> Callable[..., tuple[Any, ...]]:
 
 
 def tuple_function(
-    parts: Sequence[str], names: Mapping[str, object] = MappingProxyType({}), parameters: str = "a"
+    parts: Sequence[str], names: Mapping[str, object] = MappingProxyType({})
 ) -> Callable[..., tuple[Any, ...]]:
-    """Return a function that returns a tuple of expressions of its parameters.
+    """Return a function that returns a tuple of expressions of its parameter `a`.
 
     Args:
         parts: the expressions: places of arguments and calls of `names`, made by this package.
         names: what they may call.
-        parameters: the function's.
     """
-    text = f"lambda {parameters}: ({''.join(f'{part}, ' for part in parts)})"
+    text = f"lambda a: ({''.join(f'{part}, ' for part in parts)})"
     function: Callable[..., tuple[Any, ...]] = eval(text, {"__builtins__": {}, **names})
     return function
 
@@ -322,8 +320,7 @@ def _is_below(value: Argument, limit: int) -> bool:
 _INFO = pyopencl.mem_info
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPlace:
+class MemoryPlace(NamedTuple):
     """A part of a memory object.
 
     Attributes:

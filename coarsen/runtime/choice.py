@@ -1,8 +1,7 @@
 """Choice of the way in which a launch is carried out, made once for each launch that differs.
 
-    a factor is requested ─▶ that
-    a policy decides      ─▶ its variant, at its local size if how work-items are grouped does not matter
-    else                  ─▶ the original kernel
+    a policy decides ─▶ its variant, at its local size if how work-items are grouped does not matter
+    else             ─▶ the original kernel
 
 What is wanted is fitted to the launch (`VariantChoice`); an exact decision runs as it is, or not at all.
 """
@@ -11,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pyopencl
 
-from coarsen.runtime.advice import AtHand, Decision
+from coarsen.runtime.advice import Decision, LaunchRequest
 from coarsen.runtime.guarded_launch import (
     groups_of_one_item,
     guarded_launch,
@@ -50,8 +49,7 @@ if TYPE_CHECKING:
     from coarsen.variant.data_plan import ArrayPlan
 
 
-@dataclass(frozen=True, slots=True)
-class Assumptions:
+class Assumptions(NamedTuple):
     """What is so, or may be assumed.
 
     Attributes:
@@ -96,11 +94,10 @@ _Value = TypeVar("_Value")
 class LaunchChooser:
     """Chooses for one kernel of a program; `original` is its kernel object."""
 
-    def __init__(self, name: str, original: pyopencl.Kernel, plan: CoarseningPlan, variants: Variants) -> None:
+    def __init__(self, name: str, original: pyopencl.Kernel, plan: CoarseningPlan) -> None:
         self._name = name
         self._original = original
         self._plan = plan
-        self._variants = variants
         self._is_advised = plan.is_advised(name)
         self._is_looked_at = plan.is_looked_at(name)
         self._has_file = plan.file_of(name) is not None
@@ -114,16 +111,18 @@ class LaunchChooser:
         """Return how a launch is carried out, if that was chosen already, with its arguments if they matter."""
         return self._known.get(_key(launch))
 
-    def choose(self, launch: OriginalLaunch, at_hand: AtHand | None = None) -> DividedLaunch:
+    def choose(self, launch: OriginalLaunch, request: LaunchRequest | None = None) -> DividedLaunch:
         """Return how a launch is carried out, and why; found once for a program and the same launch.
+
+        The request is there where a policy may look at the arguments.
 
         Raises DeviceError where the device does not build a variant that was asked for.
         """
         key = _key(launch)
-        is_final = at_hand is not None or not self._is_looked_at
+        is_final = request is not None or not self._is_looked_at
         found = self._known.get(key) or (None if is_final else self._provisional.get(key))
         if found is None:
-            decision = self._plan.requested(self._name) or self._asked(launch, at_hand)
+            decision = self._asked(launch, request)
             found = self._carried_out(launch, decision)
             _keep(self._decisions, key, decision)
             self._careful.pop(key, None)
@@ -161,18 +160,19 @@ class LaunchChooser:
         key = _key(launch)
         if key in self._decisions:
             return self._decisions.get(key)
-        return self._plan.requested(self._name) or self._asked(launch, None)
+        return self._asked(launch, None)
 
-    def _asked(self, launch: OriginalLaunch, at_hand: AtHand | None) -> Decision | None:
+    def _asked(self, launch: OriginalLaunch, request: LaunchRequest | None) -> Decision | None:
         """Ask the policy, where there is one, and something to merge."""
-        if self._has_file:
-            return self._plan.decision(self._name, launch, at_hand)
-        if not self._is_advised or math.prod(launch.global_size) <= 1 or not self._is_valid(launch):
-            return None
-        required = self._required_local_size(launch)
-        if required is not None and launch.local_size is None:
-            launch = launch._replace(local_size=required)
-        return self._plan.decision(self._name, launch, at_hand)
+        if not self._has_file:
+            if not self._is_advised or math.prod(launch.global_size) <= 1 or not self._is_valid(launch):
+                return None
+            required = required_local_size(self._original, launch.device, len(launch.global_size))
+            if required is not None and launch.local_size is None:
+                launch = launch._replace(local_size=required)
+        if request is None:
+            return self._plan.decision(self._plan.request(self._name, launch))
+        return self._plan.decision(request._replace(launch=launch))
 
     def _carried_out(
         self, launch: OriginalLaunch, decision: Decision | None, assumptions: Assumptions = ALL_HOLD
@@ -196,7 +196,7 @@ class LaunchChooser:
 
     def _as_written(self, own: OwnLaunch) -> pyopencl.Kernel:
         """Return a kernel object of the source as it is written, with a version's macros."""
-        kernel = self._variants.get(self._plan.variant_of((), definitions=own.definitions))
+        kernel = self._plan.told_by(self._name, self._plan.variant_of((), definitions=own.definitions))
         return self._original if kernel is None else kernel
 
     def _fitted(
@@ -216,8 +216,7 @@ class LaunchChooser:
         advised = decision.variant.transforms
         transforms = assumptions.of(advised)
         guards = decision.variant.any_size or not decision.is_exact
-        choice = replace(
-            self._choice(required, transforms),
+        choice = self._choice(required, transforms)._replace(
             original=kernel,
             definitions=decision.variant.definitions,
             is_exact=decision.is_exact,
@@ -244,7 +243,10 @@ class LaunchChooser:
             reason = _does_not_fit(decision.variant, found)
             return DividedLaunch(launch.global_size, launch.local_size, (), reason=reason)
         # What is said to be gained was gained by the variant itself.
-        reason = decision.reason if is_as_advised else _nearly(decision.variant)
+        reason = decision.reason
+        if not is_as_advised:
+            limits = "the launch's sizes and buffers, and the device, allow"
+            reason = f"as near to what is advised ({decision.variant}) as {limits}"
         return replace(found, transforms=transforms, reason=reason)
 
     def _as_programs(
@@ -275,9 +277,7 @@ class LaunchChooser:
         transforms: Transforms | None = None,
         arrays: tuple[ArrayPlan, ...] = (),
     ) -> VariantChoice:
-        return VariantChoice(
-            self._name, self._original, self._plan, self._variants, required is not None, transforms, arrays
-        )
+        return VariantChoice(self._name, self._original, self._plan, required is not None, transforms, arrays)
 
     def _local_size(
         self, launch: OriginalLaunch, decision: Decision, required: Sizes | None, kernel: pyopencl.Kernel
@@ -293,7 +293,7 @@ class LaunchChooser:
         merged = merged_sizes(wanted, decision.variant.coarsenings)
         if merged != wanted:
             # The original is never launched with it; what the coarsened kernel takes is asked when it is there.
-            limits = replace(limits, max_work_group_size=int(launch.device.max_work_group_size))
+            limits = limits._replace(max_work_group_size=int(launch.device.max_work_group_size))
         if not is_plain(launch.global_size, wanted) or not fits(merged, limits):
             return own
         return own if self._plan.groups_matter(self._name, decision.variant) else wanted
@@ -302,15 +302,6 @@ class LaunchChooser:
         """Return True unless OpenCL rejects the sizes, whatever the device's limits are."""
         sizes = launch.global_size, launch.local_size
         return is_plain(*sizes) or (self._plan.any_groups and has_work(*sizes))
-
-    def _required_local_size(self, launch: OriginalLaunch) -> Sizes | None:
-        """Return the kernel's `reqd_work_group_size`, cut to the launch's dimensions; None where it has none."""
-        return required_local_size(self._original, launch.device, len(launch.global_size))
-
-
-def _nearly(advised: Variant) -> str:
-    """Return the reason for a launch that isn't quite what is advised."""
-    return f"as near to what is advised ({advised}) as the launch's sizes and buffers, and the device, allow"
 
 
 def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:
@@ -332,21 +323,6 @@ def _keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
     known[key] = value
 
 
-class Variants:
-    """The variants of the kernel `name`, made when first needed."""
-
-    def __init__(self, name: str, plan: CoarseningPlan) -> None:
-        self._name = name
-        self._plan = plan
-        self._kernels: dict[Variant, pyopencl.Kernel | None] = {}
-
-    def get(self, wanted: Variant) -> pyopencl.Kernel | None:
-        """Return the kernel object of a variant; None if it has none. Raises DeviceError."""
-        if wanted not in self._kernels:
-            self._kernels[wanted] = self._plan.variant(self._name, wanted)
-        return self._kernels[wanted]
-
-
 # The best launch of what one kernel is to be coarsened by, for one launch's sizes.
 #
 #   sizes divide ─▶ the variant without a guard
@@ -361,8 +337,7 @@ class Variants:
 _INFO = pyopencl.kernel_work_group_info
 
 
-@dataclass(frozen=True, slots=True)
-class VariantChoice:
+class VariantChoice(NamedTuple):
     """Chooses among the variants of the kernel `name` by `transforms` (None: the program's) and for `arrays`.
 
     `original` is a kernel object of the uncoarsened kernel; `has_required` says that it demands its local size.
@@ -373,7 +348,6 @@ class VariantChoice:
     name: str
     original: pyopencl.Kernel
     plan: CoarseningPlan
-    variants: Variants
     has_required: bool
     transforms: Transforms | None = None
     arrays: tuple[ArrayPlan, ...] = ()
@@ -428,7 +402,7 @@ class VariantChoice:
         if not (self.has_required or self.is_exact or needed.guarded):
             return needed
         variant = self._variant(wanted, True)
-        kernel = self.variants.get(variant) if self.plan.code(self.name, variant) else None
+        kernel = self.plan.told_by(self.name, variant) if self.plan.code(self.name, variant) else None
         if kernel is None:
             return None
         return guarded_launch(*sizes, wanted, limits_of(launch.device, kernel), any_groups)
@@ -437,7 +411,7 @@ class VariantChoice:
         """Return why a launch can't be carried out; empty if that was said elsewhere, None if it can."""
         if not candidate.coarsenings:
             return None
-        kernel = self.variants.get(self._variant(candidate.coarsenings, candidate.guarded))
+        kernel = self.plan.told_by(self.name, self._variant(candidate.coarsenings, candidate.guarded))
         if kernel is None:
             return ""
         limit = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, launch.device))

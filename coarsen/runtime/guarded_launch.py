@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from coarsen.runtime.launch import DividedLaunch, LaunchLimits, Sizes, has_work, local_size_of_original
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
@@ -27,8 +28,7 @@ _PREFERRED_MULTIPLE = 64
 _IDLE_PART = 8
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
+class _Axis(NamedTuple):
     """One dimension: the original's sizes, and how many work-items (at a stride) and groups of it are merged."""
 
     extent: int

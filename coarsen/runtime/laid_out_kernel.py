@@ -12,24 +12,30 @@ from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument, extent_of
-from coarsen.runtime.layout import Layout, passed_twice
-from coarsen.variant.data_layout import Arrangement, ArrayLayout, Kind, Order
-from coarsen.variant.records import RecordType
+from coarsen.runtime.layout import Layout, bytes_of_element, passed_twice
+from coarsen.variant.data_layout import Arrangement
+from coarsen.variant.data_plan import ArrayPlan
 
 
 @dataclass(frozen=True)
-class LaidOutSignature:
-    """What a rewritten kernel wants of its launches.
+class RewrittenKernel:
+    """A kernel whose arrays lie otherwise, and what it wants of its launches.
 
     Attributes:
-        kernel: its name.
-        names: of the original's arguments.
+        name: of it.
+        text: OpenCL C of it alone.
+        standard: the build option that the text needs.
+        plans: how the arrays lie.
+        arguments: the names of the original's.
         arrays: by their indices, where arrays lie otherwise; of no shape.
         added: the extents that follow the original's arguments.
     """
 
-    kernel: str
-    names: tuple[str, ...]
+    name: str
+    text: str
+    standard: str
+    plans: tuple[ArrayPlan, ...]
+    arguments: tuple[str, ...]
     arrays: Mapping[int, Arrangement]
     added: tuple[AddedArgument, ...]
 
@@ -39,12 +45,12 @@ class LaidOutKernel:
 
     Args:
         launch: the kernel that is launched, which takes the extents after the original's arguments.
-        signature: what it wants.
+        kernel: what it wants.
     """
 
-    def __init__(self, launch: Callable[..., pyopencl.Event], signature: LaidOutSignature) -> None:
+    def __init__(self, launch: Callable[..., pyopencl.Event], kernel: RewrittenKernel) -> None:
         self._launch = launch
-        self._signature = signature
+        self._kernel = kernel
 
     def __call__(
         self,
@@ -64,9 +70,9 @@ class LaidOutKernel:
                 wants it, or whose elements are others.
             RefusalError: `layout-same-buffer`, `layout-shape-unknown`.
         """
-        wanted = self._signature
-        if len(arguments) != len(wanted.names):
-            raise InvalidInputError(f"{wanted.kernel} takes {len(wanted.names)} arguments, not {len(arguments)}")
+        wanted = self._kernel
+        if len(arguments) != len(wanted.arguments):
+            raise InvalidInputError(f"{wanted.name} takes {len(wanted.arguments)} arguments, not {len(arguments)}")
         shapes = {index: self._shape(index, arguments[index]) for index in wanted.arrays}
         self._check_plain(arguments)
         passed = [value.data if isinstance(value, LaidOutArray) else value for value in arguments]
@@ -76,39 +82,38 @@ class LaidOutKernel:
 
     def _shape(self, index: int, value: object) -> tuple[int, ...]:
         """Return the shape of what is passed for an array that lies otherwise."""
-        name, wanted = self._signature.names[index], self._signature.arrays[index]
+        name, wanted = self._kernel.arguments[index], self._kernel.arrays[index]
         if isinstance(value, LaidOutArray):
             given = value.arrangement
             if (given.record, given.layout, given.order) != (wanted.record, wanted.layout, wanted.order):
-                kernel = self._signature.kernel
                 raise InvalidInputError(
-                    f"the array for {name} lies as {_words(given)}, and {kernel} wants {_words(wanted)}"
+                    f"the array for {name} lies as {_words(given)}, and {self._kernel.name} wants {_words(wanted)}"
                 )
             return value.shape
         if isinstance(value, pyopencl.Buffer):
-            return shape_of_bytes(name, wanted.record, wanted.layout, wanted.order, value.size)
+            return shape_of_bytes(name, wanted, value.size)
         raise InvalidInputError(f"{name} lies as {_words(wanted)}: pass a coarsen.LaidOutArray, not {value!r}")
 
     def _check_plain(self, arguments: Sequence[object]) -> None:
         for index, value in enumerate(arguments):
-            if isinstance(value, LaidOutArray) and index not in self._signature.arrays:
-                name, given = self._signature.names[index], _words(value.arrangement)
+            if isinstance(value, LaidOutArray) and index not in self._kernel.arrays:
+                name, given = self._kernel.arguments[index], _words(value.arrangement)
                 raise InvalidInputError(
-                    f"the array for {name} lies as {given}, and {self._signature.kernel} wants it as written: "
+                    f"the array for {name} lies as {given}, and {self._kernel.name} wants it as written: "
                     "pass a buffer of what its get() gives"
                 )
 
     def _check_uses(self, passed: Sequence[object], shapes: Mapping[int, tuple[int, ...]]) -> None:
         """Raise RefusalError for memory of an array that lies otherwise which is passed for something else too."""
         memory = {index: _memory(value) for index, value in enumerate(passed)}
-        arrays = self._signature.arrays
+        arrays = self._kernel.arrays
         for index in arrays:
             for other, pointer in memory.items():
                 if other == index or pointer is None or pointer != memory[index]:
                     continue
                 is_alike = arrays.get(other) == arrays[index] and shapes.get(other) == shapes[index]
                 if not is_alike or passed[other] != passed[index]:
-                    raise passed_twice(f"the buffer for {self._signature.names[index]}")
+                    raise passed_twice(f"the buffer for {self._kernel.arguments[index]}")
 
 
 def _memory(value: object) -> int | None:
@@ -166,29 +171,22 @@ class LaidOutArray:
         pyopencl.enqueue_copy(queue, self.data, self.layout.pack(host))
 
 
-# What a launch passes for arrays that lie otherwise: how many elements a buffer has.
-
-
-def shape_of_bytes(
-    argument: str, record: RecordType, layout: ArrayLayout, order: Order | None, byte_count: int
-) -> tuple[int, ...]:
+def shape_of_bytes(argument: str, arrangement: Arrangement, byte_count: int) -> tuple[int, ...]:
     """Return the shape of an array that a packed buffer holds, of which nothing but the size is known.
 
     Args:
         argument: what it is passed for.
-        record: of its elements.
-        layout: of the packed array.
-        order: of its dimensions.
+        arrangement: of the packed array.
         byte_count: of the buffer.
 
     Raises:
         RefusalError: `layout-shape-unknown`, of tiles and of several dimensions bytes do not say the shape.
         InvalidInputError: the bytes are no whole number of elements.
     """
-    if layout.kind is Kind.AOSOA or (order is not None and len(order.permutation) > 1):
+    size = bytes_of_element(arrangement.record, arrangement.layout, arrangement.order)
+    if size is None:
         reason = f"the bytes that are passed for {argument} do not say its shape: pass a coarsen.LaidOutArray"
         raise RefusalError("layout-shape-unknown", reason)
-    size = record.size if layout.kind is Kind.AOS else record.content
     if byte_count % size or not byte_count:
         raise InvalidInputError(f"the {byte_count} bytes for {argument} are no whole number of elements of {size}")
     return (byte_count // size,)

@@ -200,8 +200,7 @@ MOST_DIMENSIONS = 3
 MOST_WORK_ITEMS = 2**48
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchLimits:
+class LaunchLimits(NamedTuple):
     """The limits of a device: work-items per work-group, in all and per dimension; the bits of an id."""
 
     max_work_group_size: int

@@ -19,9 +19,9 @@ from pyopencl._cl import _Program as RawProgram
 
 from coarsen.errors import InternalError
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.runtime.advice import GUESS, AtHand
+from coarsen.runtime.advice import GUESS
 from coarsen.runtime.arguments import Argument, SetArguments
-from coarsen.runtime.choice import ALL_HOLD, Assumptions, LaunchChooser, Variants
+from coarsen.runtime.choice import ALL_HOLD, Assumptions, LaunchChooser
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, OwnLaunch, SequenceVersion, names_of
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.placement import PlacedArgument
@@ -78,19 +78,12 @@ class KernelLaunches:
         self.file = plan.file_of(name)
         self._vain_looks = 0
         self.observer = plan.observer
-        self._chooser = LaunchChooser(name, original, plan, Variants(name, plan))
+        self._chooser = LaunchChooser(name, original, plan)
         self._variants: dict[Variant, LaunchedVariant] = {}
         self._known: dict[int, tuple[DividedLaunch, LaunchedVariant | None]] = {}
-
-        # Chosen already or not, and instead of what can't be launched, as `LaunchChooser` has it.
-        self.known, self.otherwise = self._chooser.known, self._chooser.otherwise
-
-    def choose(self, launch: OriginalLaunch, at_hand: AtHand | None = None) -> DividedLaunch:
-        """Return how a launch is carried out, in work-items; raises DeviceError.
-
-        `at_hand` is what a policy may look at; None where there is nothing.
-        """
-        return self._chooser.choose(launch, at_hand)
+        # As `LaunchChooser` has it.
+        self.choose, self.known = self._chooser.choose, self._chooser.known
+        self.otherwise = self._chooser.otherwise
 
     def variant_of(self, launch: DividedLaunch) -> LaunchedVariant | None:
         """Return the variant that a launch runs, None for the original kernel; says what there is to say, once."""

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.variant.data_layout import AOS, Arrangement, ArrayLayout, Kind, Order
+from coarsen.variant.data_layout import AOS, MOST_FIELDS, Arrangement, ArrayLayout, Field, Kind, Order, RecordType
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.records import MOST_FIELDS, Field, RecordType
 
 
 @dataclass(frozen=True)
@@ -119,13 +118,21 @@ class Layout:
             return (shape,)
         if shape is not None:
             return tuple(shape)
-        if self.layout.kind is Kind.AOSOA or (self.order and len(self.order.permutation) > 1):
+        each = bytes_of_element(self.record, self.layout, self.order)
+        if each is None:
             raise InvalidInputError("give the shape: the number of bytes does not say it")
-        return (size // (self.record.size if self.layout.kind is Kind.AOS else self.record.content),)
+        return (size // each,)
 
 
 def _order(order: Sequence[int] | None) -> Order | None:
     return None if order is None else Order(tuple(order))
+
+
+def bytes_of_element(record: RecordType, layout: ArrayLayout, order: Order | None) -> int | None:
+    """Return the bytes that an element takes in a packed array; None where bytes don't say an array's shape."""
+    if layout.kind is Kind.AOSOA or (order is not None and len(order.permutation) > 1):
+        return None
+    return record.size if layout.kind is Kind.AOS else record.content
 
 
 def record_of(dtype: np.dtype[Any], *, is_deep: bool = False) -> RecordType:

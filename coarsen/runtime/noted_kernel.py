@@ -14,7 +14,14 @@ import numpy as np
 import pyopencl
 
 from coarsen.errors import InvalidInputError
-from coarsen.runtime.advice import KernelFile, LaunchRefusedError, Numbers
+from coarsen.runtime.advice import (
+    IMPATIENCE,
+    KernelFile,
+    LaunchRefusedError,
+    LaunchRequest,
+    Numbers,
+    PassingObserver,
+)
 from coarsen.runtime.arguments import (
     PLAIN,
     SET_NUMBERS,
@@ -25,10 +32,9 @@ from coarsen.runtime.arguments import (
     set_all,
     set_sorted,
 )
-from coarsen.runtime.enqueue import AnySizes, LaunchOptions, Ready, Target
-from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, plain_sizes
+from coarsen.runtime.enqueue import AnySizes, LaunchOptions, Ready, Target, as_tuple
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, plain_offset, plain_sizes
 from coarsen.runtime.launches import KernelLaunches, LaunchedKernels, LaunchedVariant, added_values
-from coarsen.runtime.seen import SeenLaunches
 
 # The reason for which the original runs though a variant was chosen.
 _NO_VARIANT = "the variant that was chosen can't be built, or not be given the kernel's arguments"
@@ -212,12 +218,61 @@ class NotedKernel(pyopencl.Kernel):
         launches = self._launches
         numbers = () if self._file is None else self._numbers(options)
         original = OriginalLaunch(device, whole, local, self._set.local_bytes, numbers)
-        if launches.observer is not None:
-            self._seen().let_capture(original, queue, local, options, waiting)
+        if isinstance(launches.observer, PassingObserver):
+            self._let_capture(launches.observer, original, queue, local, options, waiting)
         launch = launches.known(original)
         if launch is None:
-            launch = launches.choose(original, self._seen().at_hand(queue, local, options, waiting))
+            launch = launches.choose(original, self._at_hand(original, queue, local, options, waiting))
         return self._as_divided(original, launch)
+
+    def _at_hand(
+        self,
+        original: OriginalLaunch,
+        queue: pyopencl.CommandQueue,
+        local: AnySizes | None,
+        options: LaunchOptions,
+        waiting: Sequence[pyopencl.Event],
+    ) -> LaunchRequest | None:
+        """Return what a policy may look at, once all that the launch waits for is over; None if nothing."""
+        launches = self._launches
+        if not launches.is_looked_at or not self._set.are_complete:
+            return None
+        # Imported late: most programs tune nothing.
+        from coarsen.runtime.waiting import are_over, is_any_set_by_host
+
+        # An iterator can be read only once.
+        options["wait_for"] = as_tuple(options["wait_for"])
+        events = (*(options["wait_for"] or ()), *waiting)
+        if is_any_set_by_host(events):
+            return None
+        if not are_over(queue, events, launches.plan.patience):
+            launches.plan.patience = IMPATIENCE
+            launches.note_vain_look()
+            return None
+        offset = _offset(local, options)
+        return launches.plan.request(launches.name, original, queue, self._set.in_order(), offset)
+
+    def _passed(self, original: OriginalLaunch, local: AnySizes | None, options: LaunchOptions) -> LaunchRequest:
+        """Return a launch with what it passes, as far as that is known."""
+        is_known = self._set.are_complete and not self._is_exposed
+        arguments = self._set.in_order() if is_known else None
+        offset = _offset(local, options)
+        return self._launches.plan.request(self._launches.name, original, None, arguments, offset)
+
+    def _let_capture(
+        self,
+        observer: PassingObserver,
+        original: OriginalLaunch,
+        queue: pyopencl.CommandQueue,
+        local: AnySizes | None,
+        options: LaunchOptions,
+        waiting: Sequence[pyopencl.Event],
+    ) -> None:
+        """Let an observer read the buffers of a launch that is about to be made, if it wants to."""
+        if observer.wants(self._passed(original, local, options)):
+            request = self._at_hand(original, queue, local, options, waiting)
+            if request is not None:
+                observer.capture(request)
 
     def _as_divided(self, original: OriginalLaunch, launch: DividedLaunch) -> Target:
         """Return what is launched where a launch is carried out so."""
@@ -308,12 +363,17 @@ class NotedKernel(pyopencl.Kernel):
 
     def _show(self, target: Target, sizes: tuple[Any, Any], options: LaunchOptions) -> None:
         """Show the observer a launch that was made."""
-        if self._launches.observer is not None:
-            self._seen().show(target, sizes[1], options)
+        observer = self._launches.observer
+        if observer is None:
+            return
+        observer.launched(self._launches.name, target.original, target.launch)
+        if isinstance(observer, PassingObserver):
+            observer.passed(self._passed(target.original, sizes[1], options))
 
-    def _seen(self) -> SeenLaunches:
-        """Return what others see of the launches."""
-        return SeenLaunches(self._launches, self._set, self._is_exposed)
+
+def _offset(local: AnySizes | None, options: LaunchOptions) -> tuple[int, ...] | None:
+    offset: Any = plain_offset(options["global_offset"], local, options["g_times_l"])
+    return offset and tuple(map(int, offset))
 
 
 def _of_type(kind: Any, value: Argument) -> Argument:  # noqa: ANN401 (a type as `set_arg_types` takes it)

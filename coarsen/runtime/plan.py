@@ -8,161 +8,40 @@ for the context once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.base.bug_report import words_of
-from coarsen.base.names import did_you_mean
 from coarsen.devices.building import build_for_launches, most_ways_by_barriers
 from coarsen.devices.discovery import device_types_of
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.frontend.included import file_directives
 from coarsen.runtime.advice import (
     PATIENCE,
-    AdviceRequest,
-    AtHand,
     Decision,
     KernelFile,
     LaunchObserver,
     LaunchRefusedError,
+    LaunchRequest,
     Policy,
 )
+from coarsen.runtime.arguments import Argument
 from coarsen.runtime.code import Codes, allows_uneven_groups, forget_frames
-from coarsen.runtime.launch import OriginalLaunch
+from coarsen.runtime.launch import OriginalLaunch, Sizes
 from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.runtime.toolchain import Code, Form, Toolchain
-from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration_of
+from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
 from coarsen.variant.variant import Definitions, Variant
 
 if TYPE_CHECKING:
     from coarsen.variant.data_plan import ArrayPlan
-
-
-Arrays: TypeAlias = "Sequence[ArrayPlan] | Mapping[str, Sequence[ArrayPlan]]"
-_Plans: TypeAlias = "tuple[ArrayPlan, ...]"
-Numbers: TypeAlias = int | Sequence[int]
-Names: TypeAlias = str | Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Requested:
-    """The requested coarsenings: `common` for all kernels, or `by_kernel` by name; both None: none is."""
-
-    common: Configuration | None = None
-    by_kernel: Mapping[str, Configuration] | None = None
-
-    def of(self, kernel: str) -> Configuration | None:
-        """Return the coarsening of a kernel; None where none is asked for."""
-        return self.common if self.by_kernel is None else self.by_kernel.get(kernel, ())
-
-    @property
-    def kernels(self) -> tuple[str, ...] | None:
-        """The kernels asked for by name; None if none is named."""
-        return None if self.by_kernel is None else tuple(self.by_kernel)
-
-
-def requested_of(
-    factor: Numbers | Mapping[str, Numbers] | None,
-    dim: Numbers | Mapping[str, Numbers],
-    stride: Numbers | Mapping[str, Numbers],
-    level: Names | Mapping[str, Names],
-) -> Requested:
-    """Return what a program's arguments ask for; each is one value for all kernels, or one by kernel's name.
-
-    Raises:
-        InvalidInputError: a value out of range, or one by name for a kernel that has no factor.
-    """
-    others = {"dim": (dim, 0), "stride": (stride, 1), "level": (level, Level.ITEM)}
-    if isinstance(factor, Mapping):
-        return Requested(by_kernel={name: _of_kernel(name, factor, others) for name in _known(factor, others)})
-    if factor is None and any(value != default for value, default in others.values()):
-        raise InvalidInputError("dim and stride go with a factor, level too: give the factor")
-    if isinstance(dim, Mapping) or isinstance(stride, Mapping) or isinstance(level, Mapping):
-        raise InvalidInputError(
-            'dim, stride and level by kernel go with factors by kernel: factor={"name": 4, …}, for each of them'
-        )
-    return Requested(None if factor is None else configuration_of(factor, dim, stride, level))
-
-
-def _known(factor: Mapping[str, Numbers], others: Mapping[str, tuple[Any, Any]]) -> tuple[str, ...]:
-    """Return the kernels with a factor; raises InvalidInputError where something else names another."""
-    names = tuple(factor)
-    for option, (value, _) in others.items():
-        for name in value if isinstance(value, Mapping) else ():
-            if name not in names:
-                hint = did_you_mean(str(name), names)
-                raise InvalidInputError(f"{option} names the kernel {name!r}, which has no factor{hint}")
-    return names
-
-
-def _of_kernel(name: str, factor: Mapping[str, Numbers], others: Mapping[str, tuple[Any, Any]]) -> Configuration:
-    values = [
-        value.get(name, default) if isinstance(value, Mapping) else value for value, default in others.values()
-    ]
-    return configuration_of(factor[name], *values)
-
-
-@dataclass(frozen=True, slots=True)
-class RequestedArrays:
-    """The requested plans: `common` to all kernels, or `by_kernel` by name."""
-
-    common: _Plans = ()
-    by_kernel: Mapping[str, _Plans] = field(default_factory=dict)
-
-    def of(self, kernel: str) -> _Plans:
-        """Return the plans for a kernel's arrays."""
-        return self.by_kernel.get(kernel, self.common)
-
-    def check_kernels(self, known: Sequence[str]) -> None:
-        """Raise InvalidInputError for plans by name for a kernel that is not among those to coarsen."""
-        for name in self.by_kernel:
-            if name not in known:
-                hint = did_you_mean(name, known)
-                raise InvalidInputError(f"arrays names the kernel '{name}', which is not to be coarsened{hint}")
-
-
-NO_ARRAYS = RequestedArrays()
-
-
-def requested_arrays(arrays: Arrays) -> RequestedArrays:
-    """Return what a program's argument asks for.
-
-    Raises:
-        InvalidInputError: a plan that is none, or of a layout or an order; two plans for one array.
-    """
-    if isinstance(arrays, Mapping):
-        return RequestedArrays(by_kernel={name: _checked(plans) for name, plans in arrays.items()})
-    return RequestedArrays(_checked(arrays))
-
-
-def _checked(plans: Iterable[ArrayPlan]) -> _Plans:
-    try:
-        given = tuple(plans)
-    except TypeError:
-        raise InvalidInputError(
-            f"arrays are given as a sequence of coarsen.array_plan(…), not {plans!r}"
-        ) from None
-    if not given:
-        return ()
-    # Imported late: most programs ask for none.
-    from coarsen.variant.data_plan import ArrayPlan, chosen_plans
-
-    for plan in given:
-        if not isinstance(plan, ArrayPlan):
-            raise InvalidInputError(f"arrays are given as coarsen.array_plan(…), not {plan!r}")
-    chosen = chosen_plans(given)
-    for plan in chosen:
-        if plan.moves_fields:
-            raise InvalidInputError(
-                f"{plan.argument} is to lie otherwise: give its coarsen.Layout by its name, arrays={{…: layout}}"
-            )
-    return chosen
 
 
 _log = logging.getLogger("coarsen")
@@ -173,12 +52,11 @@ ORIGINAL: Configuration = ()
 class CoarseningPlan:
     """The plan of one built program.
 
-    `requested` is what is asked for each kernel, or that nothing is;
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
     `original` makes a kernel object of the uncoarsened program; `kernels` are the names of those to coarsen,
     `transforms` what may be used for it, on the kind of device that the context has, and `arrays` how arrays lie
-    in them; `cache_dir` is that of PyOpenCL's cache of binaries; `policy` is asked about kernels for which nothing
-    is requested, and where it has no decision the kernel stays as it is; `observer` sees the launches.
+    in them, by kernel's name; `cache_dir` is that of PyOpenCL's cache of binaries; `policy` decides, and where it
+    has no decision the kernel stays as it is; `observer` sees the launches.
     """
 
     def __init__(
@@ -187,7 +65,6 @@ class CoarseningPlan:
         source: str,
         options: Sequence[str],
         devices: Sequence[pyopencl.Device] | None,
-        requested: Requested,
         kernels: Sequence[str],
         form: Form,
         toolchain: Toolchain,
@@ -196,7 +73,7 @@ class CoarseningPlan:
         cache_dir: CacheFolder = None,
         policy: Policy | None = None,
         observer: LaunchObserver | None = None,
-        arrays: RequestedArrays = NO_ARRAYS,
+        arrays: Mapping[str, tuple[ArrayPlan, ...]] = MappingProxyType({}),
     ) -> None:
         self._arrays = arrays
         self._context = context
@@ -206,12 +83,12 @@ class CoarseningPlan:
         self._source = source
         self._options = tuple(options)
         self._devices = devices
-        self._requested = requested
         self._kernels = frozenset(kernels)
         self.toolchain = toolchain
         limit = most_ways_by_barriers(device.platform.version for device in devices or context.devices)
         self._codes = Codes(source, options, form, toolchain, limit)
         self._programs: dict[tuple[str, Variant], pyopencl.Program | None] = {}
+        self._telling: dict[tuple[str, Variant], pyopencl.Kernel | None] = {}
         self._refused: dict[str, str] = {}
         self._said: set[Hashable] = set()
         # Seconds that a launch may be held up until what comes before it is done, so that it can be looked at.
@@ -219,11 +96,6 @@ class CoarseningPlan:
         self._policy = policy
         self.observer = observer
         self._sealed: set[str] = set()
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The build options, one by one."""
-        return self._options
 
     @property
     def transforms(self) -> Transforms:
@@ -252,7 +124,7 @@ class CoarseningPlan:
             return
         for kernel in sorted(filter(self.is_advised, self._kernels)):
             for device in self._devices or self._context.devices:
-                request = self._request(kernel, OriginalLaunch(device, (1,), None))
+                request = self.request(kernel, OriginalLaunch(device, (1,), None))
                 for wanted in self._policy.known_variants(request):
                     if wanted.coarsenings:
                         self._build_known(kernel, wanted)
@@ -273,7 +145,7 @@ class CoarseningPlan:
         `required` is the local size that the kernel demands, if any: factors that it does not allow are no reason
         to refuse, since launches take others.
         """
-        requested = self._requested.of(kernel) or ()
+        requested = self._requested(kernel) or ()
         possible = tuple(entry for entry in requested if not required or _divides(entry, required))
         if not possible:
             return
@@ -285,7 +157,7 @@ class CoarseningPlan:
 
     def arrays_of(self, kernel: str) -> tuple[ArrayPlan, ...]:
         """Return how arrays lie in a kernel's variants, but for those that a policy or a tuned file chose."""
-        return self._arrays.of(kernel)
+        return self._arrays.get(kernel, ())
 
     def variant_of(
         self,
@@ -307,7 +179,7 @@ class CoarseningPlan:
         """Return True if a policy is asked about the launches of a kernel."""
         if self.file_of(kernel) is not None:
             return True
-        return self._policy is not None and kernel in self._kernels and self._requested.of(kernel) is None
+        return self._policy is not None and kernel in self._kernels and kernel not in self._refused
 
     def file_of(self, kernel: str) -> KernelFile | None:
         """Return the tuned file that a kernel is decided about by; None where there is none."""
@@ -318,16 +190,11 @@ class CoarseningPlan:
         has_file = self.file_of(kernel) is not None
         return self.is_advised(kernel) and not has_file and bool(self._policy and self._policy.looks_at_arguments)
 
-    def requested(self, kernel: str) -> Decision | None:
-        """Return what is asked for of a kernel; None where that is nothing."""
-        if self.file_of(kernel) is not None:
-            return None
-        if kernel not in self._kernels or kernel in self._refused:
-            return Decision(Variant(), "", is_programs=True)
-        requested = self._requested.of(kernel)
-        return None if requested is None else Decision(Variant(coarsenings=requested), "", is_programs=True)
+    def _requested(self, kernel: str) -> Configuration | None:
+        """Return what is asked for of a kernel, whatever its launch; None where that is nothing."""
+        return None if self._policy is None else self._policy.requested(kernel)
 
-    def decision(self, kernel: str, launch: OriginalLaunch, at_hand: AtHand | None) -> Decision | None:
+    def decision(self, request: LaunchRequest) -> Decision | None:
         """Ask the policy about a launch; None where it has no decision.
 
         Where something went wrong, said once, and where the kernel refuses what is decided, it stays as it is.
@@ -335,10 +202,11 @@ class CoarseningPlan:
         Raises:
             LaunchRefusedError: the policy refuses the launch.
         """
+        kernel = request.kernel
         if self._policy is None:
             return None
         try:
-            decision = self._policy.choose(self._request(kernel, launch, at_hand))
+            decision = self._policy.choose(request)
         except LaunchRefusedError:
             raise
         except (CoarsenError, pyopencl.Error) as error:
@@ -347,7 +215,10 @@ class CoarseningPlan:
             return decision
         wanted = decision.variant
         try:
-            if decision.is_programs:
+            if self._requested(kernel) is not None:
+                # That was looked at when the program was built.
+                pass
+            elif decision.is_programs:
                 self._codes.coarsen(kernel, self.variant_of(wanted.coarsenings, arrays=self.arrays_of(kernel)))
             else:
                 self._codes.coarsen(kernel, self.variant_of(wanted.coarsenings, False, wanted.transforms))
@@ -360,18 +231,26 @@ class CoarseningPlan:
         self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {words_of(error)}")
         return Decision(Variant(), str(error))
 
-    def _request(self, kernel: str, launch: OriginalLaunch, at_hand: AtHand | None = None) -> AdviceRequest:
-        return AdviceRequest(
+    def request(
+        self,
+        kernel: str,
+        launch: OriginalLaunch,
+        queue: pyopencl.CommandQueue | None = None,
+        arguments: tuple[Argument, ...] | None = None,
+        offset: Sizes | None = None,
+    ) -> LaunchRequest:
+        """Return a launch of a kernel as policies and observers are given it."""
+        return LaunchRequest(
             self._source,
             self._options,
             kernel,
             launch,
             self.transforms,
-            queue=None if at_hand is None else at_hand.queue,
-            arguments=None if at_hand is None else at_hand.arguments,
-            offset=None if at_hand is None else at_hand.offset,
-            cache_dir=self._cache_dir,
-            toolchain=self.toolchain,
+            queue,
+            arguments,
+            offset,
+            self._cache_dir,
+            self.toolchain,
         )
 
     def groups_matter(self, kernel: str, wanted: Variant) -> bool:
@@ -395,6 +274,12 @@ class CoarseningPlan:
         except (RefusalError, InvalidInputError) as error:
             forget_frames(error)
             return None
+
+    def told_by(self, kernel: str, wanted: Variant) -> pyopencl.Kernel | None:
+        """Return the kernel object that tells what a variant needs, made once, as `variant` has it."""
+        if (kernel, wanted) not in self._telling:
+            self._telling[kernel, wanted] = self.variant(kernel, wanted)
+        return self._telling[kernel, wanted]
 
     def variant(self, kernel: str, wanted: Variant) -> pyopencl.Kernel | None:
         """Return a new kernel object of the coarsened variant; None, reported once, if the kernel refuses this
@@ -440,7 +325,7 @@ class CoarseningPlan:
             return True
         if kernel not in self._kernels or kernel in self._refused:
             return False
-        requested = self._requested.of(kernel)
+        requested = self._requested(kernel)
         return requested != ORIGINAL and (requested is not None or self._policy is not None)
 
     def reason(self, kernel: str, is_coarsened: bool, note: str | None) -> str:
@@ -456,7 +341,7 @@ class CoarseningPlan:
             return f"{self._refused[kernel]}; `coarsen apply --explain` shows the place"
         if note:
             return f"{note}; sizes that are multiples of the factor take all of it"
-        requested = self._requested.of(kernel)
+        requested = self._requested(kernel)
         if requested == ORIGINAL:
             return "a factor of 1 was asked for; `coarsen bench` measures what others gain"
         if not is_coarsened and requested is not None:
@@ -506,7 +391,7 @@ class CoarseningPlan:
             )
         except pyopencl.Error as error:
             message = f"the device does not build the coarsened kernel {kernel}: {error}"
-            if not wanted.any_size and self._requested.of(kernel) is not None:
+            if not wanted.any_size and self._requested(kernel) is not None:
                 raise DeviceError(message) from error
             self.say_once((kernel, wanted), message)
             return None

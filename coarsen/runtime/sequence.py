@@ -42,7 +42,8 @@ class SequenceKernels:
     def __init__(self, version: SequenceVersion) -> None:
         self._kernels = [PlainKernel(each.program, each.function_name) for each in version.kernels]
         self._passed = version.passed
-        self._pool = ScratchPool()
+        # One for each launch that may run at the same time.
+        self._scratch: list[Scratch] = []
 
     def enqueue(
         self, queue: pyopencl.CommandQueue, sizes: SequenceSizes, args: Sequence[Argument], wait_for: WaitList
@@ -60,7 +61,7 @@ class SequenceKernels:
         """
         in_order = in_order_handle(queue)
         try:
-            scratch = self._pool.take(queue, sizes.scratch, in_order) if sizes.scratch else None
+            scratch = self._free_scratch(queue, sizes.scratch, in_order) if sizes.scratch else None
             buffers = () if scratch is None else scratch.buffers
             steps = zip(self._kernels, self._passed, sizes.launches, sizes.numbers, strict=True)
             for kernel, passed, launch, numbers in steps:
@@ -77,6 +78,16 @@ class SequenceKernels:
         if scratch is not None:
             scratch.used_by(event, in_order)
         return event
+
+    def _free_scratch(self, queue: pyopencl.CommandQueue, sizes: Sequence[int], in_order: int | None) -> Scratch:
+        """Return scratch that nothing else uses; raises pyopencl.Error where there is no memory."""
+        found = next((each for each in self._scratch if each.is_free_for(in_order)), None)
+        if found is None:
+            found = Scratch()
+            if len(self._scratch) < MOST_SETS:
+                self._scratch.append(found)
+        found.grow(queue.context, sizes)
+        return found
 
     def _enqueue(
         self, queue: pyopencl.CommandQueue, place: int, sizes: SequenceSizes, wait_for: WaitList
@@ -136,29 +147,6 @@ class Scratch:
     def used_by(self, event: pyopencl.Event, in_order_queue: int | None) -> None:
         """Note that a launch uses it until this event."""
         self._last, self._in_order_queue = event, in_order_queue
-
-
-class ScratchPool:
-    """The scratch of one version for one kernel object, which is one thread's."""
-
-    def __init__(self) -> None:
-        self._sets: list[Scratch] = []
-
-    def take(self, queue: pyopencl.CommandQueue, sizes: Sequence[int], in_order_queue: int | None) -> Scratch:
-        """Return scratch that nothing else uses; raises pyopencl.Error where there is no memory.
-
-        Args:
-            queue: of the launch.
-            sizes: in bytes, one for each buffer.
-            in_order_queue: the queue's handle; None where it isn't in order.
-        """
-        found = next((each for each in self._sets if each.is_free_for(in_order_queue)), None)
-        if found is None:
-            found = Scratch()
-            if len(self._sets) < MOST_SETS:
-                self._sets.append(found)
-        found.grow(queue.context, sizes)
-        return found
 
 
 def in_order_handle(queue: pyopencl.CommandQueue) -> int | None:

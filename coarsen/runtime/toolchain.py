@@ -1,26 +1,29 @@
-"""The functions that a program takes from the rest of the package: coarsening a kernel's source, and predicting
-a factor for it.
+"""What a program takes from the rest of the package: coarsened code of a kernel, and predicted factors.
 
-A program holds these two functions as values, so that tests can give it others.
+Both are kept on disk. A prediction is of a kernel on a device, by a model: a kernel's features are found once, not
+in every process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
+from coarsen.base.codec import encoded
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.runtime.text_cache.key import Key, digest_of
+from coarsen.runtime.text_cache.key import Key, digest_of, kept
+from coarsen.runtime.text_cache.store import Store
+from coarsen.runtime.text_cache.versions import prediction_versions
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
-    from coarsen.coarsened_kernel import CoarsenedKernel
     from coarsen.frontend.translation_unit import TranslationUnit
+    from coarsen.pipeline import CoarsenedKernel
 
 
 Form = Literal["opencl_c", "spirv"]
@@ -73,11 +76,6 @@ class Code:
         )
 
 
-# Coarsens one kernel of a source: its text, the build options, the kernel's name, the variant (its local size and
-# macros don't count) and the form. Raises RefusalError or InvalidInputError.
-CoarsenFunction: TypeAlias = Callable[[str, Sequence[str], str, Variant, Form], Code]
-
-
 @dataclass(frozen=True, slots=True)
 class PredictedFactor:
     """The prediction for a kernel: the factor, 1 where it should stay as it is, and its dimension."""
@@ -86,75 +84,92 @@ class PredictedFactor:
     dimension: int
 
 
-class PredictFunction(Protocol):
-    """Predicts the factor of a kernel on a device; raises DeviceError where nothing is known of such devices."""
-
-    def __call__(
-        self,
-        source: str,
-        *,
-        device: str,
-        kernel: str,
-        options: Sequence[str],
-        local_size: Sequence[int] | None,
-    ) -> PredictedFactor:
-        """Predict the factor for the kernel named `kernel` along dimension 0.
-
-        On the device with the index `device`, launched with `local_size` work-items per group (None: left to the
-        implementation).
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
 class Toolchain:
-    """The two functions that a program coarsens and predicts with."""
+    """Coarsens and predicts for a program; a source is compiled once for all of its kernels and variants.
 
-    coarsen: CoarsenFunction
-    predict: PredictFunction
+    A class that is derived from it may do either by other means.
 
-
-def package_toolchain(macros: DeviceMacros = PORTABLE) -> Toolchain:
-    """Return this package's own functions, for sources that may ask for these facts about their device.
-
-    They compile a source once for all of its kernels and variants.
+    Args:
+        macros: what sources may find out about their device.
+        store: where what is made is kept; None for nowhere.
     """
-    sources = CompiledSources()
-    return Toolchain(partial(_coarsen, sources, macros), partial(_predict, sources, macros))
+
+    def __init__(self, macros: DeviceMacros = PORTABLE, store: Store | None = None) -> None:
+        self._macros = macros
+        self._store = store
+        self._sources = CompiledSources()
+
+    def coarsen(self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
+        """Return the code of a kernel's variant, from the store where it is there.
+
+        Args:
+            source: OpenCL C.
+            options: build options, one by one.
+            kernel: its name.
+            variant: its configuration; its local size and macros don't count.
+            form: of the code.
+
+        Raises:
+            RefusalError: the kernel can't be coarsened so, or has no such form.
+            InvalidInputError: the source does not compile.
+        """
+        make = partial(self.coarsen_anew, source, options, kernel, variant, form)
+        if self._store is None:
+            return make()
+        told = {"coarsened": kernel, "variant": encoded(variant), "form": form}
+        return kept(self._store, Code, source, options, self._macros, told, make)
+
+    def predict(
+        self, source: str, options: Sequence[str], kernel: str, device: str, local_size: Sequence[int] | None
+    ) -> PredictedFactor:
+        """Predict the factor of a kernel along dimension 0, from the store where that was done before.
+
+        Args:
+            source: OpenCL C.
+            options: build options, one by one.
+            kernel: its name.
+            device: its index, as `coarsen devices` has it.
+            local_size: in work-items; None leaves it to the driver.
+
+        Raises:
+            DeviceError: nothing is known of such devices.
+            RefusalError: the kernel can't be read.
+            InvalidInputError: the source does not compile.
+        """
+        make = partial(self.predict_anew, source, options, kernel, device, local_size)
+        described = None if self._store is None else _described(device)
+        if described is None:
+            return make()
+        told = {"predicted": kernel, "local_size": local_size, "device": described}
+        return kept(self._store, PredictedFactor, source, options, self._macros, told, make, prediction_versions)
+
+    # Both import late: a program with explicit factors needs no models, one that finds its text no compiler.
+    def coarsen_anew(self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
+        """As `coarsen`, without the store."""
+        from coarsen.api import coarsen_variant
+
+        unit = self._sources.unit(source, options, self._macros)
+        return Code.of(coarsen_variant(unit, variant, kernel=kernel), form)
+
+    def predict_anew(
+        self, source: str, options: Sequence[str], kernel: str, device: str, local_size: Sequence[int] | None
+    ) -> PredictedFactor:
+        """As `predict`, without the store."""
+        from coarsen.frontend.lower import lower
+        from coarsen.prediction import predict_by_launch_model
+
+        lowered = lower(self._sources.unit(source, options, self._macros), kernel)
+        found = predict_by_launch_model(lowered, device, None, local_size)
+        return PredictedFactor(found.factor, found.dimension)
 
 
-# Both import late: a program with explicit factors needs no models, one that only delegates, or finds its
-# coarsened text in the cache, no compiler.
-def _coarsen(
-    sources: CompiledSources,
-    macros: DeviceMacros,
-    source: str,
-    options: Sequence[str],
-    kernel: str,
-    variant: Variant,
-    form: Form,
-) -> Code:
-    from coarsen.api.coarsening import coarsen_variant
+def _described(index: str) -> dict[str, object] | None:
+    """Return what tells a device from others; at another place among the devices, it is the same one."""
+    # Imported late: most programs predict nothing.
+    from coarsen.devices.discovery import discover_devices
 
-    coarsened = coarsen_variant(sources.unit(source, options, macros), variant, kernel=kernel)
-    return Code.of(coarsened, form)
-
-
-def _predict(
-    sources: CompiledSources,
-    macros: DeviceMacros,
-    source: str,
-    *,
-    device: str,
-    kernel: str,
-    options: Sequence[str],
-    local_size: Sequence[int] | None,
-) -> PredictedFactor:
-    from coarsen import api
-
-    unit = sources.unit(source, options, macros)
-    found = api.predict_factor(unit, device=device, kernel=kernel, local_size=local_size)
-    return PredictedFactor(found.factor, found.dimension)
+    device = next((device for device in discover_devices() if device.index == index), None)
+    return None if device is None else {name: told for name, told in asdict(device).items() if name != "index"}
 
 
 # Sources that clang has compiled, each once for all of its kernels and variants.

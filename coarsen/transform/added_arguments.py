@@ -11,8 +11,9 @@ has no such metadata, as in LLVM IR written by hand, gets none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from coarsen.analysis.divergence import Divergence
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.module import Module
@@ -36,8 +37,7 @@ _RECORDED: Mapping[str, Callable[[Argument], str]] = {
 
 def global_size_argument(dimension: int, names: NameSupply) -> Argument:
     """Return a `ulong` that takes the original global size along a dimension; `names` are the kernel's."""
-    name = _fresh(f"global_size_{_AXES[dimension]}", names)
-    return Argument(name, SIZE_TYPE, f"{SIZE_TYPE} noundef %{name}", type_name="ulong", base_type_name="ulong")
+    return _size_argument(f"global_size_{_AXES[dimension]}", names)
 
 
 def extent_argument(array: str, dimension: int | None, names: NameSupply) -> Argument:
@@ -48,7 +48,11 @@ def extent_argument(array: str, dimension: int | None, names: NameSupply) -> Arg
         dimension: of the array, the slowest is 0; None for all of its elements.
         names: the kernel's.
     """
-    name = _fresh(f"{array}_count" if dimension is None else f"{array}_extent_{dimension}", names)
+    return _size_argument(f"{array}_count" if dimension is None else f"{array}_extent_{dimension}", names)
+
+
+def _size_argument(wanted: str, names: NameSupply) -> Argument:
+    name = _fresh(wanted, names)
     return Argument(name, SIZE_TYPE, f"{SIZE_TYPE} noundef %{name}", type_name="ulong", base_type_name="ulong")
 
 
@@ -103,31 +107,9 @@ def _fresh(wanted: str, names: NameSupply) -> str:
 # Replica 0 keeps what is there. Local memory that all groups fill alike (`analysis/divergence.py`) is shared.
 
 
-@dataclass(frozen=True)
-class LocalCopies:
-    """The copies of a kernel's local memory for the replicas 1, 2, …
-
-    Attributes:
-        copies: the arguments and variables that stand for an argument (`tile`) or a variable (with its `@`).
-    """
-
-    copies: Mapping[str, tuple[Named, ...]] = field(default_factory=dict)
-
-    def of_replica(self, replica: int, original: Callable[[str], Named]) -> Mapping[Named, Named]:
-        """Return what stands for the memory of which each replica has its own; nothing for replica 0.
-
-        Args:
-            replica: which one it is.
-            original: gives an argument or variable by its name, a variable's with its `@`.
-        """
-        if replica == 0:
-            return {}
-        return {original(name): copies[replica - 1] for name, copies in self.copies.items()}
-
-
 def add_local_copies(
     kernel: Kernel, module: Module, own: Sequence[str], factor: int, supply: NameSupply
-) -> LocalCopies:
+) -> list[dict[Named, Named]]:
     """Add copies of local memory to a module, those of one argument or variable side by side.
 
     Args:
@@ -136,27 +118,31 @@ def add_local_copies(
         own: its local memory that differs between groups (`Divergence.own_local_memory`).
         factor: the number of groups that become one.
         supply: names that are free in the kernel.
+
+    Returns:
+        What stands for the kernel's arguments and variables in each replica; nothing for replica 0.
     """
     arguments = _own_arguments(kernel, own)
     added = [copy_of_argument(argument, k, supply) for argument in arguments for k in range(1, factor)]
     new = iter(add_arguments(module, module.function(kernel.name), added))
-    copies: dict[str, tuple[Named, ...]] = {
-        argument.name: tuple(next(new) for _ in range(1, factor)) for argument in arguments
-    }
-    for name in (name for name in own if name.startswith("@")):
-        original = module.variables[name[1:]]
-        copies[name] = tuple(_add_copy(module, original) for _ in range(1, factor))
-    return LocalCopies(copies)
+    copies: list[dict[Named, Named]] = [{} for _ in range(factor)]
+    for argument in arguments:
+        original = kernel.function.arguments[kernel.arguments.index(argument)]
+        for of_replica in copies[1:]:
+            of_replica[original] = next(new)
+    for name in (name[1:] for name in own if name.startswith("@")):
+        for of_replica in copies[1:]:
+            of_replica[kernel.graph.variables[name]] = _add_copy(module, module.variables[name])
+    return copies
 
 
-def local_memory_arguments(kernel: Kernel, own: Sequence[str], factor: int) -> Iterator[AddedArgument]:
+def local_memory_arguments(kernel: Kernel, divergence: Divergence, factor: int) -> Iterator[AddedArgument]:
     """Yield what the launcher passes for the arguments that `add_local_copies` adds, in their order."""
     first_added = len(kernel.arguments) - len(kernel.added_arguments)
-    for argument in _own_arguments(kernel, own):
+    for argument in _own_arguments(kernel, divergence.own_local_memory):
         index = kernel.arguments.index(argument)
         like = index if index < first_added else kernel.added_arguments[index - first_added].like
-        for _ in range(1, factor):
-            yield AddedArgument("local-memory", like=like)
+        yield from [AddedArgument("local-memory", like=like)] * (factor - 1)
 
 
 def _own_arguments(kernel: Kernel, own: Sequence[str]) -> list[Argument]:

@@ -23,8 +23,9 @@ from coarsen.analysis.algebra.exact_forms import ExactAddress, ExactForms
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
 from coarsen.analysis.memory_accesses import Aliasing, Place, ReadWriteSets
 from coarsen.ir.graph.instruction import Block, Instruction, alignment
-from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.graph.operands import Callee, Operand, ValueKind
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.opencl.queries import mangled_name
 from coarsen.ir.types import (
     AddressSpace,
     FloatType,
@@ -83,6 +84,11 @@ class Run:
     def parts(self) -> int:
         """Return how many elements one member accesses."""
         return shape_of(self.type)[1]
+
+    @property
+    def vector(self) -> VectorType:
+        """The vector that all of them are."""
+        return VectorType(self.count * self.parts, self.element)
 
 
 @dataclass
@@ -243,61 +249,32 @@ LOADING = "nounwind willreturn memory(read)"
 STORING = "nounwind willreturn"
 
 
-@dataclass(frozen=True, slots=True)
-class VectorBuiltins:
-    """The builtins for vectors of some type in some address space.
+def vector_load(type_: VectorType, space: int, size_type: IntegerType, *, is_unsigned: bool) -> Callee:
+    """Return `vloadn`.
 
-    Attributes:
-        type: the vector; its element one of those of `is_element`.
+    Args:
+        type_: the vector; its element one of those of `is_element`.
         space: the address space, SPIR's number.
-        is_unsigned: whether the source calls the elements unsigned; LLVM's types don't say.
         size_type: of `size_t`, the type of an index.
+        is_unsigned: whether the source calls the elements unsigned; LLVM's types don't say.
     """
+    parameters = f"{_UNSIGNED_CODES[size_type.width]}PU3AS{space}K{_code(type_.element, is_unsigned)}"
+    name = mangled_name(f"vload{type_.count}", parameters)
+    return Callee(name, f"declare spir_func {type_} @{name}({size_type}, {PointerType(space)}) {LOADING}")
 
-    type: VectorType
-    space: int
-    is_unsigned: bool
-    size_type: IntegerType
 
-    @property
-    def load_declaration(self) -> str:
-        """The `declare` line of `vloadn`."""
-        return f"declare spir_func {self.type} @{self.load_name}({self.size_type}, {self._pointer}) {LOADING}"
+def vector_store(type_: VectorType, space: int, size_type: IntegerType, *, is_unsigned: bool) -> Callee:
+    """Return `vstoren`, as `vector_load` does `vloadn`."""
+    code, count = _code(type_.element, is_unsigned), type_.count
+    name = mangled_name(f"vstore{count}", f"Dv{count}_{code}{_UNSIGNED_CODES[size_type.width]}PU3AS{space}{code}")
+    return Callee(name, f"declare spir_func void @{name}({type_}, {size_type}, {PointerType(space)}) {STORING}")
 
-    @property
-    def store_declaration(self) -> str:
-        """The `declare` line of `vstoren`."""
-        parameters = f"{self.type}, {self.size_type}, {self._pointer}"
-        return f"declare spir_func void @{self.store_name}({parameters}) {STORING}"
 
-    @property
-    def load_name(self) -> str:
-        """The mangled name of `vloadn`."""
-        name = f"vload{self.type.count}"
-        return f"_Z{len(name)}{name}{self._size_code}PU3AS{self.space}K{self._code}"
-
-    @property
-    def store_name(self) -> str:
-        """The mangled name of `vstoren`."""
-        name = f"vstore{self.type.count}"
-        vector = f"Dv{self.type.count}_{self._code}"
-        return f"_Z{len(name)}{name}{vector}{self._size_code}PU3AS{self.space}{self._code}"
-
-    @property
-    def _pointer(self) -> PointerType:
-        return PointerType(self.space)
-
-    @property
-    def _size_code(self) -> str:
-        return _UNSIGNED_CODES[self.size_type.width]
-
-    @property
-    def _code(self) -> str:
-        element = self.type.element
-        if isinstance(element, FloatType):
-            return _FLOAT_CODES[element.kind]
-        codes = _UNSIGNED_CODES if self.is_unsigned else _SIGNED_CODES
-        return codes[element.width] if isinstance(element, IntegerType) else ""
+def _code(element: Type, is_unsigned: bool) -> str:
+    if isinstance(element, FloatType):
+        return _FLOAT_CODES[element.kind]
+    codes = _UNSIGNED_CODES if is_unsigned else _SIGNED_CODES
+    return codes[element.width] if isinstance(element, IntegerType) else ""
 
 
 def is_element(type_: Type) -> bool:

@@ -10,31 +10,29 @@ shared.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.legality import check_legality
-from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.regions import Region, divergent_regions
 from coarsen.analysis.waits.refusal import check_waits
 from coarsen.base.limits import MOST_COPIED_INSTRUCTIONS
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
+from coarsen.ir.graph.operands import Named
 from coarsen.ir.graph.rewriting import copy_around
 from coarsen.ir.kernel import Kernel
-from coarsen.transform.added_arguments import LocalCopies, add_local_copies, local_memory_arguments
+from coarsen.transform.added_arguments import add_local_copies
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
 from coarsen.transform.regions.plan import RegionPlan
-from coarsen.transform.replicas import Template
+from coarsen.transform.replicas import Replicas
 from coarsen.transform.replicate import Replicator
-from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 
 
@@ -68,12 +66,6 @@ def analysed_along(kernel: Kernel, control_flow: ControlFlow, dimension: int, le
     return Analysed(kernel, divergence, divergent_regions(divergence))
 
 
-def added_arguments(analysed: Analysed, coarsening: Coarsening) -> tuple[AddedArgument, ...]:
-    """Return what the coarsened kernel takes after the arguments of `analysed.kernel`, in this order."""
-    own = analysed.divergence.own_local_memory
-    return tuple(local_memory_arguments(analysed.kernel, own, coarsening.factor))
-
-
 def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPlan) -> Module:
     """Return the module of the coarsened kernel, whose names are unique, not yet verified.
 
@@ -81,19 +73,18 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
         InvalidInputError: a work-group size that the kernel demands does not divide.
     """
     kernel = analysed.kernel
-    module, values = copy_around(kernel.graph, kernel.name)
+    module, shared = copy_around(kernel.graph, kernel.name)
     function, supply = module.function(kernel.name), NameSupply(kernel)
-    template = Template(kernel, module, values)
-    copies = LocalCopies()
+    own_memory: Sequence[Mapping[Named, Named]] = [{}] * coarsening.factor
     if coarsening.level is Level.GROUP:
         # The work-group size stays as it was, and each replica has local memory of its own.
         own = analysed.divergence.own_local_memory
-        copies = add_local_copies(kernel, module, own, coarsening.factor, supply)
+        own_memory = add_local_copies(kernel, module, own, coarsening.factor, supply)
     else:
         divide_required_size(module, function, coarsening)
     ids = IdRewriter(kernel, coarsening, supply, module, analysed.divergence.uses)
-    own_memory = [copies.of_replica(k, template.value) for k in range(coarsening.factor)]
-    Replicator(template, plan, ids, supply, own_memory).replicate()
+    replicas = Replicas(plan.divergence, module, shared, plan.copied, ids, supply, own_memory)
+    Replicator(plan, replicas, ids).replicate()
     make_names_unique(function, module.structures)
     return module
 
@@ -147,25 +138,6 @@ def _way_out(sizes: Sequence[int], coarsening: Coarsening) -> str:
     fitting = [dimension for dimension, size in enumerate(sizes) if size % coarsening.factor == 0]
     dimensions = [f"it divides the {sizes[dimension]} of --dim {dimension}" for dimension in fitting]
     return "; ".join([*dimensions, "--level group merges whole work-groups, of any size"])
-
-
-# Cleaning up after the rewriting of ids and replication: results that are computed twice, and dead code.
-#
-# Dead code and branches on constants are left to LLVM's passes: the normal form, which follows, runs them. The
-# value numbering that llvmlite offers is NewGVN, which LLVM does not use by default and of which wrong code is
-# known, and InstCombine turns the source's address arithmetic into byte offsets: hence
-# `value_numbering/shared_values.py`.
-
-
-def clean_up(module: Module, kernel: str, *, is_distinct: bool = False) -> None:
-    """Clean up a coarsened kernel in place; LLVM has to bring it into normal form again.
-
-    Args:
-        module: owned by the caller, with names that are unique.
-        kernel: the kernel's name.
-        is_distinct: whether its arguments point to distinct memory (`distinct.py`).
-    """
-    share_values(module.function(kernel), EffectsOfKernel.of_module(module), is_distinct=is_distinct)
 
 
 # How long a coarsened kernel becomes, found before anything is copied.

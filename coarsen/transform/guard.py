@@ -25,7 +25,6 @@ from collections.abc import Mapping, Sequence
 
 from coarsen.analysis.barriers import idle_barriers
 from coarsen.analysis.legality import check_any_groups
-from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.display_name import Derivation
@@ -35,6 +34,7 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique, named_in
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.graph.origin import Origin, Role
+from coarsen.ir.graph.rewriting import split_block
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, query_named
 from coarsen.transform.added_arguments import SIZE_TYPE, add_arguments, global_size_argument
@@ -49,11 +49,6 @@ def guards_of(chosen: Configuration) -> tuple[tuple[int, Level], ...]:
     dimensions = sorted({coarsening.dimension for coarsening in chosen})
     items = {coarsening.dimension for coarsening in chosen if coarsening.level is Level.ITEM}
     return tuple((dimension, Level.ITEM if dimension in items else Level.GROUP) for dimension in dimensions)
-
-
-def guard_argument(dimension: int) -> AddedArgument:
-    """Return what the launch passes to a kernel that is guarded along a dimension."""
-    return AddedArgument("global-size", dimension)
 
 
 def guarded(kernel: Kernel, dimension: int, level: Level) -> Module:
@@ -111,12 +106,14 @@ class _Guard:
 
     def put_around_body(self, level: Level, size: Operand) -> None:
         """Let work-items go around the body that the original launch, of a global size, did not have."""
-        body, outside = self._without_entry_s_body(), Block("outside", self._build.origin)
+        entry, outside = self._function.entry, Block("outside", self._build.origin)
+        reserved = sum(1 for each in entry.instructions if each.opcode is Opcode.ALLOCA)
+        body = split_block(entry, reserved, f"{entry.name}.guarded")
         for block in self._function.blocks:
             if block.instructions and block.terminator.opcode is Opcode.RET:
                 block.erase(block.terminator)
                 self._build.at_end(block).branch(outside)
-        self._build.at_end(self._function.entry)
+        self._build.at_end(entry)
         is_inside = self._condition(level, size)
         self._build.branch_if(is_inside, body, self._function.append(outside))
         self._build.at_end(outside).return_nothing()
@@ -126,15 +123,6 @@ class _Guard:
         for block in self._function.blocks[1:]:
             for instruction in list(block.instructions):
                 self._answer(instruction)
-
-    def _without_entry_s_body(self) -> Block:
-        """Take all but the allocas out of the entry, and return the block that has the rest."""
-        entry = self._function.entry
-        body = self._function.add_after(entry, Block(f"{entry.name}.guarded", entry.origin))
-        for instruction in entry.take_from(0):
-            (entry if instruction.opcode is Opcode.ALLOCA else body).append(instruction)
-        entry.replace_as_source(body)
-        return body
 
     def _condition(self, level: Level, size: Operand) -> Instruction:
         """Build what holds for work-items of the original launch, and the sizes of that."""
@@ -151,7 +139,8 @@ class _Guard:
     def _answer(self, instruction: Instruction) -> None:
         query = query_named(instruction.callee) if instruction.opcode is Opcode.CALL else None
         if query is Query.GLOBAL_LINEAR_ID and self._dimension < DIMENSIONS - 1:
-            _put_in_place(self._linear_id(self._build.before(instruction)), instruction)
+            _take_place(self._linear_id(self._build.before(instruction)), instruction)
+            instruction.erase()
         elif query is None or query not in self._sizes:
             return
         elif instruction.arguments[0].kind is not ValueKind.CONSTANT:
@@ -174,17 +163,11 @@ class _Guard:
         query.origin = query.origin.called(other.display)
 
     def _linear_id(self, build: Builder) -> Instruction:
-        def product(left: Operand, right: Operand) -> Operand:
-            return build.binary(Opcode.MUL, left, right, own("row"))
-
-        def total(left: Operand, right: Operand) -> Operand:
-            return build.binary(Opcode.ADD, left, right, own("row"))
-
         found = linear_id(
             lambda dimension: self.queries.position(build, dimension),
             lambda dimension: self._size(build, dimension),
-            product,
-            total,
+            lambda left, right: build.binary(Opcode.MUL, left, right, own("row")),
+            lambda left, right: build.binary(Opcode.ADD, left, right, own("row")),
         )
         assert isinstance(found, Instruction)
         return found
@@ -193,12 +176,6 @@ class _Guard:
         if dimension == self._dimension:
             return self._sizes[Query.GLOBAL_SIZE]
         return self.queries.ask(build, Query.GLOBAL_SIZE, dimension)
-
-
-def _put_in_place(new: Instruction, old: Instruction) -> None:
-    """Let a value that was just built stand for another one, which goes."""
-    _take_place(new, old)
-    old.erase()
 
 
 def _take_place(new: Instruction, old: Instruction) -> None:

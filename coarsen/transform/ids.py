@@ -183,11 +183,11 @@ class IdRewriter:
             self._answers[key] = self._spaced(self._formula.narrowed(like(instruction), type_, query))
         return self._answers[key]
 
-    def _spaced(self, replicas: Replicas) -> Values:
+    def _spaced(self, replicas: Progression) -> Values:
         for k, value in enumerate(replicas.values):
             if isinstance(value, Instruction):
                 value.origin = value.origin.for_replica(k)
-        self._progressions[replicas.values] = replicas.progression
+        self._progressions[replicas.values] = replicas
         return replicas.values
 
     def _linear(self, query: Query) -> Values:
@@ -271,7 +271,7 @@ class ItemIds:
         """Return replica 0 of an id."""
         return self._start.once(("replica 0", query), lambda: self._rescaled(query))
 
-    def replicas(self, query: Query) -> Replicas:
+    def replicas(self, query: Query) -> Progression:
         """Return the replicas of an id."""
         start, first = self._start, self.first(query)
         name, stride = own(query.short_name(start.coarsening.dimension)), start.coarsening.stride
@@ -279,17 +279,17 @@ class ItemIds:
             start.compute(Opcode.ADD, first, start.number(k * stride), name.numbered(k))
             for k in range(1, start.coarsening.factor)
         )
-        return Replicas((first, *others), start.number(stride))
+        return Progression((first, *others), start.number(stride))
 
-    def narrowed(self, name: NewName, type_: IntegerType, query: Query) -> Replicas:
+    def narrowed(self, name: NewName, type_: IntegerType, query: Query) -> Progression:
         """Return the replicas of an id that the kernel narrows: replica 0 is, the others add their distance."""
         start, stride = self._start, self._start.coarsening.stride
         first = self._narrowed_first(name, type_, query)
         others = (
-            start.shift(first, number(type_, k * stride), start.names.replica(name, k))
+            start.build.binary(Opcode.ADD, first, number(type_, k * stride), start.names.replica(name, k))
             for k in range(1, start.coarsening.factor)
         )
-        return Replicas((first, *others), number(type_, stride))
+        return Progression((first, *others), number(type_, stride))
 
     def _rescaled(self, query: Query) -> Operand:
         start = self._start
@@ -313,9 +313,9 @@ class ItemIds:
         start = self._start
         if query is Query.LOCAL_ID and start.coarsening.stride == 1 and self._uses_whole_local_id():
             free = start.names.free(TEMPORARY)
-            narrow = start.narrow(start.ask(query), type_, free)
-            return start.scale(narrow, start.coarsening.factor, name)
-        return start.narrow(self.first(query), type_, name)
+            narrow = start.build.cast(Opcode.TRUNC, start.ask(query), type_, free)
+            return start.build.binary(Opcode.MUL, narrow, number(type_, start.coarsening.factor), name)
+        return start.build.cast(Opcode.TRUNC, self.first(query), type_, name)
 
 
 # The ids of merged work-groups.
@@ -347,22 +347,22 @@ class GroupIds:
         """Return replica 0 of an id."""
         return self._start.once(("replica 0", query), lambda: self._rescaled(query))
 
-    def replicas(self, query: Query) -> Replicas:
+    def replicas(self, query: Query) -> Progression:
         """Return the replicas of an id."""
         name, free = own(query.short_name(self._start.coarsening.dimension)), self._start.names.free
         return self._spaced(self.first(query), self._distance(query), lambda k: free(name.numbered(k)))
 
-    def narrowed(self, name: NewName, type_: IntegerType, query: Query) -> Replicas:
+    def narrowed(self, name: NewName, type_: IntegerType, query: Query) -> Progression:
         """Return the replicas of an id that the kernel narrows: replica 0 is, the others add their distance."""
-        first = self._start.narrow(self.first(query), type_, name)
+        first = self._start.build.cast(Opcode.TRUNC, self.first(query), type_, name)
         distance = self._narrowed_distance(query, type_)
         return self._spaced(first, distance, lambda k: self._start.names.replica(name, k))
 
-    def _spaced(self, first: Operand, distance: Operand, name: Callable[[int], NewName]) -> Replicas:
+    def _spaced(self, first: Operand, distance: Operand, name: Callable[[int], NewName]) -> Progression:
         replicas = [first]
         for k in range(1, self._start.coarsening.factor):
-            replicas.append(self._start.shift(replicas[-1], distance, name(k)))
-        return Replicas(tuple(replicas), distance)
+            replicas.append(self._start.build.binary(Opcode.ADD, replicas[-1], distance, name(k)))
+        return Progression(tuple(replicas), distance)
 
     def _rescaled(self, query: Query) -> Operand:
         start = self._start
@@ -386,30 +386,19 @@ class GroupIds:
 
         def narrowed() -> Operand:
             name = start.names.free(own(Query.LOCAL_SIZE.short_name(start.coarsening.dimension)))
-            return start.narrow(self._distance(query), type_, name)
+            return start.build.cast(Opcode.TRUNC, self._distance(query), type_, name)
 
         return start.once(("distance", type_), narrowed)
 
 
-# The replicas of an id: values that stand the same distance apart.
-
-
 @dataclass(frozen=True, slots=True)
 class Progression:
-    """Values that stand the same distance apart: the first and the distance, of one type."""
+    """What stands for an id in each replica: values that stand the same distance apart, of one type."""
 
-    first: Operand
-    distance: Operand
-
-
-@dataclass(frozen=True, slots=True)
-class Replicas:
-    """What stands for an id in each replica, and the distance from one to the next."""
-
-    values: tuple[Operand, ...]
+    values: Values
     distance: Operand
 
     @property
-    def progression(self) -> Progression:
-        """The first and the distance."""
-        return Progression(self.values[0], self.distance)
+    def first(self) -> Operand:
+        """Return what stands for it in replica 0."""
+        return self.values[0]

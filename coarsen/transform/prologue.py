@@ -30,6 +30,7 @@ class Prologue:
         names: those that are free in the kernel.
         block: has the instructions and stands nowhere.
         queries: builds what is asked of the launch.
+        build: puts instructions there, under names that are given.
     """
 
     def __init__(self, module: Module, coarsening: Coarsening, names: NameSupply) -> None:
@@ -37,7 +38,7 @@ class Prologue:
         self.names = names
         self.block = Block("prologue")
         self.queries = Queries(module)
-        self._build = Builder(self.block, Origin(role=Role.ID))
+        self.build = Builder(self.block, Origin(role=Role.ID))
         self._found: dict[object, Operand] = {}
 
     @property
@@ -47,7 +48,7 @@ class Prologue:
 
     def serve(self, origin: Origin) -> None:
         """Give what is built from now on the place in the source of what it is built for."""
-        self._build.origin = Origin(origin.position, origin.call_position, role=Role.ID)
+        self.build.origin = Origin(origin.position, origin.call_position, role=Role.ID)
 
     def once(self, key: object, compute: Callable[[], Operand]) -> Operand:
         """Return what was computed for a key before, or compute it."""
@@ -60,7 +61,7 @@ class Prologue:
         along = self.coarsening.dimension if dimension is None else dimension
 
         def asked() -> Operand:
-            return self.queries.ask(self._build, query, along, self.names.free(self._name_of(query, along)))
+            return self.queries.ask(self.build, query, along, self.names.free(self._name_of(query, along)))
 
         return self.once((query, along), asked)
 
@@ -70,19 +71,7 @@ class Prologue:
 
     def compute(self, opcode: Opcode, left: Operand, right: Operand, wanted: NewName) -> Instruction:
         """Compute something of two values of one type, under the first free name after the wanted one."""
-        return self._build.binary(opcode, left, right, self.names.free(wanted))
-
-    def narrow(self, value: Operand, type_: IntegerType, name: NewName) -> Instruction:
-        """Convert a value to a narrower type, under a name that is given."""
-        return self._build.cast(Opcode.TRUNC, value, type_, name)
-
-    def scale(self, value: Operand, factor: int, name: NewName) -> Instruction:
-        """Multiply a value by a number, under a name that is given."""
-        return self._build.binary(Opcode.MUL, value, number(value.type, factor), name)
-
-    def shift(self, value: Operand, distance: Operand, name: NewName) -> Instruction:
-        """Add a distance to a value, under a name that is given."""
-        return self._build.binary(Opcode.ADD, value, distance, name)
+        return self.build.binary(opcode, left, right, self.names.free(wanted))
 
     def _name_of(self, query: Query, dimension: int) -> NewName:
         """Name an answer: as a compiler does where it is used once, so that a back end may put it there.

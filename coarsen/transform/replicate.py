@@ -27,22 +27,19 @@ Refuses nothing itself: `coarsen.py` has checked legality before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Block, Instruction
-from coarsen.ir.graph.operands import Named, Operand
+from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica, same_origin
 from coarsen.transform.ids import IdRewriter
-from coarsen.transform.names import NameSupply
-from coarsen.transform.regions.one_replica import RegionContext
 from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.transform.regions.plan_regions import is_behind_barrier
-from coarsen.transform.regions.sequence import CopiesInSequence, Meet, RejoinBarriers
+from coarsen.transform.regions.sequence import CopiesInSequence, RejoinBarriers
 from coarsen.transform.regions.slow_path import AgreementTest, SlowPath, slow_path
-from coarsen.transform.replicas import ReplicaCopies, ReplicaValues, Template
+from coarsen.transform.replicas import Replicas
 from coarsen.variant.transforms import DeviceKind
 
 
@@ -50,46 +47,20 @@ class Replicator:
     """Replicates the body of one kernel.
 
     Args:
-        template: the kernel.
         plan: what is done to its divergent regions.
+        replicas: what stands for its values and blocks in each replica.
         ids: answers its queries.
-        supply: hands out fresh names.
-        own_memory: what stands for arguments and variables of which each replica has its own, for each replica.
     """
 
-    def __init__(
-        self,
-        template: Template,
-        plan: RegionPlan,
-        ids: IdRewriter,
-        supply: NameSupply,
-        own_memory: Sequence[Mapping[Named, Named]],
-    ) -> None:
-        self._template = template
-        self._divergence = plan.divergence
+    def __init__(self, plan: RegionPlan, replicas: Replicas, ids: IdRewriter) -> None:
+        self._plan = plan
         self._ids = ids
-        self._supply = supply
         self._planned = tuple(plan.all())
-        self._meetings = RejoinBarriers(plan.divergence, template.module)
-        copied = (planned.region.blocks for planned in self._planned if planned.treatment is Treatment.COPIES)
-        self._copied = frozenset[str]().union(*copied)
-        made = ReplicaCopies(template, plan.divergence, self._copied, ids, supply, own_memory)
-        self._copies, self._shared, self._values = made.copies, made.shared, made.values
-        own = frozenset[Named]().union(*own_memory)
-        self._is_for_any_device = plan.transforms.device_kind is DeviceKind.ANY
-        around = RegionContext(
-            divergence=plan.divergence,
-            template=template,
-            copies=made.copies,
-            values=made.values,
-            replicas=ReplicaValues(template, made.values, ids, made.at_start, own),
-            variables=Block("variables"),
-            supply=supply,
-            keeps_loops_out=plan.transforms.device_kind is DeviceKind.CPU,
-        )
-        self._variables = around.variables
+        self._meetings = RejoinBarriers(plan.divergence, replicas.module)
+        self._replicas = replicas
+        self._shared, self._values = replicas.shared, replicas.values
         self._meet = {planned.region.head: self._meetings.of_region(planned) for planned in self._planned}
-        self._slow_path = {planned.region.head: self._alone(planned, around) for planned in self._planned}
+        self._slow_path = {planned.region.head: self._alone(planned) for planned in self._planned}
         self._tests = {test.block: test for planned in self._planned for test in self._tests_of(planned)}
         self._joining: dict[str, list[PlannedRegion]] = {}
         for planned in self._planned:
@@ -97,14 +68,14 @@ class Replicator:
 
     def replicate(self) -> None:
         """Write the coarsened body."""
-        originals = [block for block in self._template.function.blocks if block.name not in self._copied]
+        originals = [block for block in self._plan.kernel.blocks if block.name not in self._plan.copied]
         blocks = [block for original in originals for block in self._shared_blocks(original)]
         for original in originals:
             self._complete_phis(original)
         entry, body = blocks[0], blocks[0].take_from(0)
-        for instruction in (*self._variables.take_from(0), *self._ids.prologue.take_from(0), *body):
+        for instruction in (*self._replicas.variables.take_from(0), *self._ids.prologue.take_from(0), *body):
             entry.append(instruction)
-        function = self._template.module.function(self._template.kernel.name)
+        function = self._replicas.module.function(self._plan.kernel.name)
         for block in blocks:
             function.append(block)
         self._ids.declare()
@@ -112,21 +83,22 @@ class Replicator:
 
     # What is done to the divergent regions.
 
-    def _alone(self, planned: PlannedRegion, around: RegionContext) -> SlowPath:
+    def _alone(self, planned: PlannedRegion) -> SlowPath:
         """The copies of a region, or its slow path, which has copies of its own."""
-        region, meet = planned.region, self._meet[planned.region.head]
-        if planned.treatment is not Treatment.COPIES:
-            if self._is_for_any_device and is_behind_barrier(around.divergence, region.head):
-                around = replace(around, keeps_loops_out=True)
-            return slow_path(region, planned.entry, around, meet)
-        head = self._shared.block(self._template.block[region.head])
-        return CopiesInSequence(around, region, planned.entry, self._values, head, meet, for_replica)
+        region, meet, kind = planned.region, self._meet[planned.region.head], self._plan.transforms.device_kind
+        if planned.treatment is Treatment.COPIES:
+            head = self._shared.block(self._plan.kernel.block[region.head])
+            return CopiesInSequence(self._replicas, region, planned.entry, self._values, head, meet, for_replica)
+        keeps_loops_out = kind is DeviceKind.CPU or (
+            kind is DeviceKind.ANY and is_behind_barrier(self._plan.divergence, region.head)
+        )
+        return slow_path(region, planned.entry, self._replicas, meet, keeps_loops_out=keeps_loops_out)
 
     def _tests_of(self, planned: PlannedRegion) -> Iterator[AgreementTest]:
         for name in sorted(planned.branches):
-            block = self._template.block[name]
+            block = self._plan.kernel.block[name]
             branch = block.terminator
-            first = planned.first_target(self._divergence.control_flow, name)
+            first = planned.first_target(self._plan.divergence.control_flow, name)
             yield AgreementTest(
                 block=self._shared.block(block),
                 conditions=[values.operand(branch.operands[0]) for values in self._values],
@@ -134,7 +106,7 @@ class Replicator:
                 is_true_first=first == branch.blocks[0].name,
                 parted=self._slow_path[planned.region.head].dispatch,
                 origin=branch.origin,
-                supply=self._supply,
+                supply=self._replicas.supply,
             )
 
     # Shared blocks: uniform once, divergent interleaved.
@@ -158,24 +130,21 @@ class Replicator:
             test.build_second_half()
             yield test.differ
         if slow and slow.dispatch is not block:
-            self._enter(slow, self._meet[block.name])
+            build = Builder(slow.dispatch, slow.dispatch.origin)
+            self._meet[block.name](build)
+            slow.enter(build)
             yield slow.dispatch
         if slow:
             yield from slow.blocks()
 
-    def _enter(self, slow: SlowPath, meet: Meet) -> None:
-        build = Builder(slow.dispatch, slow.dispatch.origin)
-        meet(build)
-        slow.enter(build)
-
     def _interleave(self, instruction: Instruction, block: Block) -> None:
-        divergent = self._divergence.is_divergent(self._template.known[instruction])
+        divergent = self._plan.divergence.is_divergent(instruction)
         is_phi = instruction.opcode is Opcode.PHI
         for k, values in enumerate(self._values if divergent else self._values[:1]):
             if is_phi:
                 block.append(self._phi(instruction, k))
             else:
-                self._copies.write(instruction, k, values, block, for_replica(k) if divergent else same_origin)
+                self._replicas.write(instruction, k, values, block, for_replica(k) if divergent else same_origin)
 
     def _phi(self, original: Instruction, k: int) -> Instruction:
         copied = self._values[k].find(original)
@@ -185,7 +154,7 @@ class Replicator:
     def _complete_phis(self, block: Block) -> None:
         """Give a shared block's phis their sources, which are all written by now."""
         for phi in block.phis:
-            divergent = self._divergence.is_divergent(self._template.known[phi])
+            divergent = self._plan.divergence.is_divergent(phi)
             for k in range(len(self._values) if divergent else 1):
                 for value, source in self._incoming(phi, block, k):
                     self._phi(phi, k).add_incoming(value, source)

@@ -25,7 +25,7 @@ executed once, and PoCL (3.1) no longer vectorises such a kernel across work-ite
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.analysis.control_flow import ControlFlow
@@ -38,7 +38,15 @@ from coarsen.ir.graph.operands import Callee, Operand, ValueKind
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import VectorType, VoidType, content_bytes
-from coarsen.transform.adjacent_accesses import LOADING, STORING, AdjacentAccesses, Member, Run, VectorBuiltins
+from coarsen.transform.adjacent_accesses import (
+    LOADING,
+    STORING,
+    AdjacentAccesses,
+    Member,
+    Run,
+    vector_load,
+    vector_store,
+)
 from coarsen.transform.names import NameSupply, like, own
 from coarsen.transform.prologue import INDEX
 
@@ -77,19 +85,14 @@ class WideAccesses:
         )
 
 
-@dataclass(frozen=True)
-class Widened:
-    """A module with the kernel, not yet verified, and what was merged in it."""
-
-    module: Module
-    merged: WideAccesses
-
-
-def widen(kernel: Kernel) -> Widened:
+def widen(kernel: Kernel) -> tuple[Module, WideAccesses]:
     """Merge the accesses of a kernel to neighbouring addresses.
 
     Args:
         kernel: in normal form. The addresses that are left over are dead code in the result.
+
+    Returns:
+        A module with the kernel, not yet verified, and what was merged in it.
     """
     adjacent = AdjacentAccesses(kernel)
     runs = {block.name: tuple(adjacent.runs(block)) for block in kernel.blocks}
@@ -103,7 +106,7 @@ def widen(kernel: Kernel) -> Widened:
             merger.merge(block, runs[block.name])
     merger.declare()
     make_names_unique(function, module.structures)
-    return Widened(module, merger.merged)
+    return module, merger.merged
 
 
 def _are_rare_stores(kernel: Kernel, runs: Mapping[str, Sequence[Run]]) -> bool:
@@ -166,11 +169,9 @@ class _Merger:
         if isinstance(pointer, Instruction) and positions.get(pointer, -1) > first.position:
             wanted = self._names.derived(first.instruction, Derivation.START)
             pointer = _before(build, instructions[first.position].operands[-1], first, run, wanted)
-        builtins = self._builtins(run)
-        arguments = [number(builtins.size_type, 0), pointer]
+        arguments = [number(self._module.size_type, 0), pointer]
         name = self._names.derived(run.members[0].instruction, Derivation.WIDE)
-        callee = self._callee(builtins.load_name, builtins.load_declaration)
-        wide = build.call(callee, builtins.type, arguments, name, LOADING)
+        wide = build.call(self._callee(run, vector_load), run.vector, arguments, name, LOADING)
         taken: list[Operand] = []
         for member, load in zip(run.members, loads, strict=True):
             value = _taken_out(build, wide, run, member, like(load))
@@ -182,14 +183,12 @@ class _Merger:
 
     def _store(self, build: Builder, run: Run, instructions: Sequence[Instruction]) -> None:
         """Build what stands in place of the last store of a run."""
-        builtins = self._builtins(run)
         stores = [instructions[member.position] for member in run.members]
         parts = [store.operands[0] for store in stores]
         join = self._joined_vectors if run.parts > 1 else self._joined_scalars
         wide = join(build, parts, run)
-        arguments = [wide, number(builtins.size_type, 0), stores[0].operands[-1]]
-        callee = self._callee(builtins.store_name, builtins.store_declaration)
-        build.call(callee, VoidType(), arguments, attributes=STORING)
+        arguments = [wide, number(self._module.size_type, 0), stores[0].operands[-1]]
+        build.call(self._callee(run, vector_store), VoidType(), arguments, attributes=STORING)
 
     def _joined_scalars(self, build: Builder, parts: list[Operand], run: Run) -> Operand:
         for wide, taken in self._loaded:
@@ -209,13 +208,10 @@ class _Merger:
             parts = [build.shuffle(*pair, range(count), self._names.free(own("wide"))) for pair in pairs]
         return parts[0]
 
-    def _callee(self, name: str, declaration: str) -> Callee:
-        known = self._module.callees.get(name)
-        return known or self._called.setdefault(declaration, Callee(name, declaration))
-
-    def _builtins(self, run: Run) -> VectorBuiltins:
-        type_ = VectorType(run.count * run.parts, run.element)
-        return VectorBuiltins(type_, run.place.space, self._is_unsigned(run.place.root), self._module.size_type)
+    def _callee(self, run: Run, builtin: Callable[..., Callee]) -> Callee:
+        root = run.place.root
+        made = builtin(run.vector, run.place.space, self._module.size_type, is_unsigned=self._is_unsigned(root))
+        return self._module.callees.get(made.name) or self._called.setdefault(made.declaration, made)
 
     def _is_unsigned(self, root: Operand | None) -> bool:
         """Return True if the source declares an argument as a pointer to unsigned integers."""

@@ -11,11 +11,11 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.launch_prediction import device_of, launch_model, learned_devices
 from coarsen.models.launch.case import launch_inputs
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
+from coarsen.prediction import device_of, launch_model, learned_devices
 from coarsen.targets import target_of_installed
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
 from coarsen.tuning.workload.launch_sizes import sizes_of_launch

@@ -18,10 +18,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.tuning.search.evaluator import (
-    BudgetedEvaluator,
-    Trial,
-)
+from coarsen.tuning.search.evaluator import Evaluator, Trial
 from coarsen.tuning.search.searcher import Searcher, fastest, run_rounds, time_of
 from coarsen.tuning.search.spaces import Choice, neighbours
 from coarsen.tuning.search.surrogate import Candidates, log_times, weight_of
@@ -53,12 +50,12 @@ class LaunchSearcher(Searcher):
     starts: tuple[Choice, ...]
     name: ClassVar[str] = "launch"
 
-    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+    def run(self, evaluator: Evaluator, draw: random.Random) -> str:
         """See `Searcher.run`."""
         evaluator.try_all(self.starts, ROUND_SIZE)
         return run_rounds(evaluator, lambda: self._proposed(evaluator, draw), PATIENCE, _LEAST_GAIN)
 
-    def _proposed(self, evaluator: BudgetedEvaluator, draw: random.Random) -> list[Choice]:
+    def _proposed(self, evaluator: Evaluator, draw: random.Random) -> list[Choice]:
         fresh = _fresh(evaluator, draw)
         if not fresh or fastest(evaluator.trace) is None:
             return fresh[:ROUND_SIZE]
@@ -66,7 +63,7 @@ class LaunchSearcher(Searcher):
         return [fresh[number] for number in np.argsort(bounds, kind="stable")[:ROUND_SIZE]]
 
 
-def _fresh(evaluator: BudgetedEvaluator, draw: random.Random) -> list[Choice]:
+def _fresh(evaluator: Evaluator, draw: random.Random) -> list[Choice]:
     """Return choices that were not tried, near the fastest and near some others, in random order.
 
     Where nothing ran yet, and where all of these were tried, any choices.

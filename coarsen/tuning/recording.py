@@ -29,7 +29,7 @@ from coarsen.tuning.workload.captured_launch import (
     CapturedImage,
     CapturedLaunch,
 )
-from coarsen.tuning.workload.image_format import (
+from coarsen.tuning.workload.element_types import (
     CHANNEL_TYPES,
     CHANNELS,
     Addressing,
@@ -37,7 +37,13 @@ from coarsen.tuning.workload.image_format import (
     ImageFormat,
     SamplerArgument,
 )
-from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared
+from coarsen.tuning.workload.launch_list import (
+    PassedArgument,
+    PassedBuffer,
+    PassedOther,
+    PassedScalar,
+    PassedShared,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +90,12 @@ def captured_launch(
     offset = tuple(map(int, global_offset or ()))
     if offset and len(offset) != len(global_size):
         raise InvalidInputError(f"the kernel '{kernel}': the global offset must have {len(global_size)} numbers")
-    regions = _regions(kernel, arguments)
-    same = same_as(kernel, regions)
-    held = [region.byte_count for index, region in regions.items() if index not in same]
-    _check_size(kernel, sum(held) + byte_count_of_images(kernel, arguments), most_bytes)
+    passed = passed_arguments(kernel, arguments)
+    held = sum(each.byte_count for each in passed if isinstance(each, PassedBuffer))
+    _check_size(kernel, held + byte_count_of_images(kernel, arguments), most_bytes)
     macros = describe_device(queue.device).macros
     lowered = lower(program.source, kernel, list(program.options), macros)
-    unread = _unread(lowered, arguments, same)
+    unread = _unread(lowered, passed)
     return CapturedLaunch(
         program.source,
         program.options,
@@ -98,11 +103,7 @@ def captured_launch(
         tuple(map(int, global_size)),
         tuple(map(int, local_size)),
         tuple(
-            PassedShared(same[index])
-            if index in same
-            else PassedBuffer(regions[index].byte_count)
-            if index in unread
-            else _captured(queue, lowered, index, argument)
+            unread.get(index) or _captured(queue, lowered, index, passed[index], argument)
             for index, argument in enumerate(arguments)
         ),
         offset if any(offset) else (),
@@ -111,17 +112,55 @@ def captured_launch(
     )
 
 
-def _unread(kernel: Kernel, arguments: Sequence[Any], same: Mapping[int, int]) -> set[int]:
+def _unread(kernel: Kernel, passed: Sequence[PassedArgument]) -> dict[int, PassedBuffer]:
     """The buffers that the kernel writes alone, by whichever of its parameters."""
     uses = pointer_uses(kernel)
-    unread, read = set(), set()
-    for index, (parameter, argument) in enumerate(zip(kernel.arguments, arguments, strict=False)):
+    read = set()
+    for index, (parameter, each) in enumerate(zip(kernel.arguments, passed, strict=False)):
         use = uses[parameter.name]
-        if use.is_written and not use.may_be_read and buffer_of(argument) is not None:
-            unread.add(index)
-        else:
-            read.add(same.get(index, index))
-    return unread - read - same.keys()
+        if use.may_be_read or not use.is_written:
+            read.add(each.index if isinstance(each, PassedShared) else index)
+    return {i: each for i, each in enumerate(passed) if isinstance(each, PassedBuffer) and i not in read}
+
+
+def passed_arguments(kernel: str, arguments: Sequence[Any]) -> tuple[PassedArgument, ...]:
+    """Return what a launch passes, without reading a buffer.
+
+    Args:
+        kernel: the kernel's name, for messages.
+        arguments: as `captured_launch` takes them.
+
+    Raises:
+        InvalidInputError: an argument of no known bytes; parts of one buffer that overlap.
+    """
+    regions = _regions(kernel, arguments)
+    same = same_as(kernel, regions)
+    return tuple(
+        PassedShared(same[index])
+        if index in same
+        else PassedBuffer(regions[index].byte_count)
+        if index in regions
+        else _without_memory(kernel, index, argument)
+        for index, argument in enumerate(arguments)
+    )
+
+
+def _without_memory(kernel: str, index: int, argument: Any) -> PassedArgument:  # noqa: ANN401 (whatever PyOpenCL takes)
+    """Return what is no buffer. Raises InvalidInputError for what has no bytes."""
+    if argument is None:
+        return NullArgument()
+    if isinstance(argument, pyopencl.LocalMemory):
+        return LocalArgument(int(argument.size))
+    if isinstance(argument, pyopencl.Image | pyopencl.Sampler):
+        return PassedOther("image" if isinstance(argument, pyopencl.Image) else "sampler")
+    try:
+        # NumPy's scalars and vectors, structures of ctypes, bytes.
+        return PassedScalar(memoryview(argument).tobytes())
+    except TypeError:
+        raise InvalidInputError(
+            f"the kernel '{kernel}': argument {index} is of type {type(argument).__name__}, which "
+            "can't be captured"
+        ) from None
 
 
 def _regions(kernel: str, arguments: Sequence[Any]) -> dict[int, Region]:
@@ -154,44 +193,27 @@ def _captured(
     queue: pyopencl.CommandQueue,
     kernel: Kernel,
     index: int,
+    passed: PassedArgument,
     argument: Any,  # noqa: ANN401 (whatever PyOpenCL takes)
 ) -> CapturedArgument:
-    if argument is None:
-        return NullArgument()
-    if isinstance(argument, pyopencl.LocalMemory):
-        return LocalArgument(int(argument.size))
-    if isinstance(argument, pyopencl.SVMPointer):
-        return CapturedBuffer(_shared_content(queue, argument))
-    if isinstance(argument, pyopencl.Image):
-        parameters = kernel.arguments
-        is_read = index >= len(parameters) or is_readable(parameters[index])
-        return captured_image(queue, argument, is_read)
+    if isinstance(passed, PassedBuffer):
+        return CapturedBuffer(_content(queue, argument, passed.byte_count))
+    if not isinstance(passed, PassedOther):
+        return passed
     if isinstance(argument, pyopencl.Sampler):
         return captured_sampler(argument)
-    buffer = buffer_of(argument)
-    if buffer is not None:
-        return CapturedBuffer(_content(queue, argument, buffer))
-    try:
-        # NumPy's scalars and vectors, structures of ctypes, bytes.
-        return PassedScalar(memoryview(argument).tobytes())
-    except TypeError:
-        raise InvalidInputError(
-            f"the kernel '{kernel.name}': argument {index} is of type {type(argument).__name__}, which "
-            "can't be captured"
-        ) from None
+    parameters = kernel.arguments
+    is_read = index >= len(parameters) or is_readable(parameters[index])
+    return captured_image(queue, argument, is_read)
 
 
-def _content(queue: pyopencl.CommandQueue, argument: Any, buffer: pyopencl.Buffer) -> np.ndarray[Any, Any]:  # noqa: ANN401
-    offset = int(argument.offset) if isinstance(argument, pyopencl.array.Array) else 0
-    content = np.empty(int(buffer.size) - offset, np.uint8)
-    pyopencl.enqueue_copy(queue, content, buffer, src_offset=offset)
-    return content
-
-
-def _shared_content(queue: pyopencl.CommandQueue, memory: pyopencl.SVMPointer) -> np.ndarray[Any, Any]:
-    size: Any = memory.size
-    content = np.empty(int(size), np.uint8)
-    pyopencl.enqueue_copy(queue, content, memory)
+def _content(queue: pyopencl.CommandQueue, argument: Any, byte_count: int) -> np.ndarray[Any, Any]:  # noqa: ANN401
+    content, buffer = np.empty(byte_count, np.uint8), buffer_of(argument)
+    if buffer is None:
+        pyopencl.enqueue_copy(queue, content, argument)
+    else:
+        offset = int(argument.offset) if isinstance(argument, pyopencl.array.Array) else 0
+        pyopencl.enqueue_copy(queue, content, buffer, src_offset=offset)
     return content
 
 

@@ -373,8 +373,4 @@ def _too_short(deadline: Deadline, when: str) -> TimeOverError:
 def launches_alike(benchmark: Benchmark, preset: str) -> bool:
     """Return True if all launches of a preset are of one kernel and have the same sizes."""
     launches = benchmark.real_launches(preset, benchmark.preset(preset).local_size)
-    return len({_sizes(launch) for launch in launches}) == 1
-
-
-def _sizes(launch: Launch) -> tuple[str, tuple[int, ...], LocalSize]:
-    return launch.kernel, launch.global_size, launch.local_size
+    return len({(launch.kernel, launch.global_size, launch.local_size) for launch in launches}) == 1

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.tuning.captured_tuning import tuning_folder
 from coarsen.tuning.engine.finalists import PROCESSES
-from coarsen.tuning.engine.row_measurer import SweepContext
-from coarsen.tuning.measure.machine import environment_of
-from coarsen.tuning.processes.compiler import CompiledSubjects, CompilePool, Compiler
+from coarsen.tuning.engine.plan import SweepPlan
+from coarsen.tuning.engine.row_measurer import SweepContext, context_with
+from coarsen.tuning.processes.compiler import CompilePool, Compiler
 from coarsen.tuning.processes.measuring_process import MeasuringProcess, machine_to_json
 from coarsen.tuning.records.measurement import Measurement, Method
 from coarsen.tuning.settings import Deadline
@@ -75,19 +75,11 @@ class TuningProcesses:
 
     def context(self, rows: MemoryRows) -> SweepContext:
         """Return what the search measures with."""
-        launch = self.launch
-        return SweepContext(
-            device=str(launch.device),
-            environment=environment_of(launch.device, "opencl_c"),
-            method=self._method,
-            subjects=CompiledSubjects(launch.benchmark, launch.preset, 0, self.compiler.ir_hash),
-            codes=self.compiler,
-            process=self.process(self._method),
-            rows=rows,
-            lock=nullcontext,
-            compile_first="cpu" in launch.device.device_types,
-            clock=launch.benchmark.clock,
-        )
+        launch, process = self.launch, self.process(self._method)
+        plan = SweepPlan(launch.reference, launch.device.index, launch.preset, method=self._method)
+        context = context_with(plan, launch.benchmark, launch.device, rows, self.compiler, process)
+        # Whoever tunes holds the device.
+        return replace(context, lock=nullcontext)
 
     def process(self, method: Method) -> MeasuringProcess:
         """Return a process of its own that measures."""

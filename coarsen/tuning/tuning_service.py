@@ -19,8 +19,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InternalError, RefusalError
 from coarsen.runtime.code import Codes
 from coarsen.runtime.text_cache.store import Store
-from coarsen.runtime.text_cache.toolchain import CachedCoarsening
-from coarsen.runtime.toolchain import Toolchain, package_toolchain
+from coarsen.runtime.toolchain import Toolchain
 from coarsen.tuning.processes.child_process import Message, serve
 from coarsen.tuning.settings import Deadline, Tune, TuningProgress
 from coarsen.tuning.tuned import Tuned
@@ -87,10 +86,8 @@ class TuningService:
 
 def _keep_text(choice: Variant, launch: LaunchToTune, text: Message) -> None:
     """Put the coarsened text of what was found where the program looks for it."""
-    macros = launch.device.macros
-    package = package_toolchain(macros)
-    kept = CachedCoarsening(package.coarsen, macros, Store(Path(text["folder"])))
-    codes = Codes(text["source"], text["options"], "opencl_c", Toolchain(kept, package.predict))
+    toolchain = Toolchain(launch.device.macros, Store(Path(text["folder"])))
+    codes = Codes(text["source"], text["options"], "opencl_c", toolchain)
     with contextlib.suppress(CoarsenError):
         codes.coarsen(launch.benchmark.kernel, choice)
 

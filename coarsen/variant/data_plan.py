@@ -8,9 +8,8 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from coarsen.errors import InvalidInputError
-from coarsen.variant.data_layout import AOS, ArrayLayout, Order, parse_shape
+from coarsen.variant.data_layout import AOS, ArrayLayout, Order, RecordType, parse_shape
 from coarsen.variant.placement import GLOBAL, NO_PAD, Pad, Place, parse_place
-from coarsen.variant.records import RecordType
 
 
 @dataclass(frozen=True)
@@ -109,6 +108,15 @@ def chosen_plans(plans: Iterable[ArrayPlan]) -> tuple[ArrayPlan, ...]:
     return tuple(plan for plan in ordered if not plan.is_as_written)
 
 
+def checked_plans(plans: object) -> tuple[ArrayPlan, ...]:
+    """Return plans as a tuple; raises InvalidInputError for what isn't plans."""
+    given = tuple(plans) if isinstance(plans, Iterable) else (plans,)
+    for plan in given:
+        if not isinstance(plan, ArrayPlan):
+            raise InvalidInputError(f"arrays are given as a sequence of coarsen.array_plan(…), not {plans!r}")
+    return given
+
+
 PLAN_OPTIONS: Mapping[str, Field[Any]] = {each.name: each for each in fields(ArrayPlan) if each.metadata}
 """What may be chosen for an array, by name: fields whose metadata say how a value is read from a text."""
 
@@ -168,6 +176,11 @@ def array_plan(
     words = {"layout": layout, "place": place, "pad": str(pad)} | ({} if order is None else {"order": order})
     if shape is not None:
         words["shape"] = shape if isinstance(shape, str) else ",".join(map(str, shape))
+    for option, word in (("name", name), *words.items()):
+        if not isinstance(word, str):
+            raise InvalidInputError(
+                f"the {option} of a plan is a text, as after `coarsen apply --{option}`, not {word!r}"
+            )
     return plan_of(name, words)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Unpack, cast
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening, Configuration
-from coarsen.variant.data_plan import PLAN_OPTIONS, ArrayPlan
+from coarsen.variant.data_plan import PLAN_OPTIONS, ArrayPlan, checked_plans
 from coarsen.variant.transforms import DeviceKind, TransformKeywords, Transforms, transforms_of
 from coarsen.variant.variant import Variant
 
@@ -47,7 +47,7 @@ def variant_of(coarsenings: Configuration, arrays: Sequence[ArrayPlan], **how: U
     """Return the variant that keywords name. Raises InvalidInputError for a value that is none."""
     any_size, kind = how.pop("any_size", False), how.pop("device_kind", DeviceKind.ANY)
     transforms = transforms_of(kind, **cast("TransformKeywords", how))
-    return Variant(coarsenings=coarsenings, transforms=transforms, any_size=any_size, arrays=tuple(arrays))
+    return Variant(coarsenings=coarsenings, transforms=transforms, any_size=any_size, arrays=checked_plans(arrays))
 
 
 _FLAGS = MappingProxyType({"no": False, "yes": True})

@@ -162,6 +162,11 @@ class RowPermutation:
     unit_bytes: int
     mask: int
 
+    def place(self, row: int, byte: int) -> tuple[int, int]:
+        """Return the row and the byte in it where something lies that stood at another byte of the row."""
+        unit, rest = divmod(byte, self.unit_bytes)
+        return row, (unit ^ (row & self.mask)) * self.unit_bytes + rest
+
 
 def row_permutation(row_bytes: int, unit_bytes: int, banks_bytes: int = ALL_BANKS_BYTES) -> RowPermutation | None:
     """Return the permutation that parts rows among all banks.

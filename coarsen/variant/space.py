@@ -90,7 +90,8 @@ class VariantSpace:
             return None
         values = {d.name: d.values[i] for d, i in zip(self.dimensions, choice, strict=True)}
         coarsenings = tuple(_coarsenings(values))
-        if not self._stands_for_itself(choice, coarsenings):
+        meaningless = self._meaningless(coarsenings)
+        if any(i for d, i in zip(self.dimensions, choice, strict=True) if d.name in meaningless):
             return None
         definitions = tuple((n.removeprefix(MACRO), value) for n, value in values.items() if n.startswith(MACRO))
         tied = self.local_size_of(definitions) if self.local_size_of is not None else ()
@@ -172,10 +173,6 @@ class VariantSpace:
         chosen = (self.dimensions[place].values[choice[place]] for place in self._factors)
         factors = [factor for factor in chosen if factor > 1]
         return len(factors) > self.most_coarsenings or math.prod(factors) > self.most_merged
-
-    def _stands_for_itself(self, choice: Choice, coarsenings: Sequence[Coarsening]) -> bool:
-        meaningless = self._meaningless(coarsenings)
-        return not any(i for d, i in zip(self.dimensions, choice, strict=True) if d.name in meaningless)
 
     def _meaningless(self, coarsenings: Sequence[Coarsening]) -> set[str]:
         """The names of the dimensions that have no effect beside some coarsenings."""

@@ -69,7 +69,7 @@ def variant_from_json(value: object, implied: Transforms = DEFAULT) -> Variant:
             tuple(sorted((_text(name), _text(text)) for name, text in value["definitions"].items())),
             _transforms(value["transforms"]) if "transforms" in value else implied,
             value.get("any_size", False),
-            _arrays(value.get("arrays", {})),
+            tuple(array_from_json(_text(name), entry) for name, entry in value.get("arrays", {}).items()),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise wrong from error
@@ -110,10 +110,6 @@ def _local_size(value: object) -> tuple[int, ...]:
     if len(value) > DIMENSIONS or not all(extent > 0 for extent in value) or math.prod(value) > MOST_WORK_ITEMS:
         raise InvalidInputError(f"not the local size of a work-group: {shortened(value)}")
     return tuple(value)
-
-
-def _arrays(value: Mapping[str, Any]) -> tuple[ArrayPlan, ...]:
-    return tuple(array_from_json(_text(name), entry) for name, entry in value.items())
 
 
 def _transforms(value: Mapping[str, Any]) -> Transforms:

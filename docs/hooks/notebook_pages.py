@@ -12,45 +12,30 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-_STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
-_TABLE = re.compile(r"<table[^>]*>")
+# Tables as they are on other pages, not as pandas would have them.
+_STYLE = re.compile(r"<style.*?</style>|(?<=<table)[^>]*", re.DOTALL)
 _BRACKET = re.compile(r"[\[\]]")
 _LINK = re.compile(r"\]\((?P<target>[^)\s#]+)")
 
 
-@dataclass
-class NotebookPage:
-    """A notebook on its way to being a page; `figures` are PNG files by their names."""
-
-    name: str
-    parts: list[str] = field(default_factory=list)
-    figures: dict[str, bytes] = field(default_factory=dict)
-
-    @property
-    def markdown(self) -> str:
-        """The page."""
-        return "\n\n".join(self.parts) + "\n"
-
-
-def notebook_page(path: Path) -> NotebookPage:
-    """The page of a notebook in the format of Jupyter, version 4."""
-    page = NotebookPage(path.stem)
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    for cell in cells:
+def notebook_page(path: Path) -> tuple[str, dict[str, bytes]]:
+    """The page of a notebook in the format of Jupyter, version 4, and its figures: PNG files by their names."""
+    parts: list[str] = []
+    figures: dict[str, bytes] = {}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"]).strip("\n")
         if cell["cell_type"] == "markdown":
-            page.parts.append(_LINK.sub(_link_of_page, source))
+            parts.append(_LINK.sub(_link_of_page, source))
         elif cell["cell_type"] == "code" and source:
-            page.parts.append(_fenced("python", source))
+            parts.append(_fenced("python", source))
             for output in cell["outputs"]:
-                page.parts.extend(_output(output, page))
-    page.parts.insert(1, f"*This page is a notebook with its stored outputs: [{path.name}]({path.name}).*")
-    return page
+                parts.extend(_output(output, path.stem, figures))
+    parts.insert(1, f"*This page is a notebook with its stored outputs: [{path.name}]({path.name}).*")
+    return "\n\n".join(parts) + "\n", figures
 
 
 def _link_of_page(link: re.Match[str]) -> str:
@@ -59,37 +44,22 @@ def _link_of_page(link: re.Match[str]) -> str:
     return "](" + (re.sub(r"\.ipynb$", ".md", target) if "://" not in target else target)
 
 
-def _output(output: Mapping[str, Any], page: NotebookPage) -> Iterator[str]:
-    if output["output_type"] == "stream":
-        yield _text(output["text"])
-        return
-    data = output.get("data", {})
+def _output(output: Mapping[str, Any], name: str, figures: dict[str, bytes]) -> Iterator[str]:
+    data = {kind: "".join(content) for kind, content in output.get("data", {}).items()}
     if "image/png" in data:
-        yield _figure(output, page)
+        number = len(figures) + 1
+        file = f"{name}-{number}.png"
+        alt = output.get("metadata", {}).get("image/png", {}).get("alt", f"Figure {number} of this notebook")
+        figures[file] = base64.b64decode(data["image/png"])
+        # A link to itself: on a phone a figure is to be had in its own size.
+        yield f"[![{_BRACKET.sub('', alt)}]({file}){{ .figure }}]({file})"
     elif "text/html" in data:
-        yield f'<div class="output">\n{_unstyled("".join(data["text/html"]))}\n</div>'
+        yield f'<div class="output">\n{_STYLE.sub("", data["text/html"]).strip()}\n</div>'
     elif "text/markdown" in data:
-        yield "".join(data["text/markdown"])
-    elif "text/plain" in data:
-        yield _text(data["text/plain"])
-
-
-def _unstyled(html: str) -> str:
-    """Tables as they are on other pages, not as pandas would have them."""
-    return _TABLE.sub("<table>", _STYLE.sub("", html)).strip()
-
-
-def _figure(output: Mapping[str, Any], page: NotebookPage) -> str:
-    number = len(page.figures) + 1
-    name = f"{page.name}-{number}.png"
-    page.figures[name] = base64.b64decode("".join(output["data"]["image/png"]))
-    finding = output.get("metadata", {}).get("image/png", {}).get("alt", f"Figure {number} of this notebook")
-    # A link to itself: on a phone a figure is to be had in its own size.
-    return f"[![{_BRACKET.sub('', finding)}]({name}){{ .figure }}]({name})"
-
-
-def _text(text: str | list[str]) -> str:
-    return _fenced("{ .text .output .no-copy }", _ESCAPES.sub("", "".join(text)).rstrip())
+        yield data["text/markdown"]
+    elif "text" in output or "text/plain" in data:
+        text = "".join(output.get("text", data.get("text/plain", "")))
+        yield _fenced("{ .text .output .no-copy }", _ESCAPES.sub("", text).rstrip())
 
 
 def _fenced(language: str, text: str) -> str:

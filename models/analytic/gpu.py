@@ -100,41 +100,6 @@ def _starting(launch: LaunchSizes, placed: Occupancy, machine: DeviceProfile) ->
     return (event.value if event else 0.0) + groups * (group.value if group else 0.0)
 
 
-# The room of a compute unit: how many work-groups it holds at once.
-
-
-@dataclass(frozen=True, slots=True)
-class UnitLimits:
-    """Limits of what a compute unit holds at once.
-
-    Args:
-        items: work-items.
-        groups: work-groups.
-        registers: 32-bit words.
-        local_bytes: local memory; 0 where it sets no limit.
-    """
-
-    items: int
-    groups: int
-    registers: int
-    local_bytes: int = 0
-
-
-def resident_groups(items: int, registers: int, local_bytes: int, limits: UnitLimits) -> int:
-    """Return the number of work-groups that a compute unit has room for; 0 where one is too large.
-
-    Args:
-        items: work-items of a group.
-        registers: 32-bit words of registers of a work-item.
-        local_bytes: local memory of a group.
-        limits: of the compute unit.
-    """
-    room = [limits.items // items, limits.groups, limits.registers // (items * max(1, registers))]
-    if local_bytes and limits.local_bytes:
-        room.append(limits.local_bytes // local_bytes)
-    return min(room)
-
-
 # How many work-groups share a compute unit, and in how many waves a launch runs.
 
 # Where a profile doesn't say: what GPUs of the last ten years have.
@@ -158,20 +123,29 @@ class Occupancy:
 
 def occupancy(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> Occupancy:
     """Return the occupancy by work-items, groups, registers and local memory; compilers may use more registers."""
-    items = launch.group_items
-    most = resident_groups(items, work.live_words, work.local_bytes, unit_limits(machine))
     groups = max(1, launch.groups)
     active = min(machine.compute_units, groups)
     # No more than there are: a small launch doesn't fill the places.
+    most = resident_groups(launch.group_items, work.live_words, work.local_bytes, machine)
     resident = max(1, min(most, math.ceil(groups / active)))
     return Occupancy(resident, active, math.ceil(groups / (active * resident)))
 
 
-def unit_limits(machine: DeviceProfile) -> UnitLimits:
-    """Return the limits of a device's compute units; what its profile leaves out is what is usual."""
-    return UnitLimits(
-        machine.items_per_unit or _USUAL_ITEMS,
+def resident_groups(items: int, registers: int, local_bytes: int, machine: DeviceProfile) -> int:
+    """Return the number of work-groups that a compute unit has room for; 0 where one is too large.
+
+    Args:
+        items: work-items of a group.
+        registers: 32-bit words of registers of a work-item.
+        local_bytes: local memory of a group.
+        machine: the device; what its profile leaves out is what is usual.
+    """
+    room = [
+        (machine.items_per_unit or _USUAL_ITEMS) // items,
         machine.groups_per_unit or _USUAL_GROUPS,
-        machine.registers_per_unit or _USUAL_REGISTERS,
-        machine.local_memory_per_unit or machine.local_memory or 0,
-    )
+        (machine.registers_per_unit or _USUAL_REGISTERS) // (items * max(1, registers)),
+    ]
+    local_memory = machine.local_memory_per_unit or machine.local_memory
+    if local_bytes and local_memory:
+        room.append(local_memory // local_bytes)
+    return min(room)

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -136,7 +136,7 @@ def profile_from_json(data: object, origin: str) -> DeviceProfile:
     given = {key: value for key, value in data.items() if key not in ("format", "version")}
     try:
         profile: DeviceProfile = _read(DeviceProfile, "the profile", given)
-        _check_numbers(profile, "")
+        _check_numbers(profile)
     except (InvalidInputError, OverflowError) as error:
         raise InvalidInputError(f"{origin}: the profile is damaged: {error}") from None
     return profile
@@ -163,30 +163,31 @@ def _rates(data: object) -> Mapping[str, IssueRate]:
     return MappingProxyType({name: _read(IssueRate, f"the rate {name!r}", rate) for name, rate in data.items()})
 
 
-def _check_numbers(value: object, place: str) -> None:
-    """Raise InvalidInputError for a number that can't be, and for a curve that does not rise."""
+def _nested(value: object, place: str = "", holder: object = None) -> Iterator[tuple[object, str, object]]:
+    """Yield a value and all that is in it, each with the place where it stands and what holds it."""
+    yield value, place.removeprefix("."), holder
+    inner: Iterable[tuple[str, object]] = ()
     if dataclasses.is_dataclass(value):
-        for each in dataclasses.fields(value):
-            number = getattr(value, each.name)
-            may_be_zero = isinstance(value, Quantity) or each.name == "spread"
-            if isinstance(number, int | float) and not isinstance(number, bool):
-                _check_number(number, f"{place}{each.name}", may_be_zero=may_be_zero)
-            _check_numbers(number, f"{place}{each.name}.")
+        inner = ((f".{each.name}", getattr(value, each.name)) for each in dataclasses.fields(value))
     elif isinstance(value, Mapping):
-        for name, entry in value.items():
-            _check_numbers(entry, f"{place}{name}.")
+        inner = ((f".{name}", each) for name, each in value.items())
     elif isinstance(value, tuple):
-        for index, entry in enumerate(value):
-            _check_numbers(entry, f"{place.removesuffix('.')}[{index}].")
-        points = [entry.at for entry in value if isinstance(entry, Point)]
+        inner = ((f"[{index}]", each) for index, each in enumerate(value))
+    for name, each in inner:
+        yield from _nested(each, f"{place}{name}", value)
+
+
+def _check_numbers(profile: DeviceProfile) -> None:
+    """Raise InvalidInputError for a number that can't be, and for a curve that does not rise."""
+    for value, place, holder in _nested(profile):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            may_be_zero = isinstance(holder, Quantity) or place.endswith(".spread")
+            if not (0 <= value < LARGEST_NUMBER and (value or may_be_zero)):
+                least = "a number of at least 0" if may_be_zero else "above 0"
+                raise InvalidInputError(f"{place} must be {least}, not {value}")
+        points = [each.at for each in value if isinstance(each, Point)] if isinstance(value, tuple) else []
         if any(right <= left for left, right in itertools.pairwise(points)):
-            raise InvalidInputError(f"{place.removesuffix('.')} must be in rising order of 'at'")
-
-
-def _check_number(number: float, place: str, *, may_be_zero: bool) -> None:
-    if not (0 <= number < LARGEST_NUMBER and (number or may_be_zero)):
-        least = "a number of at least 0" if may_be_zero else "above 0"
-        raise InvalidInputError(f"{place} must be {least}, not {number}")
+            raise InvalidInputError(f"{place} must be in rising order of 'at'")
 
 
 _NAMES = {Quantity: "number", Point: "point", MemoryLevel: "level", LaunchCosts: "launch", Source: "source"}
@@ -206,7 +207,8 @@ def busy_remark(profile: DeviceProfile) -> str | None:
 
     None where at most a fifth of its numbers spread.
     """
-    spreads = list(_spreads(profile))
+    measured = (value for value, _, _ in _nested(profile) if isinstance(value, Quantity | Point))
+    spreads = [each.spread for each in measured if each.spread is not None]
     unsteady = sum(spread > UNSTEADY_SPREAD for spread in spreads)
     if not spreads or unsteady <= _BEARABLE_SHARE * len(spreads):
         return None
@@ -214,18 +216,3 @@ def busy_remark(profile: DeviceProfile) -> str | None:
         f"{unsteady} of {len(spreads)} numbers changed by more than {UNSTEADY_SPREAD:.0%} from run to run: "
         "something else used the device; calibrate again when nothing does"
     )
-
-
-def _spreads(value: object) -> Iterator[float]:
-    """The spreads of all measured numbers in a value."""
-    if isinstance(value, Quantity | Point):
-        if value.spread is not None:
-            yield value.spread
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            yield from _spreads(getattr(value, field.name))
-    elif isinstance(value, Mapping):
-        yield from _spreads(tuple(value.values()))
-    elif isinstance(value, tuple):
-        for each in value:
-            yield from _spreads(each)

@@ -123,20 +123,6 @@ class CascadeModel:
             factor = 2 * step.factor
         return Prediction(self.name, factor, tuple(answers), self.kernels.get(table.identity))
 
-    def step_probabilities(self, table: FeatureTable) -> Mapping[int, float]:
-        """Return the probability that the next factor is better, whether or not the cascade gets that far.
-
-        Args:
-            table: the kernel's features at the factors 1 to 32.
-
-        Returns:
-            The probabilities, by the factors 1 to 16.
-
-        Raises:
-            InvalidInputError: as `predict`.
-        """
-        return {step.factor: self._probability(step, self._standardised(step, table)) for step in self.steps}
-
     def _answer(self, step: StepModel, table: FeatureTable) -> Step:
         probability = self._probability(step, self._standardised(step, table))
         contributions = () if step.is_constant else self._contributions(step, table, probability)

@@ -86,7 +86,7 @@ def chosen_factors(evaluation: Evaluation, method: str) -> Mapping[str, Mapping[
     counts: dict[str, dict[int, int]] = {}
     for outcome in evaluation.outcomes[method]:
         kernel = counts.setdefault(outcome.example.kernel, {})
-        kernel[outcome.choice.factor] = kernel.get(outcome.choice.factor, 0) + 1
+        kernel[outcome.factor] = kernel.get(outcome.factor, 0) + 1
     return {kernel: dict(sorted(factors.items())) for kernel, factors in counts.items()}
 
 
@@ -185,17 +185,14 @@ def evaluation_card(evaluation: Evaluation, device: str) -> dict[str, object]:
 
 
 def _score(score: HitScore) -> Mapping[str, object]:
+    spread = score.spread
     return {
         "kernels": score.cases,
         "exact": round(score.exact, 4),
         "within_one_doubling": round(score.within_one_doubling, 4),
         "mean_absolute_log2_error": round(score.mean_error, 4),
-        "over_seeds": None if score.spread is None else _rounded((score.spread.low, score.spread.high)),
+        "over_seeds": None if spread is None else [round(spread.low, 4), round(spread.high, 4)],
     }
-
-
-def _rounded(values: Sequence[float]) -> list[float]:
-    return [round(value, 4) for value in values]
 
 
 def save_model(trained: TrainedModel, folder: Path = SHIPPED) -> tuple[Path, Path]:

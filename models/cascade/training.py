@@ -31,7 +31,7 @@ from coarsen.models.cascade.model import (
     StepModel,
     step_inputs,
 )
-from coarsen.models.examples import Choice, Example, Fit
+from coarsen.models.examples import Example, Fit, Predictor
 from coarsen.models.held_out import refuse_calibration, refuse_judge
 
 # Fewer examples than this, or all of one kind, and a step's answer is constant.
@@ -219,7 +219,7 @@ def _deterministic() -> Iterator[None]:
 # The cascade as a method of the evaluation: a model per device and dimension, learned from its examples alone.
 
 
-def fit_predictors(fits: Sequence[Fit], progress: Progress = unobserved) -> list[CascadePredictor]:
+def fit_predictors(fits: Sequence[Fit], progress: Progress = unobserved) -> list[Predictor]:
     """Return the published predictor (PACT 2014, section 6) of each fit, with all networks trained as one batch.
 
     It knows nothing of other devices: where it has fewer than `FEWEST_EXAMPLES` examples of a device along the
@@ -230,23 +230,17 @@ def fit_predictors(fits: Sequence[Fit], progress: Progress = unobserved) -> list
         Fit(examples, fit.seed) for fit, group in zip(fits, groups, strict=True) for examples in group.values()
     ]
     models = iter(fit_cascades(wanted, progress))
-    return [CascadePredictor({place: next(models) for place in group}) for group in groups]
+    return [_predictor({place: next(models) for place in group}) for group in groups]
 
 
-@dataclass(frozen=True)
-class CascadePredictor:
-    """A cascade for each device and dimension."""
+def _predictor(models: Mapping[Place, CascadeModel]) -> Predictor:
+    """Return what answers with the factor at which the cascade of the example's device stops."""
 
-    models: Mapping[Place, CascadeModel]
+    def choose(example: Example) -> int:
+        model = models.get((example.device, example.dimension))
+        return 1 if model is None else model.predict(example.table).factor
 
-    def choose(self, example: Example) -> Choice:
-        """Return the factor at which the cascade of the example's device stops."""
-        model = self.models.get((example.device, example.dimension))
-        if model is None:
-            return Choice(1)
-        return Choice(
-            model.predict(example.table).factor, step_probability=model.step_probabilities(example.table)
-        )
+    return choose
 
 
 def _by_place(examples: Sequence[Example]) -> dict[Place, tuple[Example, ...]]:

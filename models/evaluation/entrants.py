@@ -12,29 +12,27 @@ from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS
 from coarsen.models.evaluation.scores import log_speedup_of
-from coarsen.models.examples import Choice, Example, Fit, Predictor
+from coarsen.models.examples import Example, Fit, Predictor
 
 if TYPE_CHECKING:
     from coarsen.models.cascade.training import Progress
 
 
-@dataclass(frozen=True)
-class OneFactor:
-    """The factor by device and dimension, 1 elsewhere."""
-
-    factors: Mapping[tuple[str, int], int]
-
-    def choose(self, example: Example) -> Choice:
-        """Return the device's factor, whatever the kernel."""
-        return Choice(self.factors.get((example.device, example.dimension), 1))
+# The factor by device and dimension.
+_Factors = Mapping[tuple[str, int], int]
 
 
-def fit_never(fits: Sequence[Fit]) -> Iterable[OneFactor]:
+def one_factor(factors: _Factors) -> Predictor:
+    """Return what chooses the device's factor whatever the kernel, 1 where none is known."""
+    return lambda example: factors.get((example.device, example.dimension), 1)
+
+
+def fit_never(fits: Sequence[Fit]) -> Iterable[Predictor]:
     """Yield for each fit what never coarsens."""
-    return (OneFactor({}) for _ in fits)
+    return (one_factor({}) for _ in fits)
 
 
-def fit_unique(fits: Sequence[Fit]) -> Iterable[OneFactor]:
+def fit_unique(fits: Sequence[Fit]) -> Iterable[Predictor]:
     """Yield for each fit one factor for every kernel, the baseline of Magni et al. (PACT 2014, section 7).
 
     It is the factor with the best geometric mean over the training kernels of the device, along the dimension in
@@ -45,7 +43,7 @@ def fit_unique(fits: Sequence[Fit]) -> Iterable[OneFactor]:
         groups: defaultdict[tuple[str, int], list[Example]] = defaultdict(list)
         for example in fit.training:
             groups[example.device, example.dimension].append(example)
-        yield OneFactor({place: best_single_factor(examples) for place, examples in groups.items()})
+        yield one_factor({place: best_single_factor(examples) for place, examples in groups.items()})
 
 
 def best_single_factor(examples: Sequence[Example]) -> int:

@@ -1,6 +1,6 @@
 """All methods on all kernels held out: what each chose, and what came of it.
 
-examples ─▶ folds ─▶ choices of each method ─▶ outcomes ─▶ scores by device (`scores`), calibration (`calibration`)
+examples ─▶ folds ─▶ choices of each method ─▶ outcomes ─▶ scores by device (`scores`)
 
 Folds are strict: a held-out family is unseen on every device, at every factor and along every dimension. Versions
 of one algorithm (mt and mtLocal) are one family.
@@ -14,11 +14,9 @@ from dataclasses import dataclass, field
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.models.evaluation.entrants import NEVER, ORACLE, PUBLISHED, UNIQUE, Entrant, entrant
 from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore, case_of, hit_score, speedup_score
-from coarsen.models.examples import Choice, Example, Fit
+from coarsen.models.examples import CurveKey, Example, Fit
 from coarsen.models.held_out import is_judge, refuse_judge
 
-# A kernel on a device along a dimension.
-Key = tuple[str, str, int]
 # Called with the method's name, the fits done and their total.
 Progress = Callable[[str, int, int], None]
 
@@ -134,7 +132,7 @@ def _evaluated(data: Sequence[Example], plan: Plan) -> list[Example]:
 
 
 def _outcomes(
-    chosen: Entrant, folds: Sequence[Fold], answers: Mapping[Key, Example], plan: Plan, progress: Progress
+    chosen: Entrant, folds: Sequence[Fold], answers: Mapping[CurveKey, Example], plan: Plan, progress: Progress
 ) -> Iterator[Outcome]:
     """Yield what a method fitted on each fold, at each seed, chooses for what is held out."""
     if chosen.fit is None:
@@ -143,10 +141,10 @@ def _outcomes(
     places = [(fold, seed) for fold in folds for seed in range(plan.seeds if chosen.is_random else 1)]
     predictors = chosen.fit([Fit(fold.training, seed) for fold, seed in places])
     for done, ((fold, seed), predictor) in enumerate(zip(places, predictors, strict=True), 1):
-        choices = [predictor.choose(example) for example in fold.held_out]
+        factors = [predictor(example) for example in fold.held_out]
         progress(chosen.name, done, len(places))
-        for example, choice in zip(fold.held_out, choices, strict=True):
-            yield Outcome(answers[key_of(example)], seed, choice)
+        for example, factor in zip(fold.held_out, factors, strict=True):
+            yield Outcome(answers[example.place], seed, factor)
 
 
 def _looked_up(
@@ -155,22 +153,17 @@ def _looked_up(
     for example in evaluated:
         place = example.kernel, example.device
         if name == ORACLE:
-            yield Outcome(example, 0, Choice(example.best_factor))
+            yield Outcome(example, 0, example.best_factor)
         elif name == PUBLISHED and place in published:
-            yield Outcome(example, 0, Choice(published[place]))
+            yield Outcome(example, 0, published[place])
 
 
-def key_of(example: Example) -> Key:
-    """Return what tells examples apart."""
-    return example.kernel, example.device, example.dimension
-
-
-def _answers(evaluated: Sequence[Example]) -> dict[Key, Example]:
-    answers: dict[Key, Example] = {}
+def _answers(evaluated: Sequence[Example]) -> dict[CurveKey, Example]:
+    answers: dict[CurveKey, Example] = {}
     for example in evaluated:
-        if key_of(example) in answers:
+        if example.place in answers:
             raise InvalidInputError(f"{example.kernel} on {example.device} is in the data twice")
-        answers[key_of(example)] = example
+        answers[example.place] = example
     return answers
 
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from coarsen.errors import InternalError
-from coarsen.models.examples import Choice, Example
+from coarsen.models.examples import Example
 
 # A kernel and a device.
 Case = tuple[str, str]
@@ -65,7 +65,6 @@ class HitScore:
     mean_error: float
     interval: Interval
     spread: SeedSpread | None
-    abstentions: float
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,6 @@ class SpeedupScore:
         worst: the smallest speed-up, over cases and seeds.
         worst_case: where that was.
         losses: cases that the choice makes slower than 0.95, the mean over seeds.
-        abstentions: cases where the predictor abstained, the mean over seeds.
         fallbacks: cases where the chosen factor can't run, the mean over seeds.
         given_up: cases where it was given up when it was measured, the mean over seeds.
         over: the ratio to other methods, by name.
@@ -98,7 +96,6 @@ class SpeedupScore:
     worst: float
     worst_case: Case
     losses: float
-    abstentions: float
     fallbacks: float
     given_up: float
     over: Mapping[str, Ratio] = field(default_factory=dict)
@@ -126,7 +123,6 @@ def speedup_score(outcomes: Sequence[Outcome], others: Mapping[str, Sequence[Out
         worst=math.exp(worst.log_speedup),
         worst_case=case_of(worst),
         losses=per_seed(outcomes, lambda outcome: outcome.log_speedup < math.log(LOSS)),
-        abstentions=per_seed(outcomes, lambda outcome: outcome.choice.abstained),
         fallbacks=per_seed(outcomes, lambda outcome: outcome.fell_back),
         given_up=per_seed(outcomes, lambda outcome: outcome.was_given_up),
         over={name: _ratio(logs, log_speedups(other), families) for name, other in others.items()},
@@ -143,7 +139,6 @@ def hit_score(outcomes: Sequence[Outcome]) -> HitScore:
         mean_error=_mean(errors.values()),
         interval=mean_interval(list(errors.values()), families_of(outcomes)),
         spread=_spread(outcomes, lambda outcome: abs(outcome.log2_error), float),
-        abstentions=per_seed(outcomes, lambda outcome: outcome.choice.abstained),
     )
 
 
@@ -253,21 +248,21 @@ GIVEN_UP_SPEEDUP = 0.1
 
 @dataclass(frozen=True)
 class Outcome:
-    """One choice for a held-out kernel; `example` has the answer, `seed` is that of the fit."""
+    """The factor chosen for a held-out kernel; `example` has the answer, `seed` is that of the fit."""
 
     example: Example
     seed: int
-    choice: Choice
+    factor: int
 
     @property
     def ran(self) -> int:
         """The factor that ran."""
-        return factor_that_runs(self.example, self.choice.factor)
+        return factor_that_runs(self.example, self.factor)
 
     @property
     def fell_back(self) -> bool:
         """Return True if the chosen factor can't run."""
-        return self.is_measured and self.ran != self.choice.factor
+        return self.is_measured and self.ran != self.factor
 
     @property
     def was_given_up(self) -> bool:
@@ -287,7 +282,7 @@ class Outcome:
     @property
     def log2_error(self) -> float:
         """By how many doublings the choice is off the best factor; above 0 where it is too large."""
-        return math.log2(self.choice.factor / self.example.best_factor)
+        return math.log2(self.factor / self.example.best_factor)
 
 
 def factor_that_runs(example: Example, factor: int) -> int:

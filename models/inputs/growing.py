@@ -9,14 +9,13 @@ Thresholds are then put between the values that they part, halfway in octaves wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import DecisionTreeRegressor
 
 from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.models.flat_forest import Array
@@ -25,7 +24,6 @@ from coarsen.models.inputs.times import VersionTimes
 MOST_DEPTH = 6
 _SEED = 0
 Inside = NDArray[np.bool_]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +83,34 @@ def regret_table(times: VersionTimes, versions: Sequence[int], names: Sequence[s
 
 def grown(table: RegretTable, settings: TreeSettings) -> Tree:
     """Return the tree for some settings, without questions that change nothing."""
+    everything = np.ones(len(table.regret), dtype=np.bool_)
 
     def leaf(inside: Inside) -> Tree:
         return Leaf(table.versions[int(table.regret[inside].mean(axis=0).argmin())])
 
-    def split(feature: int, threshold: float, at_most: Tree, above: Tree) -> Tree:
-        return Split(table.names[feature], threshold, at_most, above)
-
     if not table.is_splittable:
-        return leaf(np.ones(len(table.regret), dtype=np.bool_))
+        return leaf(everything)
     with config_context(skip_parameter_validation=True):
         fitted = _estimator(settings).fit(table.features.ranks, table.regret, check_input=False)
-    return shortened(read_tree(fitted, table.features, leaf, split))
+    nodes = fitted.tree_
+    below, above = nodes.children_left.tolist(), nodes.children_right.tolist()
+    places, ranks = nodes.feature.tolist(), nodes.threshold.tolist()
+
+    def read(number: int, inside: Inside) -> Tree:
+        if below[number] < 0:
+            return leaf(inside)
+        threshold, is_low = question(table.features, places[number], ranks[number])
+        at_most = read(below[number], inside & is_low)
+        return Split(table.names[places[number]], threshold, at_most, read(above[number], inside & ~is_low))
+
+    return shortened(read(0, everything))
+
+
+def question(features: Ranked, place: int, rank: float) -> tuple[float, Inside]:
+    """Return a question about a feature's rank as one about its value: the threshold, and what is at most it."""
+    low = math.floor(rank)
+    threshold = between(*features.values[place][low : low + 2].tolist())
+    return threshold, features.ranks[:, place] <= low
 
 
 def prunings(table: RegretTable, least_inputs: int) -> tuple[float, ...]:
@@ -126,36 +140,6 @@ def ranked(features: Array) -> Ranked:
     for place, (_, own) in enumerate(coded):
         ranks[:, place] = own
     return Ranked(tuple(values for values, _ in coded), ranks)
-
-
-def read_tree(
-    fitted: DecisionTreeRegressor | DecisionTreeClassifier,
-    features: Ranked,
-    leaf: Callable[[Inside], T],
-    split: Callable[[int, float, T, T], T],
-) -> T:
-    """Return a tree that was fitted to ranks in another form.
-
-    Args:
-        fitted: to these ranks.
-        features: the ranks.
-        leaf: makes a leaf, of True for the inputs that arrive there, (n,).
-        split: makes a question whether a feature, by its place, is at most a threshold, with what follows where it
-            is, and where it is above.
-    """
-    nodes = fitted.tree_
-    below, above = nodes.children_left.tolist(), nodes.children_right.tolist()
-    places, thresholds = nodes.feature.tolist(), nodes.threshold.tolist()
-
-    def read(number: int, inside: Inside) -> T:
-        if below[number] < 0:
-            return leaf(inside)
-        place, low = places[number], math.floor(thresholds[number])
-        threshold = between(*features.values[place][low : low + 2].tolist())
-        is_low = features.ranks[:, place] <= low
-        return split(place, threshold, read(below[number], inside & is_low), read(above[number], inside & ~is_low))
-
-    return read(0, np.ones(len(features.ranks), dtype=np.bool_))
 
 
 def between(low: float, high: float) -> float:

@@ -19,7 +19,6 @@ from coarsen.dispatch.tree import Leaf, Tree, answer, features_of, nodes, versio
 from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.growing import RegretTable, TreeSettings, grown, prunings, regret_table
 from coarsen.models.inputs.times import MOST_VERSIONS, VersionTimes, fixed_best, portfolio
-from coarsen.variant.variant import Variant
 
 LEAST_INPUTS = (1, 2, 3, 5)
 # By how much the mean regret must fall for features that the caller supplies: 1 % of the time.
@@ -53,23 +52,6 @@ class RegretTree:
         return answer(self.tree, features)
 
 
-@dataclass(frozen=True, slots=True)
-class Shipped:
-    """What a tuned file has of a choice: versions, numbered anew, and how one is chosen.
-
-    Attributes:
-        versions: all that can be answered, and the default one.
-        default: the number of the default one.
-        tree: over all features; its leaves are numbers of `versions`.
-        tree_without_supplied: for callers who supply no features; None where `tree` asks for none.
-    """
-
-    versions: tuple[Variant, ...]
-    default: int
-    tree: Tree
-    tree_without_supplied: Tree | None
-
-
 def regret_tree(
     times: VersionTimes, margin: float, supplied: Set[str] = frozenset(), most: int = MOST_VERSIONS
 ) -> RegretTree:
@@ -92,16 +74,18 @@ def regret_tree(
     return RegretTree(dear, cheap)
 
 
-def shipped(choice: RegretTree, times: VersionTimes) -> Shipped:
-    """Return what a tuned file has of a choice that was fitted to some times."""
-    kept = sorted({*choice.versions, times.default})
+def shipped(choice: RegretTree, times: VersionTimes) -> tuple[tuple[int, ...], RegretTree]:
+    """Return what a tuned file has of a choice that was fitted to some times.
+
+    Returns:
+        the numbers of the versions that can be answered, and of the default one; and the choice among these, with
+        their places as numbers.
+    """
+    kept = tuple(sorted({*choice.versions, times.default}))
     numbers = {column: number for number, column in enumerate(kept)}
     without = choice.without_supplied
-    return Shipped(
-        versions=tuple(times.versions[column] for column in kept),
-        default=numbers[times.default],
-        tree=renumbered(choice.tree, numbers),
-        tree_without_supplied=None if without is None else renumbered(without, numbers),
+    return kept, RegretTree(
+        renumbered(choice.tree, numbers), None if without is None else renumbered(without, numbers)
     )
 
 
@@ -121,25 +105,19 @@ def _settled(times: VersionTimes, names: Sequence[str], margin: float, most: int
     candidates = _candidates(times, names, margin, most)
     regrets = _left_out(times, names, candidates, margin, most)
     means = regrets.mean(axis=1)
+    # Gains over the fixed best that are more than noise.
+    gains = regrets[_FIXED] - regrets
     earning = [
-        number for number in range(len(candidates)) if _earns(regrets[_FIXED] - regrets[number], times, margin)
+        number for number, gain in enumerate(gains) if gain.mean() > max(margin / 2, _standard_error(gain, times))
     ]
     chosen = _FIXED
     if earning:
         best = min(earning, key=lambda number: means[number])
         within = means[best] + _standard_error(regrets[best], times)
         good = [number for number in earning if means[number] <= within]
-        chosen = min(good, key=lambda number: (_leaves(candidates[number][0]), means[number]))
+        leaves = [sum(isinstance(node, Leaf) for node in nodes(tree)) for tree, _ in candidates]
+        chosen = min(good, key=lambda number: (leaves[number], means[number]))
     return candidates[chosen][0], float(means[chosen])
-
-
-def _earns(gain: Array, times: VersionTimes, margin: float) -> bool:
-    """Tell whether the inputs' gains over the fixed best are more than noise."""
-    return bool(gain.mean() > max(margin / 2, _standard_error(gain, times)))
-
-
-def _leaves(tree: Tree) -> int:
-    return sum(isinstance(node, Leaf) for node in nodes(tree))
 
 
 def _candidates(times: VersionTimes, names: Sequence[str], margin: float, most: int) -> list[_Candidate]:

@@ -78,8 +78,6 @@ class LaunchCase:
         log_times: their natural logarithms, (n, runs): a run is a process of its own; NaN where one did not run.
         own: the launch as it is, as a place among them; None where it wasn't measured.
         errors: standard errors of the log times, (n,); None where they are not known.
-        usual: the inputs of the same launches at each of some usual sizes, as if its own were not known; empty
-            where they were not asked for.
     """
 
     kernel: str
@@ -92,7 +90,6 @@ class LaunchCase:
     log_times: Array
     own: int | None = None
     errors: Array | None = None
-    usual: tuple[LaunchInputs, ...] = ()
 
     @property
     def name(self) -> str:

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coarsen.models.evaluation.scores import Interval, mean_interval
-from coarsen.models.flat_forest import Array
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.decision import Decision, ErrorTable, Risk, decide, fit_errors
 from coarsen.models.launch.device import LaunchDevice
@@ -57,30 +56,8 @@ class LaunchOutcome:
     oracle: float
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """A probability that a coarsened launch beats every uncoarsened one, and whether it did."""
-
-    kernel: str
-    family: str
-    device: str
-    probability: float
-    came_true: bool
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """All outcomes, and what was promised of the most promising coarsened launch of each case."""
-
-    outcomes: tuple[LaunchOutcome, ...]
-    promises: tuple[Promise, ...]
-
-    def only(self, kernels: Callable[[str], bool]) -> Judgement:
-        """Return what concerns some kernels, by their names."""
-        return Judgement(
-            tuple(outcome for outcome in self.outcomes if kernels(outcome.kernel)),
-            tuple(promise for promise in self.promises if kernels(promise.kernel)),
-        )
+# The outcomes of all entrants.
+Judgement = tuple[LaunchOutcome, ...]
 
 
 @dataclass(frozen=True)
@@ -93,12 +70,9 @@ class Asked:
 
 
 def ask(model: LaunchModel, case: LaunchCase, device: LaunchDevice) -> Asked:
-    """Return what a model says of a case: at usual sizes, where the case has inputs at them, else at its own.
-
-    Launches that did not run in all runs are left out.
-    """
+    """Return what a model says of a case. Launches that did not run in all runs are left out."""
     known = ran(case)
-    expected = model.expect(known.usual or [known.inputs], device, known.own_place)
+    expected = model.expect([known.inputs], device, known.own_place)
     return Asked(known, expected, {risk: model.decide(expected, known.inputs, risk) for risk in Risk})
 
 
@@ -112,14 +86,12 @@ def ran(case: LaunchCase) -> LaunchCase:
         log_times=case.log_times[kept],
         own=own,
         errors=case.standard_errors[kept],
-        usual=tuple(inputs.only(kept) for inputs in case.usual),
     )
 
 
-def judge(asked: Sequence[Asked]) -> Judgement:
+def judge(asked: Iterable[Asked]) -> Judgement:
     """Return what came of all entrants' choices."""
-    outcomes = tuple(outcome for each in asked for outcome in _outcomes(each))
-    return Judgement(outcomes, tuple(promise for each in asked for promise in _promises(each)))
+    return tuple(outcome for each in asked for outcome in _outcomes(each))
 
 
 def _outcomes(asked: Asked) -> Iterator[LaunchOutcome]:
@@ -141,23 +113,6 @@ def _outcomes(asked: Asked) -> Iterator[LaunchOutcome]:
             float(scoring[case.own_place] - scoring[chosen]),
             oracle,
         )
-
-
-def _promises(asked: Asked) -> Iterator[Promise]:
-    case = asked.case
-    coarsened = case.inputs.is_coarsened
-    if not coarsened.any():
-        return
-    worth = asked.decisions[Risk.NEUTRAL].utilities
-    place = int(np.argmax(np.where(coarsened, worth, -np.inf)))
-    times = case.run(SCORING)
-    yield Promise(
-        case.kernel,
-        case.family,
-        case.device,
-        float((asked.expected.over_best[place] > 0).mean()),
-        bool(times[place] < times[~coarsened].min()),
-    )
 
 
 def _measured(asked: Asked) -> int:
@@ -202,13 +157,8 @@ _CHOOSERS: Mapping[str, Callable[[Asked], int]] = {
 #
 # share of the oracle   exp(mean log speed-up − that of the oracle's choices), every kernel with the same weight;
 #                       intervals are over families of kernels, by bootstrap
-# calibration error     of the probability that the most promising coarsened launch beats every uncoarsened one:
-#                       mean distance, over bins by their weight, from the share that did; beside it the one that
-#                       perfectly calibrated probabilities would have in as many cases, which is far from 0 in few
 
 LOSS = 0.95
-BINS = 5
-_DRAWS = 1000
 
 
 @dataclass(frozen=True)
@@ -233,23 +183,6 @@ class LaunchScore:
     losses: float
 
 
-@dataclass(frozen=True)
-class PromiseScore:
-    """How far probabilities can be taken at their word.
-
-    Attributes:
-        promises: how many there are.
-        calibration_error: expected calibration error.
-        least_error: what it would be on average if each probability were right.
-        brier: Brier score.
-    """
-
-    promises: int
-    calibration_error: float
-    least_error: float
-    brier: float
-
-
 def launch_scores(outcomes: Iterable[LaunchOutcome]) -> Mapping[str, LaunchScore]:
     """Return the score of each entrant, in the order of tables."""
     found: defaultdict[str, list[LaunchOutcome]] = defaultdict(list)
@@ -258,29 +191,9 @@ def launch_scores(outcomes: Iterable[LaunchOutcome]) -> Mapping[str, LaunchScore
     return {name: _score(found[name]) for name in _CHOOSERS if name in found}
 
 
-def promise_score(promises: Sequence[Promise]) -> PromiseScore | None:
-    """Return the score of promises; None where there are none."""
-    if not promises:
-        return None
-    probabilities = np.array([promise.probability for promise in promises])
-    helped = np.array([promise.came_true for promise in promises], dtype=np.float64)
-    error = float(_calibration_errors(probabilities, helped[None])[0])
-    draws = np.random.default_rng(0).random((_DRAWS, len(promises))) < probabilities
-    least = float(_calibration_errors(probabilities, draws.astype(np.float64)).mean())
-    return PromiseScore(len(promises), error, least, float(((probabilities - helped) ** 2).mean()))
-
-
-def _calibration_errors(probabilities: Array, helped: Array) -> Array:
-    """The calibration error of probabilities, (n,), for each row of what came true, (rows, n): (rows,)."""
-    # Bins of as many promises each: few are near 0 or 1.
-    order = np.argsort(probabilities, kind="stable")
-    bins = [part for part in np.array_split(order, BINS) if len(part)]
-    errors = [len(part) * np.abs(probabilities[part].mean() - helped[:, part].mean(axis=1)) for part in bins]
-    return np.asarray(np.sum(errors, axis=0) / len(probabilities))
-
-
 def _score(outcomes: Sequence[LaunchOutcome]) -> LaunchScore:
-    gains, lacking = _by_kernel(outcomes, lambda each: each.gain), _by_kernel(outcomes, _lacking)
+    gains = _by_kernel(outcomes, lambda each: each.gain)
+    lacking = _by_kernel(outcomes, lambda each: each.gain - each.oracle)
     families = {outcome.kernel: outcome.family for outcome in outcomes}
     worst = min(outcomes, key=lambda outcome: outcome.gain)
     interval = mean_interval(list(lacking.values()), [families[kernel] for kernel in lacking])
@@ -294,10 +207,6 @@ def _score(outcomes: Sequence[LaunchOutcome]) -> LaunchScore:
         worst_case=f"{worst.kernel} ({worst.size})",
         losses=sum(outcome.gain < math.log(LOSS) for outcome in outcomes) / len(outcomes),
     )
-
-
-def _lacking(outcome: LaunchOutcome) -> float:
-    return outcome.gain - outcome.oracle
 
 
 def _by_kernel(outcomes: Sequence[LaunchOutcome], value: Callable[[LaunchOutcome], float]) -> dict[str, float]:
@@ -326,7 +235,7 @@ def judge_nested(judged: Sequence[Judged]) -> Judgement:
     Raises:
         InvalidInputError: there are too few unrelated kernels.
     """
-    return judge(list(_asked(judged)))
+    return judge(_asked(judged))
 
 
 def _asked(judged: Sequence[Judged]) -> Iterator[Asked]:

@@ -110,25 +110,22 @@ def _other_local_sizes(own: OwnLaunch, device: LaunchDevice) -> tuple[LocalSize,
     fitting = [
         size
         for size in LOCAL_SIZES[len(own.local_size)]
-        if size != own.local_size and _fits(size, device) and own.allows(Variant(size))
+        if size != own.local_size
+        and all(extent <= most for extent, most in zip(size, device.largest_extents, strict=False))
+        and math.prod(size) <= device.largest_group
+        and own.allows(Variant(size))
     ]
-    return tuple(sorted(fitting, key=lambda size: _distance(size, own.local_size))[:MOST_OTHERS])
 
+    def doublings(size: LocalSize) -> tuple[float, LocalSize]:
+        return sum(abs(math.log2(a / b)) for a, b in zip(size, own.local_size, strict=True)), size
 
-def _fits(size: LocalSize, device: LaunchDevice) -> bool:
-    within = all(extent <= most for extent, most in zip(size, device.largest_extents, strict=False))
-    return within and math.prod(size) <= device.largest_group
-
-
-def _distance(size: LocalSize, own: LocalSize) -> tuple[float, LocalSize]:
-    return sum(abs(math.log2(a / b)) for a, b in zip(size, own, strict=True)), size
+    return tuple(sorted(fitting, key=doublings)[:MOST_OTHERS])
 
 
 def _coarsened(own: OwnLaunch, size: LocalSize, kind: DeviceKind) -> Iterator[Variant]:
     at_own = size == own.local_size
     narrow, wide = Transforms(device_kind=kind), Transforms(device_kind=kind, wide_accesses=True)
-    configurations = _at_own(own.dimensions) if at_own else _elsewhere(own.dimensions)
-    for coarsenings in configurations:
+    for coarsenings in _configurations(own.dimensions, at_own):
         if divides(size, coarsenings):
             yield Variant(size, coarsenings, transforms=narrow)
     for factor in WIDE_FACTORS if at_own else USUAL_WIDE_FACTORS:
@@ -136,26 +133,19 @@ def _coarsened(own: OwnLaunch, size: LocalSize, kind: DeviceKind) -> Iterator[Va
             yield Variant(size, (Coarsening(factor),), transforms=wide)
 
 
-def _at_own(dimensions: tuple[int, ...]) -> Iterator[Configuration]:
-    for dimension, factor in itertools.product(dimensions, ITEM_FACTORS):
+def _configurations(dimensions: tuple[int, ...], at_own: bool) -> Iterator[Configuration]:
+    """Yield what is considered at the launch's own local size, or else the most usual of that."""
+    items, groups, pairs = (
+        (ITEM_FACTORS, GROUP_FACTORS, PAIRS) if at_own else (USUAL_ITEM_FACTORS, USUAL_GROUP_FACTORS, USUAL_PAIRS)
+    )
+    for dimension, factor in itertools.product(dimensions, items):
         yield (Coarsening(factor, dimension),)
-    for dimension, factor in itertools.product(dimensions, GROUP_FACTORS):
+    for dimension, factor in itertools.product(dimensions if at_own else dimensions[:1], groups):
         yield (Coarsening(factor, dimension, level=Level.GROUP),)
-    for factor in STRIDED_FACTORS:
+    for factor in STRIDED_FACTORS if at_own else ():
         yield (Coarsening(factor, dimensions[0], STRIDE),)
-    yield from _pairs(dimensions, PAIRS)
-
-
-def _elsewhere(dimensions: tuple[int, ...]) -> Iterator[Configuration]:
-    for dimension, factor in itertools.product(dimensions, USUAL_ITEM_FACTORS):
-        yield (Coarsening(factor, dimension),)
-    for factor in USUAL_GROUP_FACTORS:
-        yield (Coarsening(factor, dimensions[0], level=Level.GROUP),)
-    yield from _pairs(dimensions[:2], USUAL_PAIRS)
-
-
-def _pairs(dimensions: tuple[int, ...], factors: tuple[tuple[int, int], ...]) -> Iterator[Configuration]:
-    for (first, second), (one, other) in itertools.product(itertools.pairwise(dimensions), factors):
+    neighbours = itertools.pairwise(dimensions if at_own else dimensions[:2])
+    for (first, second), (one, other) in itertools.product(neighbours, pairs):
         yield (Coarsening(one, first), Coarsening(other, second))
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -39,8 +39,7 @@ _LEAST, _MOST_LOG = -12.0, 24.0
 # So many bytes at once are wide; the most that a line and a page have; an irregular stride counts as this many
 # doublings of the access.
 _WIDE, _LINE, _PAGE, _MOST_STRIDE = 16, 64, 4096, 7.0
-_GPU_SECTOR = 32
-_WORD = 4
+_GPU_SECTOR, _WORD = 32, 4
 # Gathering an element costs as much as so many vector operations: nobody knows how many.
 _GATHER_COSTS = (1.0, 4.0, 16.0)
 _CLASSES = tuple(kind.value for kind in InstructionClass)
@@ -50,8 +49,7 @@ _Subject = TypeVar("_Subject")
 _Values = Callable[[_Subject], Sequence[float]]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """A coarsened launch, and the uncoarsened one at the same local size."""
 
     before: DescribedLaunch
@@ -78,14 +76,9 @@ def _group(name: str, *names: str) -> Callable[[_Values[_Subject]], InputGroup[_
     return lambda values: InputGroup(name, names, values)
 
 
-def _before(group: InputGroup[DescribedLaunch], suffix: str = " before") -> InputGroup[Pair]:
-    names = tuple(f"{name}{suffix}" for name in group.names)
-    return InputGroup(group.name, names, lambda pair: group.values(pair.before))
-
-
-def _after(group: InputGroup[DescribedLaunch]) -> InputGroup[Pair]:
-    names = tuple(f"{name} after" for name in group.names)
-    return InputGroup(group.name, names, lambda pair: group.values(pair.after))
+def _side(group: InputGroup[DescribedLaunch], side: str, suffix: str | None = None) -> InputGroup[Pair]:
+    names = tuple(f"{name}{f' {side}' if suffix is None else suffix}" for name in group.names)
+    return InputGroup(group.name, names, lambda pair: group.values(getattr(pair, side)))
 
 
 # Of the kernel, whatever its launch.
@@ -320,8 +313,8 @@ def _analytic(pair: Pair) -> list[float]:
 @_group("accesses", "growth of moved bytes", "moved bytes", "growth of accesses")
 def _accesses_change(pair: Pair) -> list[float]:
     """The growth of bytes moved for each original work-item, these bytes, and the growth of accesses."""
-    before, after = _moved(pair.before), _moved(pair.after)
-    count_before, count_after = _count(pair.before), _count(pair.after)
+    before, after = map(_moved, pair)
+    count_before, count_after = (sum(access.count for access in each.outer) / each.merged for each in pair)
     return [
         _cut(after / max(before, _SMALL_TIME)) if after > 0.0 else 0.0,
         _cut(after),
@@ -334,10 +327,6 @@ def _moved(launch: DescribedLaunch) -> float:
     sector = (profile.sector_bytes if profile else None) or (_GPU_SECTOR if launch.device.is_gpu else _LINE)
     lanes = launch.device.simd_width
     return sum(each.count * moved_bytes(each, lanes, sector) for each in launch.outer) / launch.merged
-
-
-def _count(launch: DescribedLaunch) -> float:
-    return sum(access.count for access in launch.outer) / launch.merged
 
 
 @_group("divergence", *DIVERGENCE_FACTS)
@@ -370,7 +359,7 @@ def divergence(pair: Pair) -> list[float]:
 )
 def gathers(pair: Pair) -> list[float]:
     """Return what vectors over work-items cost before and after."""
-    before, after = _Lanes.of(pair.before), _Lanes.of(pair.after)
+    before, after = map(_Lanes.of, pair)
     speedups = (_at_least(first / second) for first, second in zip(before.costs, after.costs, strict=True))
     return [
         *(float(each.fills) for each in (before, after)),
@@ -408,24 +397,18 @@ class _Lanes:
         width, facts = launch.device.simd_width, launch.planned.facts
         fills = launch.planned.sizes.local_size[0] >= width
         operations = max(launch.total, 0.25)
-        apart = _apart(launch)
+        # Elements that a lane's neighbour doesn't have beside it, of memory of any kind; vectors count one by one.
+        elements = (
+            access.count * max(1.0, access.bytes / _WORD)
+            for access in launch.planned.work.accesses
+            if access.lane_stride is None or abs(access.lane_stride) not in (0, _WORD)
+        )
+        apart = sum(elements) / launch.merged
         gathered = apart if fills else 0.0
         parting = sum(facts.get(along(f"divergent {kind} share", 0), 0.0) for kind in ("guard", "loop"))
         lanes = width if fills else max(1.0, facts.get("mean vector width", 1.0))
         costs = tuple(operations / lanes + gathered * cost for cost in _GATHER_COSTS)
         return cls(fills, operations, apart, gathered, parting if fills else 0.0, costs)
-
-
-def _apart(launch: DescribedLaunch) -> float:
-    """Elements that a lane's neighbour doesn't have beside it, of memory of any kind; vectors count one by one."""
-    return (
-        sum(
-            access.count * max(1.0, access.bytes / _WORD)
-            for access in launch.planned.work.accesses
-            if access.lane_stride is None or abs(access.lane_stride) not in (0, _WORD)
-        )
-        / launch.merged
-    )
 
 
 def _shares(launch: DescribedLaunch) -> list[float]:
@@ -470,9 +453,9 @@ _KERNEL_GROUPS = (_kernel, _caches, _device)
 _LAUNCH_GROUPS = (_launch, _launch_analytic, _time, vectors)
 _COARSENING_GROUPS = (
     *(_configuration, _work, _patterns, _plan, _filling, _analytic),
-    *(_before(accesses), _after(accesses), _accesses_change),
-    *(_before(_time), _after(_time), _after(vectors), gathers, divergence),
-    *(_before(group, "") for group in (*_KERNEL_GROUPS, _code)),
+    *(_side(accesses, "before"), _side(accesses, "after"), _accesses_change),
+    *(_side(_time, "before"), _side(_time, "after"), _side(vectors, "after"), gathers, divergence),
+    *(_side(group, "before", "") for group in (*_KERNEL_GROUPS, _code)),
 )
 
 

@@ -88,10 +88,12 @@ class LaunchModel:
         def samples(errors: ErrorTable, other: float) -> Array:
             return errors.samples(Seen(device.name, device.is_gpu, speeds - other, places, unknown))
 
+        over_own = samples(self.own_errors, speeds[own])
+        over_own[own] = 0.0  # exactly as fast as itself
         return Expected(
             speeds=speeds,
             over_best=samples(self.errors, speeds[~first.is_coarsened].max()),
-            over_own=_exact(samples(self.own_errors, speeds[own]), own),
+            over_own=over_own,
             distance=min(self.neighbourhood.distance(each.place) for each in inputs),
         )
 
@@ -122,13 +124,6 @@ class LaunchModel:
         known = data.get("identities") if isinstance(data, dict) else None
         names = {str(value): str(name) for name, value in known.items()} if isinstance(known, dict) else {}
         return names.get(identity) if identity else None
-
-
-def _exact(samples: Array, own: int) -> Array:
-    """The own launch is exactly as fast as itself."""
-    found = samples.copy()
-    found[own] = 0.0
-    return found
 
 
 # Kernels that a model learned from, by their distance from another one.

@@ -108,6 +108,8 @@ def settle(views: Sequence[Sequence[Judged]]) -> Settled:
 
 def _of_slope(views: Sequence[Sequence[Judged]], slope: float) -> Settled:
     drawn = [list(_with_samples(view, slope)) for view in views]
+    distances = np.array([judged.distance for view in views for judged in view])
+    limits = [float(np.quantile(distances, level)) if level < 1.0 else float("inf") for level in LIMITS]
     scores: dict[Rule, tuple[float, float]] = {}
     most_losses = dict(MOST_LOSSES)
     for aversion in AVERSIONS:
@@ -115,15 +117,10 @@ def _of_slope(views: Sequence[Sequence[Judged]], slope: float) -> Settled:
         if not aversion:
             _, of_local_size = _score(options, np.inf, np.inf)
             most_losses[Risk.NEUTRAL] = max(MOST_LOSSES[Risk.NEUTRAL], of_local_size)
-        for margin, limit in itertools.product(MARGINS, _limits(views)):
+        for margin, limit in itertools.product(MARGINS, limits):
             scores[Rule(aversion, margin, limit)] = _score(options, margin, limit)
     chosen = {risk: _chosen(scores, most) for risk, most in most_losses.items()}
     return Settled(slope, ErrorTable({}), chosen, {risk: scores[rule] for risk, rule in chosen.items()})
-
-
-def _limits(views: Sequence[Sequence[Judged]]) -> tuple[float, ...]:
-    distances = np.array([judged.distance for view in views for judged in view])
-    return tuple(float(np.quantile(distances, level)) if level < 1.0 else float("inf") for level in LIMITS)
 
 
 def _chosen(scores: Mapping[Rule, tuple[float, float]], most: float) -> Rule:
@@ -240,9 +237,11 @@ def mechanism_folds(
         folds: how many.
     """
     ordered = _mechanisms_of(judged)
+    # The rarest mechanism of each case.
+    firsts = [next((name for name in ordered if name in case.mechanisms), None) for case in judged]
     for number in range(folds):
         chosen = frozenset(sorted(ordered, key=_shuffled)[number::folds])
-        held_out = tuple(case for case in judged if _first(case, ordered) in chosen)
+        held_out = tuple(case for case, first in zip(judged, firsts, strict=True) if first in chosen)
         left = tuple(case for case in training if not chosen & case.mechanisms)
         if held_out and left:
             yield LaunchFold(f"mechanisms {', '.join(sorted(chosen))}", left, held_out)
@@ -252,10 +251,6 @@ def _mechanisms_of(cases: Iterable[LaunchCase]) -> tuple[str, ...]:
     """The mechanisms that cases have, the rarest first: so each is held out with some kernels."""
     counts = Counter(mechanism for case in cases for mechanism in case.mechanisms)
     return tuple(sorted(counts, key=lambda mechanism: (counts[mechanism], mechanism)))
-
-
-def _first(case: LaunchCase, mechanisms: Sequence[str]) -> str | None:
-    return next((mechanism for mechanism in mechanisms if mechanism in case.mechanisms), None)
 
 
 def _shuffled(name: str) -> str:

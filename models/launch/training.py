@@ -175,20 +175,12 @@ def coarsening_rows(cases: Iterable[LaunchCase]) -> TrainingRows:
     return _rows([_of_coarsenings(case) for case in cases])
 
 
-def uncoarsened_errors(case: LaunchCase) -> Array:
-    """Return the standard errors of the uncoarsened launches by the rows of `LaunchInputs.local`."""
-    errors = np.zeros(len(case.inputs.local))
+def _of_uncoarsened(case: LaunchCase, values: Array) -> Array:
+    """The uncoarsened launches' values by the rows of `LaunchInputs.local`; NaN where they are unknown."""
+    found = np.full(len(case.inputs.local), np.nan)
     is_base = ~case.inputs.is_coarsened
-    errors[case.inputs.base[is_base]] = case.standard_errors[is_base]
-    return errors
-
-
-def uncoarsened_times(case: LaunchCase) -> Array:
-    """Return the log times of the uncoarsened launches by the rows of `LaunchInputs.local`; NaN where unknown."""
-    times = np.full(len(case.inputs.local), np.nan)
-    is_base = ~case.inputs.is_coarsened
-    times[case.inputs.base[is_base]] = case.mean_log_times()[is_base]
-    return times
+    found[case.inputs.base[is_base]] = values[is_base]
+    return found
 
 
 # A case, its inputs, its targets, and how much each counts beside the others.
@@ -196,18 +188,18 @@ _Part = tuple[LaunchCase, Rows, Array, Array]
 
 
 def _of_local_sizes(case: LaunchCase) -> _Part:
-    times = uncoarsened_times(case)
+    times = _of_uncoarsened(case, case.mean_log_times())
     known = np.isfinite(times)
     if known.sum() < 2:
         known[:] = False
     speeds = times[known].mean() - times[known] if known.any() else times[known]
-    return case, case.inputs.local[known], speeds, _certainty(uncoarsened_errors(case)[known])
+    return case, case.inputs.local[known], speeds, _certainty(_of_uncoarsened(case, case.standard_errors)[known])
 
 
 def _of_coarsenings(case: LaunchCase) -> _Part:
-    speeds = uncoarsened_times(case)[case.inputs.base] - case.mean_log_times()
+    speeds = _of_uncoarsened(case, case.mean_log_times())[case.inputs.base] - case.mean_log_times()
     known = np.isfinite(speeds) & case.inputs.is_coarsened
-    errors = np.hypot(case.standard_errors, uncoarsened_errors(case)[case.inputs.base])
+    errors = np.hypot(case.standard_errors, _of_uncoarsened(case, case.standard_errors)[case.inputs.base])
     return case, case.inputs.coarsened[known], speeds[known], _certainty(errors[known])
 
 

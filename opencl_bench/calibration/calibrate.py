@@ -161,7 +161,7 @@ def _group_cost(probed: ProbedDevice, kernel: cl.Kernel) -> Quantity | None:
     """A compute unit's seconds for each group of one work-item more."""
     counts = _GPU_GROUPS_OF_A_UNIT if probed.is_gpu else _GROUPS_OF_A_UNIT
     points = [
-        (count, _typical_seconds(probed, kernel, probed.units * count, 1, (probed.sink, NO_ITEM)))
+        (count, probed.typical_seconds(kernel, probed.units * count, 1, (probed.sink, NO_ITEM)).value)
         for count in counts
     ]
     return slope(points)
@@ -174,7 +174,8 @@ def _item_cost(probed: ProbedDevice, kernel: cl.Kernel) -> Quantity | None:
     for items in _GPU_ITEMS if probed.is_gpu else _ITEMS:
         if items <= probed.description.max_work_group_size:
             total = probed.units * groups * items
-            points.append((groups * items, _typical_seconds(probed, kernel, total, items, (probed.sink, NO_ITEM))))
+            taken = probed.typical_seconds(kernel, total, items, (probed.sink, NO_ITEM))
+            points.append((groups * items, taken.value))
     return slope(points)
 
 
@@ -194,13 +195,3 @@ def _barrier_costs(probed: ProbedDevice, program: cl.Program) -> tuple[Quantity 
         points.append((items, 1 / probed.rate(run, 2.0, 64).value))
     per_item = slope(points)
     return intercept(points, per_item.value if per_item else 0.0), per_item
-
-
-def _typical_seconds(
-    probed: ProbedDevice, kernel: cl.Kernel, total: int, local_size: int, arguments: tuple[object, ...]
-) -> float:
-    probed.event_seconds(kernel, total, local_size, arguments)
-    times = [
-        probed.event_seconds(kernel, total, local_size, arguments) for _ in range(probed.settings.repetitions)
-    ]
-    return seconds_of(times).value

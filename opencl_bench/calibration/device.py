@@ -69,6 +69,11 @@ class ProbedDevice:
         return "gpu" in self.description.device_types
 
     @property
+    def usual_group(self) -> int:
+        """The work-items of a group, where nothing is said against as many."""
+        return min(256 if self.is_gpu else 64, self.description.max_work_group_size)
+
+    @property
     def units(self) -> int:
         """The number of compute units."""
         return self.description.compute_units
@@ -110,6 +115,14 @@ class ProbedDevice:
         event.wait()
         return max(1e-9, (event.profile.end - event.profile.start) * 1e-9)
 
+    def typical_seconds(
+        self, kernel: cl.Kernel, global_size: int, local_size: int, arguments: Arguments
+    ) -> Quantity:
+        """Launch a kernel several times, and once before; its duration in seconds."""
+        self.event_seconds(kernel, global_size, local_size, arguments)
+        repetitions = range(self.settings.repetitions)
+        return seconds_of([self.event_seconds(kernel, global_size, local_size, arguments) for _ in repetitions])
+
     def host_seconds(self, work: Callable[[], object]) -> float:
         """Return how long some work takes on the host until the queue is empty."""
         self.queue.finish()
@@ -126,13 +139,13 @@ class ProbedDevice:
             work_of_a_round: in whatever the rate counts.
             rounds: to begin with; raised until a run is long enough, always a multiple of this.
         """
-        enough, _ = self.grown(run, rounds)
+        enough = self.grown(run, rounds)
         times = [run(enough) for _ in range(self.settings.repetitions)]
         taken = seconds_of(times)
         return Quantity(enough * work_of_a_round / taken.value, taken.spread)
 
-    def grown(self, run: Callable[[int], float], rounds: int) -> tuple[int, float]:
-        """Return rounds that take `Settings.shortest_run`, a multiple of `rounds`, and the last run's seconds."""
+    def grown(self, run: Callable[[int], float], rounds: int) -> int:
+        """Return rounds that take `Settings.shortest_run`, a multiple of `rounds`."""
         count = rounds
         run(count)  # the first run of a kernel may compile it
         seconds = run(count)
@@ -140,7 +153,7 @@ class ProbedDevice:
             growth = min(_LONGEST_GROWTH, max(2, round(1.2 * self.settings.shortest_run / seconds)))
             count *= growth
             seconds = run(count)
-        return count, seconds
+        return count
 
 
 def footprints(settings: Settings, largest_buffer: int) -> tuple[int, ...]:

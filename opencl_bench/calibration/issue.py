@@ -62,9 +62,10 @@ CHAINED: Mapping[str, Operation] = MappingProxyType(
 def issue_rates(probed: ProbedDevice) -> Mapping[str, IssueRate]:
     """Return the rates of all classes of operations that the device has."""
     width = _vector_width(probed)
+    has_doubles = "cl_khr_fp64" in probed.description.extensions.split()
     found: dict[str, IssueRate] = {}
     for name, operation in CHAINED.items():
-        if (name == DOUBLE and not _has_doubles(probed)) or (name == FLOAT_VECTOR and width == 1):
+        if (name == DOUBLE and not has_doubles) or (name == FLOAT_VECTOR and width == 1):
             continue
         found[name] = _issue_rate(probed, operation, width)
     return MappingProxyType(found)
@@ -74,7 +75,7 @@ def _issue_rate(probed: ProbedDevice, operation: Operation, width: int) -> Issue
     source = "\n".join(chain_kernel(operation, chains, width) for chains in probed.settings.chains)
     program = probed.build(source)
     values = operation.count * (width if operation.type == "WIDE" else 1)
-    local_size = min(256 if probed.is_gpu else 64, probed.description.max_work_group_size)
+    local_size = probed.usual_group
     items = probed.units * local_size * (8 if probed.is_gpu else 4)
     throughputs = {
         chains: _throughput(probed, program, chains, values, items, local_size)
@@ -139,7 +140,3 @@ def _vector_width(probed: ProbedDevice) -> int:
     """The elements of the vector that the device's own arithmetic takes, 1 for none."""
     width = int(probed.device.native_vector_width_float or 1)
     return width if width in (2, 4, 8, 16) and not probed.is_gpu else 1
-
-
-def _has_doubles(probed: ProbedDevice) -> bool:
-    return "cl_khr_fp64" in probed.description.extensions.split()

@@ -5,6 +5,7 @@ Bandwidth is measured of data that others read before, and of data that each uni
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyopencl as cl
 
 from coarsen.models.analytic.machine import Curve, Quantity
 from coarsen.opencl_bench.calibration.device import NEVER, ProbedDevice
-from coarsen.opencl_bench.calibration.fitting import curve_of, falling, relative, rising, seconds_of
+from coarsen.opencl_bench.calibration.fitting import curve_of, falling, relative, rising
 
 ELEMENT_BYTES = 4
 READS_OF_AN_ITEM = 4
@@ -88,11 +89,9 @@ def _latency(probed: ProbedDevice, program: cl.Program, size: int) -> Quantity:
     place = probed.upload(np.zeros(1, np.uint32))
     _read_all(probed, program, chain, size)
     steps = probed.settings.chase_steps
-    arguments = (chain, np.uint32(steps), place)
-    probed.event_seconds(kernel, 1, 1, arguments)
-    times = [probed.event_seconds(kernel, 1, 1, arguments) for _ in range(probed.settings.repetitions)]
+    taken = probed.typical_seconds(kernel, 1, 1, (chain, np.uint32(steps), place))
     chain.release()
-    return seconds_of([seconds / steps for seconds in times])
+    return Quantity(taken.value / steps, taken.spread)
 
 
 def chain_of_places(size: int, line: int) -> np.ndarray[Any, Any]:
@@ -124,23 +123,19 @@ def stride_cost(probed: ProbedDevice, program: cl.Program) -> Curve:
     size = probed.footprints[-1]
     if probed.is_gpu:  # whose runs would be too short to time
         size = min(_GPU_SIZES * size, 1 << probed.largest_buffer.bit_length() - 1)
-    data = probed.ones(size)
-    elements = size // ELEMENT_BYTES
-    found = {
-        stride: _seconds_of_an_access(probed, program, data, elements, stride, elements // stride)
-        for stride in probed.settings.strides
-    }
-    data.release()
-    return relative(curve_of(found))
+    return _stride_cost(probed, program, size, lambda stride: size // ELEMENT_BYTES // stride)
 
 
 def cached_stride_cost(probed: ProbedDevice, program: cl.Program) -> Curve:
     """Return the cost where a second-level cache holds all data: that of the accesses themselves."""
     size = min(_CACHED_BYTES, probed.footprints[-1])
+    return _stride_cost(probed, program, size, lambda _: _CACHED_ITEMS * READS_OF_AN_ITEM)
+
+
+def _stride_cost(probed: ProbedDevice, program: cl.Program, size: int, accesses: Callable[[int], int]) -> Curve:
     data = probed.ones(size)
-    accesses = _CACHED_ITEMS * READS_OF_AN_ITEM
     found = {
-        stride: _seconds_of_an_access(probed, program, data, size // ELEMENT_BYTES, stride, accesses)
+        stride: _seconds_of_an_access(probed, program, data, size // ELEMENT_BYTES, stride, accesses(stride))
         for stride in probed.settings.strides
     }
     data.release()
@@ -151,20 +146,17 @@ def _seconds_of_an_access(
     probed: ProbedDevice, program: cl.Program, data: cl.Buffer, elements: int, stride: int, accesses: int
 ) -> Quantity:
     kernel = cl.Kernel(program, "strided")
-    local_size = min(256 if probed.is_gpu else 64, probed.description.max_work_group_size)
+    local_size = probed.usual_group
     items = max(local_size, accesses // READS_OF_AN_ITEM // local_size * local_size)
     arguments = (data, np.uint32(elements - 1), np.uint32(stride), probed.sink, NEVER)
-    probed.event_seconds(kernel, items, local_size, arguments)
-    times = [
-        probed.event_seconds(kernel, items, local_size, arguments) for _ in range(probed.settings.repetitions)
-    ]
-    return seconds_of([seconds / (items * READS_OF_AN_ITEM) for seconds in times])
+    taken = probed.typical_seconds(kernel, items, local_size, arguments)
+    return Quantity(taken.value / (items * READS_OF_AN_ITEM), taken.spread)
 
 
 def local_memory(probed: ProbedDevice, program: cl.Program) -> tuple[Quantity, Curve]:
     """Return local memory's bytes per second at stride 1, and the cost of other strides: bank conflicts."""
     kernel = cl.Kernel(program, "tile")
-    local_size = min(256 if probed.is_gpu else 64, probed.description.max_work_group_size)
+    local_size = probed.usual_group
     items = probed.units * local_size * (4 if probed.is_gpu else 1)
 
     def rate_at(stride: int) -> Quantity:

@@ -3,11 +3,6 @@
 A tuned file may define what its kernel's source declares by pragmas, and nothing else: so parameters that only the
 description declares, or values that the source does not, would make a file that no program takes.
 
-A parameter without effect would multiply the versions, all of them the same: most often its macro is spelled
-otherwise in the source. It counts as effect that a value changes the code, a launch, or an argument. Values are
-compared with each other with the other parameters at their defaults, and where that shows nothing, with every
-value of every other one: what only one implementation knows has an effect there.
-
 Features are computed as those of a program's launches are. The sizes that a description names are those of its
 inputs; a caller passes arguments: in a tuned file a size stands for the argument that is given its value.
 """
@@ -15,19 +10,16 @@ inputs; a caller passes arguments: in a tuned file a size stands for the argumen
 from __future__ import annotations
 
 import ast
-import itertools
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from coarsen.dispatch.choosing import FeatureValues, Number, feature_values
 from coarsen.dispatch.expressions import Expression, parsed
 from coarsen.dispatch.features import BYTES
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
-from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import read_annotations
-from coarsen.frontend.lower import assembly_of, compile_source
-from coarsen.frontend.parameters import Parameter
+from coarsen.frontend.lower import compile_source
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.models.inputs.times import InputPoint
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
@@ -39,14 +31,19 @@ from coarsen.opencl_bench.workloads.described.description import (
     LocalDescription,
     ScalarDescription,
 )
-from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
-from coarsen.opencl_bench.workloads.described.read import is_scratch, read_benchmark, read_description
-from coarsen.tuning.workload.benchmark import Argument, Array, Benchmark, BufferArgument, Launch, ScalarArgument
-from coarsen.tuning.workload.launch_list import LAUNCH
-from coarsen.variant.variant import Definitions, Variant
+from coarsen.opencl_bench.workloads.described.inputs import InputSpace
+from coarsen.opencl_bench.workloads.described.read import is_scratch, read_description
+from coarsen.tuning.workload.benchmark import (
+    Argument,
+    Array,
+    Benchmark,
+    BufferArgument,
+    Launch,
+    ScalarArgument,
+    whole_numbers,
+)
+from coarsen.variant.variant import Variant
 
-# Places in the source, which values of macros may move.
-_METADATA = re.compile(r", !dbg !\d+|^!\d+ = .*DI[A-Z].*$|^\s*#dbg_.*$", re.MULTILINE)
 MOST_DIMENSIONS = 3
 
 
@@ -61,13 +58,12 @@ def check_described(path: Path) -> tuple[str, ...]:
 
     Raises:
         InvalidInputError: a mistake, arguments that aren't the kernel's, a parameter that its source doesn't
-            declare, or one without effect.
+            declare.
     """
     check_kernel_of(path)
     description = read_description(path)
     check_declared(description)
     check_launches(description)
-    check_effects(description, read_benchmark(path))
     return description.parameters.overridden
 
 
@@ -119,66 +115,6 @@ def check_launches(description: Description) -> None:
                 )
 
 
-def check_effects(description: Description, benchmark: Benchmark) -> None:
-    """Check that every parameter has an effect. Raises InvalidInputError, with the place of one that has none."""
-    effects = _Effects(benchmark)
-    for parameter in description.parameters.parameters:
-        if len(parameter.values) > 1 and not effects.has(parameter, description.parameters.parameters):
-            raise InvalidInputError(
-                f"{parameter.place}: {parameter.name} has no effect: no two of its values, "
-                f"{', '.join(map(parameter.value_of, parameter.values))}, differ in code, launch or arguments"
-            )
-
-
-class _Effects:
-    """What becomes of macro values, each found out once."""
-
-    def __init__(self, benchmark: Benchmark) -> None:
-        self._benchmark = benchmark
-        self._preset = next(iter(benchmark.presets))
-        self._known: dict[Definitions, tuple[str, str | None]] = {}
-
-    def has(self, parameter: Parameter, others: tuple[Parameter, ...]) -> bool:
-        """Return True if two values of a parameter differ in anything."""
-        for setting in _settings(parameter, others):
-            made = [self._of({**setting, parameter.name: value}) for value in parameter.values]
-            codes, launches = {code for code, _ in made}, {launch for _, launch in made if launch is not None}
-            if len(codes) > 1 or len(launches) > 1:
-                return True
-        return False
-
-    def _of(self, values: dict[str, str]) -> tuple[str, str | None]:
-        definitions = tuple(sorted({**dict(self._benchmark.own_definitions), **values}.items()))
-        if definitions not in self._known:
-            self._known[definitions] = (self._code(definitions), self._launches(definitions))
-        return self._known[definitions]
-
-    def _code(self, definitions: Definitions) -> str:
-        options = [*self._benchmark.build_options, *(f"-D{name}={value}" for name, value in definitions)]
-        try:
-            return _METADATA.sub("", assembly_of(self._benchmark.code, options))
-        except CoarsenError as error:
-            return str(error)
-
-    def _launches(self, definitions: Definitions) -> str | None:
-        """The launches with their arguments as a text; None where a condition rules the values out."""
-        tied = self._benchmark.local_size_of
-        try:
-            local_size = tied(definitions) if tied is not None else None
-            # It has the types of scalars, too.
-            return repr(self._benchmark.launches(self._preset, local_size, definitions))
-        except CoarsenError:
-            return None
-
-
-def _settings(parameter: Parameter, others: tuple[Parameter, ...]) -> Iterator[dict[str, str]]:
-    """The values of other parameters at which a parameter is looked at: their defaults, then each other value."""
-    yield {}
-    for other in others:
-        if other.name != parameter.name:
-            yield from ({other.name: value} for value in itertools.islice(other.values, 1, None))
-
-
 def described_points(
     description: Description, benchmark: Benchmark, presets: Sequence[str]
 ) -> tuple[InputPoint, ...]:
@@ -197,8 +133,7 @@ def described_points(
             f'{description.path}: features: none are there to choose by; add [features] with NAME = "EXPRESSION" '
             "of the kernel's arguments"
         )
-    arguments = tuple(kernel_arguments(description.arguments_of(description.kernel)))
-    values = feature_values([each.feature for each in description.features], arguments)
+    values = feature_values([each.feature for each in description.features], description.kernel_arguments)
     return tuple(_point(description, benchmark, preset, values) for preset in presets)
 
 
@@ -218,16 +153,9 @@ def _point(description: Description, benchmark: Benchmark, preset: str, values: 
         raise InvalidInputError(
             f"{description.path}: features: one of them has no value at {preset}: {dict(size)}"
         )
-    return InputPoint(preset, _group(description, preset), found)
-
-
-def _group(description: Description, preset: str) -> str:
-    """Return what the inputs with the same sizes have in common; an input of its own where nothing says it."""
-    size = description.sizes[preset]
-    recorded = description.recorded.get(size.get(LAUNCH, -1))
-    if recorded is not None:
-        return recorded.group
-    return description.inputs.group_of(size) if description.inputs is not None else preset
+    # What inputs with the same sizes have in common; where nothing is declared, no two have them.
+    space = description.inputs or InputSpace(dict.fromkeys(description.sizes[preset], (1, 1)))
+    return InputPoint(preset, space.group_of(description.sizes[preset]), found)
 
 
 def _first_launch(description: Description, benchmark: Benchmark, preset: str) -> Launch:
@@ -271,23 +199,18 @@ class _NoArgumentError(Exception):
 
 def _version(description: Description, variant: Variant) -> TunedVersion:
     arguments = _arguments_of_sizes(description)
-    if not description.launches:
-        own = LaunchDescription(
-            description.kernel,
-            tuple(each.name for each in description.arguments),
-            description.ndrange.global_size,
-            None,
-            (),
-        )
-        return TunedVersion(variant, (_tuned_launch(description, own, arguments),))
-    macros = {name: int(value) for name, value in variant.definitions if value.lstrip("-").isdecimal()}
-    made = [each for each in description.launches if all(entry.holds(macros) for entry in each.conditions)]
+    macros, launches = whole_numbers(variant.definitions), description.launches or (description.own_launch,)
+    made = [each for each in launches if all(entry.holds(macros) for entry in each.conditions)]
     named = {name for launch in made for name in launch.arguments}
     scratch = [each for each in description.arguments if is_scratch(each) and each.name in named]
     return TunedVersion(
         variant,
         tuple(_tuned_launch(description, launch, arguments) for launch in made),
-        tuple((each.name, _bytes(each, arguments)) for each in scratch if isinstance(each, BufferDescription)),
+        tuple(
+            (each.name, _bytes(each.elements, each.type.byte_count, arguments))
+            for each in scratch
+            if isinstance(each, BufferDescription)
+        ),
     )
 
 
@@ -303,7 +226,11 @@ def _tuned_launch(
         launch.kernel,
         tuple(_renamed(extent, arguments) for extent in launch.global_size),
         tuple(_renamed(extent, arguments) for extent in launch.local_size or ()),
-        tuple((each.name, _local_bytes(each, arguments)) for each in own if isinstance(each, LocalDescription)),
+        tuple(
+            (each.name, _bytes(each.count, 1 if each.in_bytes else each.type.byte_count, arguments))
+            for each in own
+            if isinstance(each, LocalDescription)
+        ),
         passed,
     )
 
@@ -343,12 +270,8 @@ def _renamed(expression: Expression, arguments: Mapping[str, str]) -> str:
     return ast.unparse(tree)
 
 
-def _bytes(buffer: BufferDescription, arguments: Mapping[str, str]) -> str:
-    return f"({_renamed(buffer.elements, arguments)}) * {buffer.type.byte_count}"
-
-
-def _local_bytes(local: LocalDescription, arguments: Mapping[str, str]) -> str:
-    return f"({_renamed(local.count, arguments)}) * {1 if local.in_bytes else local.type.byte_count}"
+def _bytes(count: Expression, each: int, arguments: Mapping[str, str]) -> str:
+    return f"({_renamed(count, arguments)}) * {each}"
 
 
 def launch_numbers(launch: Launch, passed: Mapping[str, Argument]) -> dict[str, Number]:

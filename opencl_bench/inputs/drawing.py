@@ -21,10 +21,9 @@ from scipy.stats import qmc
 
 from coarsen.dispatch.expressions import parse_condition
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.described.inputs import KEY, list_file
+from coarsen.opencl_bench.workloads.described.inputs import KEY, InputSpace, list_file, write_inputs
 from coarsen.opencl_bench.workloads.described.inputs import read_input_space as space_of
 from coarsen.opencl_bench.workloads.described.read import read_table
-from coarsen.opencl_bench.workloads.input_space import InputSpace, write_inputs
 from coarsen.tuning.workload.benchmark import Size
 
 # Of the points that are drawn, those beyond the limits are left out; a space that hardly has others is refused.
@@ -47,11 +46,6 @@ def draw_inputs(space: InputSpace) -> tuple[dict[str, int], ...]:
 
 
 def _different_sizes(space: InputSpace) -> list[dict[str, int]]:
-    for name, (low, high) in space.ranges.items():
-        if not 0 < low <= high:
-            raise InvalidInputError(
-                f"{name} can't be from {low} to {high}: give two numbers above 0, the least first"
-            )
     found: dict[tuple[int, ...], dict[str, int]] = {}
     for size in itertools.chain(_corners(space), _sobol(space)):
         whole = {**_rounded(space, size), **space.fixed}
@@ -81,8 +75,6 @@ def is_within(space: InputSpace, size: Size) -> bool:
 def _corners(space: InputSpace) -> Iterator[dict[str, float]]:
     least: dict[str, float] = {name: low for name, (low, _) in space.ranges.items()}
     yield least
-    for corner in space.corners:
-        yield {**least, **corner}
     if len(space.ranges) > 1:
         for name in space.ranges:
             yield _stretched(space, least, name)
@@ -138,7 +130,7 @@ def list_inputs(description: Path) -> tuple[Path, bool]:
         raise InvalidInputError(f"{description}: {KEY}: it is missing; add {_ADD}")
     path = list_file(description)
     before = path.read_bytes() if path.is_file() else b""
-    write_inputs(path, space, draw_inputs(space))
+    write_inputs(path, draw_inputs(space))
     return path, path.read_bytes() != before
 
 

@@ -6,9 +6,9 @@ JSON has no NaN, so what failed has no time; `endings` say how it failed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,72 +17,9 @@ from coarsen.dispatch.tree import answer
 from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.models.flat_forest import Array
-from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes, fixed_best
+from coarsen.models.inputs.times import InputPoint, VersionTimes, fixed_best
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
-
-# What tables and sentences call it.
-LEFT_OPEN = "the default version, its local size left to the driver"
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOpenTimes:
-    """Times of the default version with a local size that the driver chooses, or why there are none.
-
-    Attributes:
-        seconds: one for each input of the tuning, NaN where it failed; empty where nothing was measured.
-        endings: how it ended at each, numbers of `Ending`.
-        reason: why nothing was measured; empty where something was.
-    """
-
-    seconds: tuple[float, ...] = ()
-    endings: tuple[int, ...] = ()
-    reason: str = ""
-
-    def played(self, times: VersionTimes) -> Array | None:
-        """Return the seconds that a launch counts as at each input, as `VersionTimes.played` has them of versions.
-
-        Args:
-            times: of the versions at the same inputs.
-
-        Returns:
-            (n,); None where nothing was measured.
-        """
-        if self.reason:
-            return None
-        together = VersionTimes(
-            times.inputs,
-            (*times.versions, replace(times.versions[times.default], local_size=())),
-            np.column_stack([times.seconds, self.seconds]),
-            times.default,
-            np.column_stack([times.endings, np.array(self.endings, dtype=np.int8)]),
-        )
-        return np.asarray(together.played[:, -1])
-
-    def to_json(self) -> dict[str, JSON]:
-        """Return it as a tuned file keeps it."""
-        if self.reason:
-            return {"reason": self.reason}
-        return {"seconds": _seconds_to_json(self.seconds), "endings": list(map(int, self.endings))}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any], inputs: int) -> Self:
-        """Return what `to_json` gave.
-
-        Args:
-            value: as the file has it.
-            inputs: how many the tuning had.
-
-        Raises:
-            KeyError, TypeError, ValueError: it is none of that.
-        """
-        if "reason" in value:
-            return cls(reason=str(value["reason"]))
-        seconds = tuple(_seconds_from_json(value["seconds"]))
-        endings = tuple(int(Ending(ending)) for ending in value["endings"])
-        if not len(seconds) == len(endings) == inputs:
-            raise ValueError("another number of inputs")
-        return cls(seconds, endings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +30,12 @@ class Evidence:
         description: the name of the TOML file.
         margin: what counted as noise, as a share of the time.
         times: of the versions that were tried on every input.
-        left_open: of the default version with a local size that the driver chooses; None where that was not looked
-            at.
         is_cold: True if the caches were flushed before every timed run.
     """
 
     description: str
     margin: float
     times: VersionTimes
-    left_open: LeftOpenTimes | None = None
     is_cold: bool = False
 
     def to_json(self) -> dict[str, JSON]:
@@ -117,8 +51,7 @@ class Evidence:
             "versions": [variant_to_json(version) for version in times.versions],
             "default": times.default,
             "endings": times.endings.tolist(),
-            "seconds": [_seconds_to_json(row) for row in times.seconds.tolist()],
-            **({} if self.left_open is None else {"left_open": self.left_open.to_json()}),
+            "seconds": [[None if math.isnan(each) else each for each in row] for row in times.seconds.tolist()],
             **({"cold_cache": True} if self.is_cold else {}),
         }
 
@@ -133,7 +66,9 @@ def evidence_of(file: TunedFile) -> Evidence:
             )
             for each in kept["inputs"]
         )
-        seconds = np.array([_seconds_from_json(row) for row in kept["seconds"]])
+        seconds = np.array(
+            [[math.nan if each is None else float(each) for each in row] for row in kept["seconds"]]
+        )
         versions = tuple(variant_from_json(each) for each in kept["versions"])
         # Files of older releases tell neither endings nor the baseline.
         endings = np.array(kept.get("endings", np.zeros((0, 0))), dtype=np.int8)
@@ -142,7 +77,6 @@ def evidence_of(file: TunedFile) -> Evidence:
             str(kept["description"]),
             float(kept["margin"]),
             times,
-            LeftOpenTimes.from_json(kept["left_open"], len(inputs)) if "left_open" in kept else None,
             bool(kept.get("cold_cache", False)),
         )
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -168,14 +102,6 @@ def shipped_times(file: TunedFile, kept: Evidence) -> VersionTimes:
     if columns[file.default] != kept.times.default:
         raise InvalidInputError("the tuned file's default version isn't the one that its times are compared with")
     return kept.times.of_versions(columns)
-
-
-def _seconds_to_json(seconds: Iterable[float]) -> list[JSON]:
-    return [None if math.isnan(each) else each for each in seconds]
-
-
-def _seconds_from_json(kept: Iterable[float | None]) -> list[float]:
-    return [math.nan if each is None else float(each) for each in kept]
 
 
 # What the versions of a tuned file are worth, by the times that they were chosen by.
@@ -214,16 +140,11 @@ class ChoiceWorth:
         over_default: how many times as fast as the default version the chosen one is.
         over_fixed: how many times as fast as the fixed best, of the file's versions.
         share: of the speed of the fastest that was tried, whether it is in the file or not.
-        over_left_open: how many times as fast as the default version with a local size that the driver chooses;
-            None where that was not measured.
-        not_left_open: why it was not; empty where it was, or the file doesn't say.
     """
 
     over_default: float
     over_fixed: float
     share: float
-    over_left_open: float | None = None
-    not_left_open: str = ""
 
 
 def worth_of_choice(file: TunedFile) -> ChoiceWorth:
@@ -233,7 +154,6 @@ def worth_of_choice(file: TunedFile) -> ChoiceWorth:
     seconds = times.played
     chosen = [answer(file.tree, point.features) for point in times.inputs]
     own = np.log(seconds[np.arange(len(chosen)), chosen])
-    baseline = None if kept.left_open is None else kept.left_open.played(kept.times)
 
     def over(other: Array) -> float:
         return float(np.exp((np.log(other) - own).mean()))
@@ -242,8 +162,6 @@ def worth_of_choice(file: TunedFile) -> ChoiceWorth:
         over(seconds[:, file.default]),
         over(seconds[:, fixed_best(times)]),
         over(kept.times.best),
-        None if baseline is None else over(baseline),
-        "" if kept.left_open is None else kept.left_open.reason,
     )
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from coarsen.base.files import read_file
 from coarsen.base.limits import MOST_INPUT_BYTES
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.dispatch.header import c_header, comment_text
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
@@ -63,5 +62,4 @@ def _first_lines(file: TunedFile, variant: Variant) -> str:
 
 def _coarsened(file: TunedFile, prepared: str, variant: Variant) -> str:
     options = [*file.build_options, *(f"-D{name}={value}" for name, value in variant.definitions)]
-    kernel = run_pipeline(lower(prepared, file.kernel, options), variant).kernel
-    return CoarsenedKernel(kernel, variant.coarsenings, ()).opencl_c
+    return run_pipeline(lower(prepared, file.kernel, options), variant).opencl_c

@@ -26,14 +26,14 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes
-from coarsen.opencl_bench.sweep.engine import Processes, compiler_of, context_of, name_of
+from coarsen.opencl_bench.sweep.engine import compiler_of, name_of, process_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.observer import CollectingObserver, SweepObserver
 from coarsen.tuning.engine.plan import Point, Space, SweepPlan, limits_of, points
-from coarsen.tuning.engine.row_measurer import SweepContext
-from coarsen.tuning.engine.rows import measure_against_default
+from coarsen.tuning.engine.row_measurer import SweepContext, context_with
+from coarsen.tuning.engine.rows import measure_points
 from coarsen.tuning.measure.speedup import median
-from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.processes.compiler import CompilePool, Compiler
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
 from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store
@@ -98,7 +98,7 @@ def measure_versions(
     with opened_inputs(plan, store, pool) as inputs:
         for preset in dict.fromkeys(plan.presets):
             with inputs.context(preset, collector, again) as context:
-                measure_against_default(context, inputs.points(preset))
+                measure_points(context, inputs.points(preset))
     return collector
 
 
@@ -111,14 +111,16 @@ class OpenedInputs:
         benchmark: what it names.
         device: the same.
         store: where the rows go.
-        processes: what compiles and measures.
+        compiler: of the benchmark.
+        pool: the processes that compile and measure.
     """
 
     plan: VersionsPlan
     benchmark: Benchmark
     device: DeviceDescription
     store: Store
-    processes: Processes
+    compiler: Compiler
+    pool: CompilePool
 
     @contextmanager
     def context(
@@ -131,10 +133,10 @@ class OpenedInputs:
             observer: sees rows as they come.
             again: which stored rows are measured once more.
         """
-        plan = sweep_plan(self.plan, preset)
-        where = self.benchmark, self.device, self.store, self.processes
-        with context_of(plan, *where, self.plan.default) as context:
-            yield replace(context, observer=observer, again=again)
+        plan, default = sweep_plan(self.plan, preset), self.plan.default
+        with process_of(plan, self.benchmark, self.device, self.pool, default) as process:
+            context = context_with(plan, self.benchmark, self.device, self.store, self.compiler, process)
+            yield replace(context, observer=observer, again=again, default=default)
 
     def points(self, preset: str) -> list[Point]:
         """Return the versions, each with why it can't run at an input."""
@@ -144,7 +146,7 @@ class OpenedInputs:
 
 def sweep_plan(plan: VersionsPlan, preset: str) -> SweepPlan:
     """Return the plan of a sweep at one input, but for its space."""
-    return SweepPlan(plan.benchmark, plan.device, preset, method=plan.method)
+    return SweepPlan(plan.benchmark, plan.device, preset, method=plan.method, confirms=False)
 
 
 @contextmanager
@@ -169,7 +171,7 @@ def opened_inputs(plan: VersionsPlan, store: Store, pool: CompilePool | None = N
         CompilePool() if pool is None else nullcontext(pool) as processes,
         compiler_of(first, device, processes) as compiler,
     ):
-        yield OpenedInputs(plan, benchmark, device, store, Processes(processes, compiler))
+        yield OpenedInputs(plan, benchmark, device, store, compiler, processes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,25 +9,20 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
-from coarsen.analysis.legality import groups_matter
 from coarsen.base.bug_report import __version__
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.errors import DeviceError, InvalidInputError, RefusalError
-from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.frontend.lower import compile_source, lower
+from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.inputs.regret_tree import regret_tree, shipped
-from coarsen.models.inputs.times import Ending, VersionTimes, margin_of
+from coarsen.models.inputs.times import VersionTimes, margin_of
 from coarsen.opencl_bench.inputs.described import check_described, described_points, described_versions
 from coarsen.opencl_bench.inputs.drawing import list_inputs
-from coarsen.opencl_bench.inputs.evidence import Evidence, LeftOpenTimes, worth_of_versions
+from coarsen.opencl_bench.inputs.evidence import Evidence, worth_of_versions
 from coarsen.opencl_bench.inputs.measuring import (
     VersionsPlan,
     check_default,
@@ -38,9 +33,8 @@ from coarsen.opencl_bench.inputs.measuring import (
 )
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, search_versions
 from coarsen.opencl_bench.workloads.described.description import Description
-from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
+from coarsen.opencl_bench.workloads.described.inputs import PREFIX
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
-from coarsen.opencl_bench.workloads.input_space import PREFIX
 from coarsen.tuning.engine.observer import CollectingObserver, SweepObserver
 from coarsen.tuning.engine.plan import Space
 from coarsen.tuning.engine.speedups import is_uncertain
@@ -133,19 +127,16 @@ def tune_over_inputs(
     if kernel is not None:
         space = with_distinct(space, benchmark, presets[0], kernel)
     collector = CollectingObserver(observer or SweepObserver())
-    baseline = left_open(benchmark, presets[0], default, device.macros)
     with CompilePool() as pool:
         found = search_versions(plan, points, space, store, settings.stage_one, collector, pool)
         check_default(collector.rows, default)
         versions = tuple(each for each in found if _can_be_shipped(benchmark, presets[0], each))
-        asked = replace(plan, versions=(*versions, *baseline.variants))
-        rows = _measured(asked, store, collector, pool)
-    wrong = with_wrong_results(row for row in rows if row.candidate not in baseline.variants)
+        rows = _measured(replace(plan, versions=versions), store, collector, pool)
+    wrong = with_wrong_results(rows)
     right = tuple(each for each in without_repeated(versions, rows, benchmark) if each not in wrong)
     found_times = measured_times(rows, points, right, default)
     times = found_times.times
-    left = left_open_times(rows, baseline, default, times)
-    file = tuned_file(description, device, times, left, is_cold=settings.method.cold_cache)
+    file = tuned_file(description, device, times, is_cold=settings.method.cold_cache)
     return TunedOverInputs(file, times, found_times.left_out, wrong, collector.measured)
 
 
@@ -198,12 +189,7 @@ def listed_presets(description: Description, count: int | None) -> tuple[str, ..
 
 
 def tuned_file(
-    description: Description,
-    device: DeviceDescription,
-    times: VersionTimes,
-    baseline: LeftOpenTimes | None = None,
-    *,
-    is_cold: bool = False,
+    description: Description, device: DeviceDescription, times: VersionTimes, *, is_cold: bool = False
 ) -> TunedFile:
     """Return the tuned file of a kernel from the times of its versions.
 
@@ -211,7 +197,6 @@ def tuned_file(
         description: of the kernel.
         device: where they were measured.
         times: of versions on inputs.
-        baseline: times of the default version with a local size that the driver chooses, at the same inputs.
         is_cold: whether the caches were flushed before every timed run.
 
     Raises:
@@ -219,21 +204,21 @@ def tuned_file(
     """
     margin = margin_of(device_kind_of(device.device_types) is DeviceKind.GPU)
     supplied = {each.feature.name for each in description.features if each.feature.is_supplied}
-    choice = shipped(regret_tree(times, margin, supplied), times)
+    kept, choice = shipped(regret_tree(times, margin, supplied), times)
     file = TunedFile(
         kernel=description.kernel,
-        arguments=tuple(kernel_arguments(description.arguments_of(description.kernel))),
+        arguments=description.kernel_arguments,
         source_hash=description.source_hash,
         device=device.name,
         driver=device.driver_version,
         build_options=description.build_options,
         coarsen_version=__version__,
         features=tuple(each.feature for each in description.features),
-        versions=described_versions(description, choice.versions),
-        default=choice.default,
+        versions=described_versions(description, tuple(times.versions[number] for number in kept)),
+        default=kept.index(times.default),
         tree=choice.tree,
-        tree_without_supplied=choice.tree_without_supplied,
-        evidence=Evidence(description.path.name, margin, times, baseline, is_cold).to_json(),
+        tree_without_supplied=choice.without_supplied,
+        evidence=Evidence(description.path.name, margin, times, is_cold).to_json(),
     )
     # How many times as fast as the default each version is where it is chosen.
     gains = [1.0 if each.over_default is None else each.over_default for each in worth_of_versions(file)]
@@ -281,76 +266,3 @@ def tune_inputs(
         url = str(Path(folder) / "store.sqlite") if store is None else str(store)
         with open_store(url) as opened:
             return tune_over_inputs(path, place, opened, settings).file
-
-
-# What is measured beside the versions of a tuned file, by which nothing is chosen; the file reports it.
-#
-# kernel(queue, global_size, None, …)     the default version, its local size left to the driver: its choice may
-#                                         be better than the source's, and a gain over a poor size is no gain
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOpen:
-    """The baseline of a kernel.
-
-    Attributes:
-        variant: the default version without a local size; None where there is no such launch.
-        reason: why there is none; empty where there is.
-    """
-
-    variant: Variant | None
-    reason: str = ""
-
-    @property
-    def variants(self) -> tuple[Variant, ...]:
-        """Return what is to be measured: one variant, or none."""
-        return () if self.variant is None else (self.variant,)
-
-
-def left_open(benchmark: Benchmark, preset: str, default: Variant, macros: DeviceMacros = PORTABLE) -> LeftOpen:
-    """Return the default version with its local size left to the driver, where any local size is right.
-
-    Args:
-        benchmark: whose kernels the default version launches.
-        preset: any of its inputs.
-        default: the default version.
-        macros: what the source may find out about its device.
-
-    Raises:
-        InvalidInputError: the source doesn't compile.
-    """
-    if not default.local_size:
-        return LeftOpen(None, "the default version has no local size of its own")
-    if not benchmark.buffers_fit_any_local_size:
-        return LeftOpen(None, "the buffers depend on the local size")
-    launches = benchmark.launches(preset, default.local_size, default.definitions)
-    try:
-        unit = compile_source(benchmark.code, benchmark.own_options, macros)
-        kernels = dict.fromkeys(launch.kernel for launch in launches)
-        caring = [name for name in kernels if groups_matter(lower(unit, name))]
-    except RefusalError as error:
-        return LeftOpen(None, f"the kernel can't be read: {error}")
-    if caring:
-        return LeftOpen(None, f"it matters to {caring[0]} which work-items are in one work-group")
-    return LeftOpen(replace(default, local_size=()))
-
-
-def left_open_times(
-    rows: Iterable[Measurement], baseline: LeftOpen, default: Variant, times: VersionTimes
-) -> LeftOpenTimes:
-    """Return the times of the baseline at the inputs of a matrix.
-
-    Args:
-        rows: those of the matrix, and of the baseline.
-        baseline: what was measured.
-        default: the version that it was compared with.
-        times: the matrix.
-    """
-    if baseline.variant is None:
-        return LeftOpenTimes(reason=baseline.reason)
-    found = measured_times(rows, times.inputs, (default, baseline.variant), default).times
-    seconds, endings = found.seconds[:, 1], found.endings[:, 1]
-    wrong = np.flatnonzero(endings == Ending.WRONG).tolist()
-    if wrong:
-        return LeftOpenTimes(reason=f"its results are wrong at {times.inputs[wrong[0]].name}")
-    return LeftOpenTimes(tuple(seconds.tolist()), tuple(endings.tolist()))

@@ -22,26 +22,20 @@ import numpy as np
 from coarsen.errors import InvalidInputError
 from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.times import InputPoint
-from coarsen.opencl_bench.inputs.measuring import VersionsPlan, opened_inputs
+from coarsen.opencl_bench.inputs.measuring import VersionsPlan, opened_inputs, sweep_plan
+from coarsen.opencl_bench.sweep.search_sweep import search_space
 from coarsen.tuning.engine.live_evaluator import LiveEvaluator
 from coarsen.tuning.engine.observer import SweepObserver
-from coarsen.tuning.engine.plan import Space, limits_of, variant_space
+from coarsen.tuning.engine.plan import Space, limits_of
 from coarsen.tuning.engine.row_measurer import RowMeasurer
+from coarsen.tuning.engine.rows import select_baseline
 from coarsen.tuning.processes.compiler import CompilePool
-from coarsen.tuning.records.measurement import Invalidity
-from coarsen.tuning.search.evaluator import (
-    Budget,
-    BudgetedEvaluator,
-    BudgetSpentError,
-    Evaluator,
-    FunctionEvaluator,
-)
+from coarsen.tuning.search.evaluator import Budget, Evaluator, FunctionEvaluator
 from coarsen.tuning.search.exhaustive import Parameters
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
 from coarsen.tuning.search.spaces import Choice, SearchSpace, VariantSearchSpace, count_valid
 from coarsen.tuning.store.database import Store
-from coarsen.variant.space import VariantSpace
 from coarsen.variant.transforms import device_kind_of
 from coarsen.variant.variant import Variant
 
@@ -151,10 +145,11 @@ class _Searches:
         """Search on an input, from what was found on others."""
         evaluator = self._evaluator_of(number)
         budget = _without_last(self._settings.budget(evaluator.space))
-        _try_first(BudgetedEvaluator(evaluator, budget), self._nearest(number, self.found)[:_WARM])
+        near = self._nearest(number, self.found)[:_WARM]
+        first = [found.best.choice for found in near if found.best is not None]
         seed = self._settings.seed ^ zlib.crc32(self._inputs[number].name.encode())
         self.spaces[number] = evaluator.space
-        self.found[number] = self._settings.searcher.search(evaluator, budget, seed)
+        self.found[number] = self._settings.searcher.search(evaluator, budget, seed, first)
 
     def try_others(self, number: int, winners: Mapping[int, Found]) -> None:
         """Try on an input what was best on the others, the nearest first, as far as its budget goes."""
@@ -171,8 +166,8 @@ class _Searches:
 
     def _nearest(self, number: int, found: Mapping[int, Found]) -> list[Found]:
         """The searches of other inputs, the nearest first."""
-        here = self._places[number]
-        others = sorted((each for each in found if each != number), key=lambda n: _distance(self._places[n], here))
+        apart = ((self._places - self._places[number]) ** 2).sum(axis=1)
+        others = sorted((each for each in found if each != number), key=apart.__getitem__)
         return [found[other] for other in others]
 
 
@@ -212,25 +207,11 @@ def _scaled(column: Array) -> Array:
     return np.asarray((column - column.min()) / (np.ptp(column) or 1.0))
 
 
-def _distance(one: Array, other: Array) -> float:
-    return float(((one - other) ** 2).sum())
-
-
 def _without_last(budget: Budget) -> Budget:
     """Keep the runs back that are made in the end: a fifth at most."""
     if budget.trials is None:
         return budget
     return replace(budget, trials=budget.trials - min(_WARM, budget.trials // 5))
-
-
-def _try_first(evaluator: BudgetedEvaluator, searches: Sequence[Found]) -> None:
-    """Try what other inputs' searches found, as far as it is valid here and the budget goes."""
-    try:
-        for found in searches:
-            if found.best is not None and evaluator.space.is_valid(found.best.choice):
-                evaluator.evaluate(found.best.choice)
-    except BudgetSpentError:
-        return
 
 
 def _worth_measuring(space: SearchSpace, found: Found) -> list[Choice]:
@@ -267,21 +248,16 @@ def search_versions(
             package is missing.
         DeviceError: no such device; it can't be opened (any more).
     """
-    if space.sample is not None:
-        raise InvalidInputError("a search draws from the whole space: leave the sample out")
-    if space.variants is not None:
-        raise InvalidInputError("a search combines options: give these, and leave the list of variants out")
     if not inputs:
         raise InvalidInputError("there are no inputs to search on")
     presets = tuple(point.name for point in inputs)
     with opened_inputs(replace(plan, presets=presets), store, pool) as opened, ExitStack() as stack:
-        device = opened.device
+        limits, kind = limits_of(opened.device), device_kind_of(opened.device.device_types)
 
-        def space_at(preset: str) -> VariantSpace:
-            kind = device_kind_of(device.device_types)
-            return variant_space(opened.benchmark, preset, space, limits_of(device), kind)
+        def space_at(preset: str) -> VariantSearchSpace:
+            return search_space(opened.benchmark, replace(sweep_plan(plan, preset), space=space), limits, kind)
 
-        first = VariantSearchSpace(space_at(presets[0]))
+        first = space_at(presets[0])
 
         def evaluator_at(number: int) -> Evaluator:
             """Open what an input is measured with, and close that of the input before."""
@@ -289,10 +265,11 @@ def search_versions(
             context = opened.context(presets[number], observer or SweepObserver())
             measurer = RowMeasurer(stack.enter_context(context))
             # The axes are those of the first input: presets differ in which local size comes first.
-            own = replace(space_at(presets[number]), dimensions=first.space.dimensions)
-            if measurer.compared(plan.default, plan.default).invalidity is not Invalidity.CORRECT:
-                return FunctionEvaluator(VariantSearchSpace(own), lambda _: None)
-            return LiveEvaluator(measurer, plan.default, VariantSearchSpace(own))
+            variants = replace(space_at(presets[number]).space, dimensions=first.space.dimensions)
+            own = VariantSearchSpace(variants)
+            if select_baseline(measurer, ()).baseline is None:
+                return FunctionEvaluator(own, lambda _: None)
+            return LiveEvaluator(measurer, plan.default, own)
 
         result = stage_one(inputs, evaluator_at, _choice_of(first, plan.default), settings)
     return tuple(dict.fromkeys((plan.default, *map(first.variant, result.choices))))

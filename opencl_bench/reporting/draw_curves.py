@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -40,7 +39,6 @@ _PANEL_HEIGHT, _LEAST = 1.5, 1.15
 _MARK_HEIGHT = 0.045  # of a line of marks, as a part of the panel
 _LINES_OF_MARKS = "Marks of failures: a line for each curve, in the order of the legend."
 _UNSURE = "White marks looked faster than the best when they were timed, once; only the best were timed again."
-_ALONE = "Each kernel has one configuration at each factor."
 _TAKEN = {
     "best": "At each factor the best over local sizes, -D values",
     "baseline": "At each factor the baseline's local size; the best over -D values",
@@ -63,12 +61,11 @@ def draw_curves(frame: pd.DataFrame, by: By = "device", choice: Choice = "best")
         InvalidInputError: there is nothing to draw; see `curve_points`.
     """
     points = curve_points(frame, by, choice)
-    remarks = remarks_on(comparisons(frame))
     with styled():
-        return _figure(points, by, choice, remarks)
+        return _figure(points, comparisons(frame), by, choice)
 
 
-def _figure(points: pd.DataFrame, by: By, choice: Choice, remarks: Remarks) -> Figure:
+def _figure(points: pd.DataFrame, rows: pd.DataFrame, by: By, choice: Choice) -> Figure:
     kernels = names_of(points, "benchmark")
     curves = sorted(points["series"].unique(), key=series_order)
     columns = columns_for(len(kernels))
@@ -76,9 +73,8 @@ def _figure(points: pd.DataFrame, by: By, choice: Choice, remarks: Remarks) -> F
     width = PAGE_WIDTH if columns > 2 else 1.6 + 2.2 * columns
     lines_of_marks = _LINES_OF_MARKS if len(curves) > 1 and failure_marks(points) else ""
     unsure = _UNSURE if points["unsure"].any() else ""
-    note = joined(
-        remarks.intervals, _taken(points, by, choice), remarks.best, unsure, lines_of_marks, remarks.sizes
-    )
+    intervals, best, sizes = remarks_on(rows)
+    note = joined(intervals, f"{_TAKEN[choice]}{_LEFT[by]}.", best, unsure, lines_of_marks, sizes)
     height = (_PANEL_HEIGHT if columns > 2 else 2.2) * lines + 0.35
     sheet = page(width, height, curves_finding(points, by, choice), note, _legend(points, curves), _LEAST * lines)
     panels = list(sheet.figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).flat)
@@ -91,7 +87,9 @@ def _figure(points: pd.DataFrame, by: By, choice: Choice, remarks: Remarks) -> F
     factor_axis(panels[0], points["factor"].tolist())
     for position, axes in enumerate(panels):
         _finish(axes, position, len(kernels), columns)
-    sheet.label_axes(FACTOR, remarks.axis, height - 0.4)
+    # Where a kernel was tried uncoarsened in several ways, the baseline is the best of them.
+    is_best = (rows[rows["factor"] == 1].groupby(CASE).size() > 1).any()
+    sheet.label_axes(FACTOR, SPEEDUP if is_best else SPEEDUP_OF_ONE, height - 0.4)
     return sheet.settled()
 
 
@@ -99,15 +97,6 @@ def columns_for(kernels: int) -> int:
     """Return the number of panels side by side: as few lines as can be, then as few empty places."""
     choices = range(min(3, kernels), MOST_COLUMNS + 1)
     return min(choices, key=lambda columns: (math.ceil(kernels / columns), -kernels % columns))
-
-
-def _taken(points: pd.DataFrame, by: By, choice: Choice) -> str:
-    return _ALONE if _are_alone(points) else _TAKEN[choice] + _LEFT[by] + "."
-
-
-def _are_alone(points: pd.DataFrame) -> bool:
-    """Return True if there is nothing to choose from at any point."""
-    return bool((points[["measured", "failed", "excluded"]].sum(axis=1) <= 1).all())
 
 
 def _name(axes: Axes, kernel: str, width: float) -> None:
@@ -198,7 +187,7 @@ def _legend(points: pd.DataFrame, curves: Sequence[str]) -> list[Line2D]:
         for name, look in ((name, series_style(index)) for index, name in enumerate(curves))
     ]
     words = {
-        "none worked": "failed" if _are_alone(points) else "every configuration failed",
+        "none worked": "every configuration failed",
         "some failed": "some configurations failed",
         "none allowed": "no configuration is allowed",
     }
@@ -228,7 +217,9 @@ def _series_finding(points: pd.DataFrame) -> str:
     helping = winners[is_helped(winners)]
     total, device = points["benchmark"].nunique(), points["label"].iloc[0]
     if total == 1:
-        return _one_kernel(points, winners.assign(place=winners["series"].map(_place)))
+        words = {"dimension": " along ", "stride": " with "}
+        places = [words[name.partition(" ")[0]] + name for name in winners["series"]]
+        return _one_kernel(points, winners.assign(place=places))
     without = _remarks([f"{total - len(winners)} without a result"] if len(winners) < total else [])
     if helping.empty:
         return f"Coarsening helps none of {_kernels(total)}{without} on {device}"
@@ -237,18 +228,10 @@ def _series_finding(points: pd.DataFrame) -> str:
     alternatives = points[(points["factor"] > 1) & (points["measured"] > 0)]
     rivals = alternatives.groupby("benchmark")["series"].nunique()
     alone = helping.loc[helping["benchmark"].map(rivals) == 1, "series"].value_counts()
-    shares = [f"{name} for {counts[name]}{_no_other(int(alone.get(name, 0)))}" for name in order]
+    remarks = {name: f" ({alone[name]} with no other to choose)" for name in alone.index}
+    shares = [f"{name} for {counts[name]}{remarks.get(name, '')}" for name in order]
     shares[0] = shares[0].replace(" for ", " is best for ", 1)
     return f"Coarsening helps {len(helping)} of {_kernels(total)}{without} on {device}: {listed(shares)}"
-
-
-def _place(series: str) -> str:
-    return f" along {series}" if series.startswith("dimension") else f" with {series}"
-
-
-def _no_other(count: int) -> str:
-    """Return a remark on the kernels that had no choice."""
-    return f" ({count} with no other to choose)" if count else ""
 
 
 def _devices_finding(points: pd.DataFrame, winners: pd.DataFrame) -> str:
@@ -259,7 +242,7 @@ def _devices_finding(points: pd.DataFrame, winners: pd.DataFrame) -> str:
         own = winners[winners["series"] == device]
         total = points.loc[points["series"] == device, "benchmark"].nunique()
         helped, clearly = int(is_helped(own).sum()), int(is_helped(own, CLEAR_GAIN).sum())
-        remarks = [f"{clearly} by more than {_percent(CLEAR_GAIN - 1)}"] if clearly < helped else []
+        remarks = [f"{clearly} by more than {100 * (CLEAR_GAIN - 1):.0f} %"] if clearly < helped else []
         remarks += [f"{total - len(own)} without a result"] if len(own) < total else []
         kernels = str(total) if parts else _kernels(total)
         parts.append(f"{helped or 'none'} of {kernels}{_remarks(remarks)} on {device}")
@@ -301,43 +284,24 @@ def _kernels(count: int) -> str:
     return f"{count} kernel" if count == 1 else f"{count} kernels"
 
 
-def _percent(share: float) -> str:
-    """Rounded, but no share that is less than all of it reads 100 %, and none above 0 reads 0 %."""
-    text = f"{100 * share:.0f} %"
-    if text == "100 %" and share < 1:
-        return "over 99 %"
-    return "under 1 %" if text == "0 %" and share > 0 else text
-
-
 # What a figure has to say of its rows: what they were compared with, intervals, confirmations, sizes.
 
 # More names are of no use in a note.
 _NAMED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Remarks:
-    """Sentences for the note of a figure, empty where there is nothing to say; `axis` names the speed-ups."""
-
-    axis: str
-    intervals: str
-    best: str
-    sizes: str
-
-
-def remarks_on(rows: pd.DataFrame) -> Remarks:
-    """The remarks on some rows.
+def remarks_on(rows: pd.DataFrame) -> tuple[str, str, str]:
+    """Return sentences for the note of a figure, empty where there is nothing to say: intervals, the best, sizes.
 
     Args:
         rows: from `rows.comparisons`.
     """
     confirmed = "The best of each kernel has the speed-up of its confirmation, where it was measured again."
     chosen = "The best of each kernel was chosen by the speed-ups that are shown, so it is somewhat too large."
-    return Remarks(
-        axis=SPEEDUP if _several_baselines(rows) else SPEEDUP_OF_ONE,
-        intervals="Bars: 95 % intervals." if rows["low"].notna().any() else "Intervals are not known.",
-        best=confirmed if rows["confirmed"].any() else chosen,
-        sizes=joined(_sizes(rows), *_left_out(rows)),
+    return (
+        "Bars: 95 % intervals." if rows["low"].notna().any() else "Intervals are not known.",
+        confirmed if rows["confirmed"].any() else chosen,
+        joined(_sizes(rows), *_left_out(rows)),
     )
 
 
@@ -353,11 +317,6 @@ def _left_out(rows: pd.DataFrame) -> Iterator[str]:
 def joined(*sentences: str) -> str:
     """A note of those sentences that aren't empty."""
     return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _several_baselines(rows: pd.DataFrame) -> bool:
-    """Return True if any kernel was tried uncoarsened in several ways: the baseline is the best of them."""
-    return bool((rows[rows["factor"] == 1].groupby(CASE).size() > 1).any())
 
 
 def _sizes(rows: pd.DataFrame) -> str:

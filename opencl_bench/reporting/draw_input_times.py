@@ -124,9 +124,15 @@ def _ring() -> dict[str, object]:
 def _scales(axes: Axes, times: InputTimes) -> None:
     if times.is_logarithmic:
         axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_formatter(FuncFormatter(_number))
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(
+            lambda value, _: f"{value:.0f}" if value == round(value) and abs(value) < _LONGEST else f"{value:.3g}"
+        )
+    )
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(FuncFormatter(_ratio if times.is_relative else _seconds))
+    axes.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:g}×" if times.is_relative else duration(value))
+    )
     axes.yaxis.set_minor_formatter(NullFormatter())
     low, high = axes.get_ylim()
     if high / low < _NO_DECADE:
@@ -198,15 +204,3 @@ def _middle(row: Sequence[BreakEven]) -> float:
 
 def _named(row: Sequence[BreakEven]) -> str:
     return " → ".join(str(number) for number in (row[0].before, *(each.after for each in row)))
-
-
-def _seconds(value: float, _place: object) -> str:
-    return duration(value)
-
-
-def _number(value: float, _place: object) -> str:
-    return f"{value:.0f}" if float(value).is_integer() and abs(value) < _LONGEST else f"{value:.3g}"
-
-
-def _ratio(value: float, _place: object) -> str:
-    return f"{value:g}×"

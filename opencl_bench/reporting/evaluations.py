@@ -12,10 +12,9 @@ import numpy as np
 import pandas as pd
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.evaluation.calibration import Calibration
 from coarsen.models.evaluation.entrants import NEVER, ORACLE
 from coarsen.models.evaluation.evaluation import Evaluation
-from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore
+from coarsen.models.evaluation.scores import Outcome
 from coarsen.opencl_bench.reporting.sheet import listed
 
 # What stands for all kernels of a device together.
@@ -151,7 +150,7 @@ def _by_kernel(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
 def _choice(method: str, outcomes: Sequence[Outcome]) -> dict[str, object]:
     """The row of one kernel's outcomes, one for each seed."""
     example = outcomes[0].example
-    counts = Counter(outcome.choice.factor for outcome in outcomes)
+    counts = Counter(outcome.factor for outcome in outcomes)
     factor = min(counts, key=lambda each: (-counts[each], each))
     logs = [outcome.log_speedup if outcome.is_measured else math.nan for outcome in outcomes]
     return {
@@ -165,130 +164,3 @@ def _choice(method: str, outcomes: Sequence[Outcome]) -> dict[str, object]:
         "low": math.exp(min(logs)),
         "high": math.exp(max(logs)),
     }
-
-
-# Quality of predictors on kernels held out, as tables: what `Evaluation`'s scores hold, a row per method.
-
-# Stands in place of the worst kernel's name for a method that never loses.
-NO_LOSS = ""
-
-
-def score_table(evaluation: Evaluation) -> pd.DataFrame:
-    """Return the gain of each method's choices: one row for each device whose curves are known, and each method.
-
-    Args:
-        evaluation: of any methods on any devices.
-
-    Returns:
-        columns `device`, `method`, `kernels`, `geometric_mean` (of the speed-ups over the uncoarsened kernel, over
-        kernels and seeds), `low` and `high` (its 95 % bootstrap interval over kernels), `of_oracle` (the ratio to
-        the best factors' geometric mean), `losses` (kernels with a speed-up below 0.95, the mean over seeds),
-        `worst` (the smallest speed-up of any kernel at any seed) and `worst_kernel` (empty where nothing is below
-        1), `abstained` (kernels left alone because they are unlike all that was learned from, the mean over
-        seeds), `seeds`, `seed_low` and `seed_high` (the geometric means of single seeds; NaN with one seed).
-        Empty where best factors alone are known.
-    """
-    rows = [
-        _speedup_row(device, method, score)
-        for device in evaluation.devices
-        for method, score in evaluation.speedup_scores(device).items()
-    ]
-    return pd.DataFrame(rows)
-
-
-def hit_table(evaluation: Evaluation) -> pd.DataFrame:
-    """Return the distance of each method's choices to the best factors: one row for each device and method.
-
-    Args:
-        evaluation: of any methods on any devices; the best factor suffices.
-
-    Returns:
-        columns `device`, `method`, `kernels`, `exact` and `within_one_doubling` (kernels, the mean over seeds),
-        `mean_error` (the mean of |log2(chosen / best)|, in doublings), `low` and `high` (its 95 % bootstrap
-        interval over kernels), `abstained` and `seeds` as in `score_table`.
-    """
-    rows = [
-        _hit_row(device, method, score)
-        for device in evaluation.devices
-        for method, score in evaluation.hit_scores(device).items()
-    ]
-    return pd.DataFrame(rows)
-
-
-def _speedup_row(device: str, method: str, score: SpeedupScore) -> dict[str, object]:
-    spread = score.spread
-    return {
-        "device": device,
-        "method": method,
-        "kernels": score.cases,
-        "geometric_mean": score.geometric_mean,
-        "low": score.interval.low,
-        "high": score.interval.high,
-        "of_oracle": score.share_of_oracle,
-        "losses": score.losses,
-        "worst": score.worst,
-        "worst_kernel": score.worst_case[0] if score.worst < 1 else NO_LOSS,
-        "abstained": score.abstentions,
-        "seeds": spread.seeds if spread else 1,
-        "seed_low": spread.low if spread else math.nan,
-        "seed_high": spread.high if spread else math.nan,
-    }
-
-
-def _hit_row(device: str, method: str, score: HitScore) -> dict[str, object]:
-    return {
-        "device": device,
-        "method": method,
-        "kernels": score.cases,
-        "exact": score.exact,
-        "within_one_doubling": score.within_one_doubling,
-        "mean_error": score.mean_error,
-        "low": score.interval.low,
-        "high": score.interval.high,
-        "abstained": score.abstentions,
-        "seeds": score.spread.seeds if score.spread else 1,
-    }
-
-
-# Calibration of probabilities, on kernels held out: the numbers.
-
-COLUMNS = ("method", "low", "high", "steps", "mean_probability", "helped", "interval_low", "interval_high")
-
-
-def calibration_points(calibrations: Mapping[str, Calibration]) -> pd.DataFrame:
-    """A row for each method and each bin of probabilities that has forecasts; the columns are `COLUMNS`.
-
-    Args:
-        calibrations: by method.
-
-    Raises:
-        InvalidInputError: there are none.
-    """
-    if not calibrations:
-        raise InvalidInputError("none of the methods gives probabilities")
-    rows = [
-        {
-            "method": name,
-            "low": each.low,
-            "high": each.high,
-            "steps": each.steps,
-            "mean_probability": each.mean_probability,
-            "helped": each.helped,
-            "interval_low": each.interval.low,
-            "interval_high": each.interval.high,
-        }
-        for name, found in calibrations.items()
-        for each in found.bins
-    ]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def calibration_finding(calibrations: Mapping[str, Calibration]) -> str:
-    """Say in a sentence how far off the probabilities are."""
-    parts = [f"{_points(found)} with {name}" for name, found in calibrations.items()]
-    return f"Probability that a step helps: on average off how often it did by {listed(parts)}"
-
-
-def _points(found: Calibration) -> str:
-    count = f"{100 * found.expected_calibration_error:.0f}"
-    return f"{count} point" if count == "1" else f"{count} points"

@@ -100,15 +100,13 @@ class BestRow:
     @property
     def notes(self) -> tuple[str, ...]:
         """Return what a reader has to know of the number, a sentence each."""
-        return (*filter(None, (self._on_doubt(), self._on_the_challenger())), *self.baseline_notes)
+        doubt = "" if self.is_certain else f"{self.speedup.doubt}: {_AGAIN}"
+        return (*filter(None, (doubt, self._on_the_challenger())), *self.baseline_notes)
 
     @property
     def baseline_notes(self) -> tuple[str, ...]:
         """Return what a reader has to know of the baseline, a sentence each."""
         return tuple(filter(None, (self._on_the_baseline(), self._on_itself(), self._on_others())))
-
-    def _on_doubt(self) -> str:
-        return "" if self.is_certain else f"{self.speedup.doubt}: {_AGAIN}"
 
     def _on_the_challenger(self) -> str:
         if self.is_coarsened or self.challenger is None or self.challenger_speedup is None:

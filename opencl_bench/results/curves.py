@@ -12,38 +12,7 @@ from pathlib import Path
 from coarsen.base.files import read_file
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS
-from coarsen.models.examples import best_factor_of
-from coarsen.tuning.workload.benchmark import LocalSize
-
-# A kernel on a device along a dimension.
-CurveKey = tuple[str, str, int]
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A kernel's speed-ups on a device along a dimension, over the same launch uncoarsened.
-
-    Args:
-        kernel: its name.
-        device: a name of `coarsen.models.DEVICE_DESCRIPTORS`.
-        dimension: of the NDRange, along which it is coarsened.
-        local_size: of the uncoarsened launch, in work-items; None where unknown.
-        speedup: by the factors above 1 that ran; 0.1 for those that were given up. Empty where only the best
-            factor is known.
-        best_factor: 1 where no factor helps.
-    """
-
-    kernel: str
-    device: str
-    dimension: int
-    local_size: LocalSize | None
-    speedup: Mapping[int, float]
-    best_factor: int
-
-    @property
-    def place(self) -> CurveKey:
-        """The key that tells curves apart."""
-        return self.kernel, self.device, self.dimension
+from coarsen.models.examples import Curve, CurveKey, best_factor_of
 
 
 @dataclass(frozen=True)
@@ -120,15 +89,6 @@ class _TableRow:
         return value
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A file's columns and its rows."""
-
-    path: Path
-    columns: tuple[str, ...]
-    rows: tuple[_TableRow, ...]
-
-
 def read_table(path: Path) -> CurveData:
     """Return the curves of a table of runtimes or of best factors.
 
@@ -136,31 +96,49 @@ def read_table(path: Path) -> CurveData:
         InvalidInputError: the file can't be read, its columns are those of no table, or a row is wrong. The
             message names file and line.
     """
-    table = _read(path)
-    if set(_BEST_COLUMNS) <= set(table.columns):
-        return _best_factors(table)
-    if {"kernel", "factor"} < set(table.columns):
-        return _runtimes(table)
+    try:
+        text = read_file(path).decode("utf-8-sig")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        columns = tuple(column.strip() for column in next(reader, []))
+        rows = [_row(path, columns, cells, reader.line_num) for cells in reader if cells]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInputError(f"{path}: can't be read: {error}") from None
+    if not rows:
+        raise InvalidInputError(f"{path}: the table has no rows")
+    for column in columns:
+        if columns.count(column) > 1:
+            raise InvalidInputError(f"{path}: the column '{column}' is there twice")
+    if {*_BEST_COLUMNS} <= {*columns}:
+        return _best_factors(path, columns, rows)
+    if {"kernel", "factor"} < {*columns}:
+        return _runtimes(path, columns, rows)
     raise InvalidInputError(
         f"{path}: the columns are neither those of runtimes (kernel,factor,DEVICE{_UNIT}), nor of best factors "
         f"({','.join(_BEST_COLUMNS)})"
     )
 
 
-def _runtimes(table: _Table) -> CurveData:
-    timed = [column for column in table.columns if column not in ("kernel", "factor")]
+def _row(path: Path, columns: Sequence[str], cells: Sequence[str], line: int) -> _TableRow:
+    place = f"{path}, line {line}"
+    if len(cells) != len(columns):
+        raise InvalidInputError(f"{place}: {len(cells)} cells under {len(columns)} columns")
+    return _TableRow(place, {column: cell.strip() for column, cell in zip(columns, cells, strict=True)})
+
+
+def _runtimes(path: Path, columns: Sequence[str], rows: Sequence[_TableRow]) -> CurveData:
+    timed = [column for column in columns if column not in ("kernel", "factor")]
     for column in timed:
         if not column.removesuffix(_UNIT) or not column.endswith(_UNIT):
-            raise InvalidInputError(f"{table.path}: the column '{column}' is no device's: DEVICE{_UNIT}")
+            raise InvalidInputError(f"{path}: the column '{column}' is no device's: DEVICE{_UNIT}")
     times: dict[tuple[str, str], dict[int, float | None]] = {}
-    for row in table.rows:
+    for row in rows:
         kernel, factor = row.text("kernel"), row.factor("factor")
         for column in timed:
             known = times.setdefault((kernel, column.removesuffix(_UNIT)), {})
             if factor in known:
                 raise InvalidInputError(f"{row.place}: factor {factor} of {kernel} is there twice")
             known[factor] = row.nanoseconds(column)
-    return CurveData(tuple(_curves_of_times(table.path, times)))
+    return CurveData(tuple(_curves_of_times(path, times)))
 
 
 def _curves_of_times(path: Path, times: Mapping[tuple[str, str], Mapping[int, float | None]]) -> Iterator[Curve]:
@@ -175,40 +153,17 @@ def _curves_of_times(path: Path, times: Mapping[tuple[str, str], Mapping[int, fl
             yield Curve(kernel, device, 0, None, speedup, best_factor_of(speedup))
 
 
-def _best_factors(table: _Table) -> CurveData:
-    for column in table.columns:
+def _best_factors(path: Path, columns: Sequence[str], rows: Sequence[_TableRow]) -> CurveData:
+    for column in columns:
         if column not in (*_BEST_COLUMNS, _PREDICTED):
-            raise InvalidInputError(f"{table.path}: a table of best factors has no column '{column}'")
+            raise InvalidInputError(f"{path}: a table of best factors has no column '{column}'")
     curves: dict[tuple[str, str], Curve] = {}
     predicted: dict[tuple[str, str], int] = {}
-    for row in table.rows:
+    for row in rows:
         place = row.text("kernel"), row.text("device")
         if place in curves:
             raise InvalidInputError(f"{row.place}: {place[0]} on {place[1]} is there twice")
         curves[place] = Curve(*place, 0, None, {}, row.factor("best_factor"))
-        if _PREDICTED in table.columns:
+        if _PREDICTED in columns:
             predicted[place] = row.factor(_PREDICTED)
     return CurveData(tuple(curves.values()), predicted)
-
-
-def _read(path: Path) -> _Table:
-    try:
-        text = read_file(path).decode("utf-8-sig")
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        columns = tuple(column.strip() for column in next(reader, []))
-        rows = tuple(_row(path, columns, cells, reader.line_num) for cells in reader if cells)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInputError(f"{path}: can't be read: {error}") from None
-    if not rows:
-        raise InvalidInputError(f"{path}: the table has no rows")
-    for column in columns:
-        if columns.count(column) > 1:
-            raise InvalidInputError(f"{path}: the column '{column}' is there twice")
-    return _Table(path, columns, rows)
-
-
-def _row(path: Path, columns: Sequence[str], cells: Sequence[str], line: int) -> _TableRow:
-    place = f"{path}, line {line}"
-    if len(cells) != len(columns):
-        raise InvalidInputError(f"{place}: {len(cells)} cells under {len(columns)} columns")
-    return _TableRow(place, {column: cell.strip() for column, cell in zip(columns, cells, strict=True)})

@@ -15,18 +15,11 @@ from coarsen.errors import RefusalError
 from coarsen.features import FeatureTable, feature_table
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.models.examples import Example, family_of
-from coarsen.opencl_bench.results.curves import Curve
+from coarsen.models.examples import Curve, Example, family_of
 from coarsen.opencl_bench.workloads.lookup import find_measured
 
-
-@dataclass(frozen=True)
-class _Asked:
-    """A kernel by its name in the data, the folder that may describe it, the dimensions that are coarsened."""
-
-    name: str
-    folder: Path | None
-    dimensions: tuple[int, ...]
+# A kernel by its name in the data, the folder that may describe it, the dimensions that are coarsened.
+_Asked = tuple[str, Path | None, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -56,10 +49,10 @@ def examples_of(
     wanted: defaultdict[str, dict[int, None]] = defaultdict(dict)
     for curve in curves:
         wanted[curve.kernel][curve.dimension] = None
-    asked = [_Asked(name, kernels, tuple(dimensions)) for name, dimensions in wanted.items()]
+    asked = [(name, kernels, tuple(dimensions)) for name, dimensions in wanted.items()]
     known = dict(zip(wanted, mapped(_tables, asked, processes), strict=True))
     examples = [
-        _example(curve, family, table)
+        Example(**vars(curve), family=family, table=table)
         for curve in curves
         for family, tables in (known[curve.kernel],)
         if not isinstance(table := tables[curve.dimension], str)
@@ -68,28 +61,16 @@ def examples_of(
     return Examples(tuple(examples), tuple(dict.fromkeys(refusals)))
 
 
-def _example(curve: Curve, family: str, table: FeatureTable) -> Example:
-    return Example(
-        kernel=curve.kernel,
-        family=family,
-        device=curve.device,
-        dimension=curve.dimension,
-        local_size=curve.local_size,
-        speedup=curve.speedup,
-        best_factor=curve.best_factor,
-        table=table,
-    )
-
-
 def _tables(asked: _Asked) -> tuple[str, Mapping[int, FeatureTable | str]]:
     """The family, and along each dimension the features, or in one sentence why it can't be coarsened so."""
-    benchmark = find_measured(asked.name, asked.folder)
-    family = benchmark.family or family_of(asked.name)
+    name, folder, dimensions = asked
+    benchmark = find_measured(name, folder)
+    family = benchmark.family or family_of(name)
     try:
         kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
     except RefusalError as refusal:
-        return family, dict.fromkeys(asked.dimensions, f"{asked.name} can't be coarsened: {refusal}")
-    return family, {dimension: _table(asked.name, kernel, dimension) for dimension in asked.dimensions}
+        return family, dict.fromkeys(dimensions, f"{name} can't be coarsened: {refusal}")
+    return family, {dimension: _table(name, kernel, dimension) for dimension in dimensions}
 
 
 def _table(name: str, kernel: Kernel, dimension: int) -> FeatureTable | str:

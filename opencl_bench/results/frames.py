@@ -16,7 +16,7 @@ import pandas as pd
 from coarsen.opencl_bench.results.best import launch_words
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.measure.speedup import median
-from coarsen.tuning.records.measurement import Environment, Measurement, Subject
+from coarsen.tuning.records.measurement import Measurement
 from coarsen.variant.variant import Variant, shape
 
 _NUMBERS = ("median_ns", "baseline_median_ns", "speedup", "low", "high")
@@ -65,8 +65,8 @@ def frame(measurements: Iterable[Measurement], intervals: bool = True) -> pd.Dat
 def _row(measurement: Measurement, intervals: bool) -> dict[str, Any]:
     return {
         "key": measurement.key,
-        **_subject(measurement.subject),
-        **_environment(measurement.environment),
+        **{name: getattr(measurement.subject, name) for name in COLUMNS[1:5]},
+        **{name: getattr(measurement.environment, name) for name in COLUMNS[5:12]},
         "role": measurement.role.value,
         **_candidate(measurement.candidate),
         "baseline_local_size": shape(measurement.baseline.local_size) if measurement.baseline else "",
@@ -83,20 +83,6 @@ def _row(measurement: Measurement, intervals: bool) -> dict[str, Any]:
         "started_at": measurement.started_at,
         "invocation": measurement.invocation,
     }
-
-
-def _subject(subject: Subject) -> dict[str, Any]:
-    return {
-        "benchmark": subject.benchmark,
-        "kernel": subject.kernel,
-        "preset": subject.preset,
-        "seed": subject.seed,
-    }
-
-
-def _environment(environment: Environment) -> dict[str, Any]:
-    names = ("device", "vendor", "platform", "platform_version", "driver_version", "compute_units", "form")
-    return {name: getattr(environment, name) for name in names}
 
 
 def _candidate(candidate: Variant) -> dict[str, Any]:

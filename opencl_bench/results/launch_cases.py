@@ -5,13 +5,10 @@ measured launches ─▶ by kernel ─▶ lowered, planned at each launch's size
 
 from __future__ import annotations
 
-import hashlib
 import math
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,24 +16,22 @@ from numpy.typing import NDArray
 
 from coarsen.base.processes import mapped
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
-from coarsen.cost.work_counts import LaunchSizes, padded
+from coarsen.cost.work_counts import LaunchSizes
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
 from coarsen.features.identity import kernel_identity
 from coarsen.frontend.lower import lower
-from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.examples import family_of
 from coarsen.models.flat_forest import Array
 from coarsen.models.held_out import refuse_judge
-from coarsen.models.launch.case import LaunchCase, LaunchInputs, launch_inputs
-from coarsen.models.launch.device import LaunchDevice, launch_device
-from coarsen.models.launch.grid import usual_global_sizes
+from coarsen.models.launch.case import LaunchCase, launch_inputs
+from coarsen.models.launch.device import launch_device
 from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.measured_rows import read_rows
 from coarsen.opencl_bench.results.versions import newest_versions
-from coarsen.opencl_bench.workloads.lookup import SUITE, find_measured, judge, known_kernel
+from coarsen.opencl_bench.workloads.lookup import find_measured
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.records.code import FORMS
 from coarsen.tuning.records.measurement import Measurement, Role
@@ -53,21 +48,12 @@ class LaunchCases:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """A kernel's measured launches, the folder that may describe it, and whether its sizes are not told."""
-
-    folder: Path | None
-    measured: tuple[MeasuredLaunches, ...]
-    at_usual_sizes: bool = False
+# The folder that may describe a kernel, and the kernel's measured launches.
+_Wanted = tuple[Path | None, Sequence["MeasuredLaunches"]]
 
 
 def read_launch_cases(
-    sources: Sequence[str],
-    kernels: Path | None = None,
-    processes: int | None = None,
-    *,
-    at_usual_sizes: bool = False,
+    sources: Sequence[str], kernels: Path | None = None, processes: int | None = None, *, learned: bool = False
 ) -> LaunchCases:
     """Return the cases of files or stores of results, each of which is a run of its own.
 
@@ -75,24 +61,15 @@ def read_launch_cases(
         sources: files of results, stores, or names of sweeps that come with the package.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
         processes: how many plan work; see `processes.mapped`.
-        at_usual_sizes: whether the cases also have inputs as if nobody had told sizes and arguments.
+        learned: whether something is learned from them: their runs become one, and the second judge is refused.
 
     Raises:
-        InvalidInputError: a source can't be read, or a kernel is not known.
+        InvalidInputError: a source can't be read, or a kernel is not known; one of the second judge that is to be
+            learned from.
     """
-    measured = measured_launches([read_rows(source) for source in sources])
-    return launch_cases(measured, kernels, processes, at_usual_sizes=at_usual_sizes)
-
-
-def read_learnable_cases(
-    sources: Sequence[str], kernels: Path | None = None, processes: int | None = None
-) -> LaunchCases:
-    """Return the cases of files or stores that something is learned from: their runs become one.
-
-    Raises InvalidInputError as `read_launch_cases`, and for a kernel of the second judge. Arguments as there.
-    """
-    measured = measured_launches([read_rows(source) for source in sources], joined=True)
-    check_learnable((case.kernel for case in measured), kernels)
+    measured = measured_launches([read_rows(source) for source in sources], joined=learned)
+    if learned:
+        refuse_judge(case.kernel for case in measured)
     return launch_cases(measured, kernels, processes)
 
 
@@ -100,14 +77,12 @@ def launch_cases(
     measured: Sequence[MeasuredLaunches],
     kernels: Path | None = None,
     processes: int | None = None,
-    *,
-    at_usual_sizes: bool = False,
 ) -> LaunchCases:
     """Return the cases of measured launches. Arguments and errors as those of `read_launch_cases`."""
     by_kernel: defaultdict[str, list[MeasuredLaunches]] = defaultdict(list)
     for case in measured:
         by_kernel[case.kernel].append(case)
-    wanted = [_Wanted(kernels, tuple(found), at_usual_sizes) for found in by_kernel.values()]
+    wanted = [(kernels, found) for found in by_kernel.values()]
     results = mapped(_cases, wanted, processes)
     cases = tuple(case for found in results for case in found if isinstance(case, LaunchCase))
     notes = [case for found in results for case in found if isinstance(case, str)]
@@ -115,24 +90,24 @@ def launch_cases(
 
 
 def _cases(wanted: _Wanted) -> list[LaunchCase | str]:
-    name = wanted.measured[0].kernel
-    benchmark = find_measured(name, wanted.folder)
+    folder, launches = wanted
+    name = launches[0].kernel
+    benchmark = find_measured(name, folder)
     try:
         kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
         planner = WorkPlanner(PlannedKernel(kernel))
     except RefusalError as refusal:
         return [f"{name} can't be coarsened: {refusal}"]
-    return [_case(benchmark, kernel, planner, wanted, measured) for measured in wanted.measured]
+    return [_case(benchmark, kernel, planner, measured) for measured in launches]
 
 
 def _case(
-    benchmark: Benchmark, kernel: Kernel, planner: WorkPlanner, wanted: _Wanted, measured: MeasuredLaunches
+    benchmark: Benchmark, kernel: Kernel, planner: WorkPlanner, measured: MeasuredLaunches
 ) -> LaunchCase | str:
     device = launch_device(DEVICE_DESCRIPTORS[measured.device])
     try:
         planned = _planned(benchmark, kernel, planner, measured)
         inputs = launch_inputs(planned, device)
-        usual = tuple(_at_usual_sizes(planner, device, tuple(planned))) if wanted.at_usual_sizes else ()
     except (InvalidInputError, RefusalError) as error:
         return f"{measured.kernel} at {measured.preset} on {measured.device} is left out: {error}"
     times = dict(zip(measured.variants, measured.log_times, strict=True))
@@ -150,7 +125,6 @@ def _case(
         log_times=np.array([times[variant] for variant in planned]),
         own=places.get(own),
         errors=np.array([errors[variant] for variant in planned]),
-        usual=usual,
     )
 
 
@@ -173,18 +147,6 @@ def _planned(
                 raise
     bases = {variant for variant in found if not variant.is_coarsened}
     return {variant: each for variant, each in found.items() if variant.uncoarsened() in bases}
-
-
-def _at_usual_sizes(
-    planner: WorkPlanner, device: LaunchDevice, variants: Sequence[Variant]
-) -> Iterator[LaunchInputs]:
-    """The inputs of launches at each of the usual sizes, without any argument."""
-    for global_size in usual_global_sizes(variants[0].local_size):
-        planned = {}
-        for variant in variants:
-            original = LaunchSizes(padded(global_size), padded(variant.local_size))
-            planned[variant] = planner.planned(variant, original, {})
-        yield launch_inputs(planned, device)
 
 
 # Measured launches of a kernel at one size on one device, with their log times, of one run or several.
@@ -223,15 +185,9 @@ class MeasuredLaunches:
     errors: Array
 
 
-@dataclass(frozen=True, slots=True)
-class _Timed:
-    """A log time and its standard error."""
-
-    log_time: float
-    error: float
-
-
-_UNTIMED = _Timed(math.nan, 0.0)
+# A log time and its standard error.
+_Timed = tuple[float, float]
+_UNTIMED: _Timed = (math.nan, 0.0)
 
 
 def measured_launches(
@@ -250,7 +206,12 @@ def measured_launches(
         for place, times in _of_run(rows).items():
             found[place].append(times)
     cases = [_measured_case(place, times) for place, times in found.items()]
-    known = tuple(_aligned(case) for case in cases if _common_baselines(case).any())
+    # Relative to the uncoarsened launches: each run was timed against a baseline of its own.
+    known = tuple(
+        replace(case, log_times=case.log_times - case.log_times[bases].mean(axis=0))
+        for case in cases
+        if (bases := _common_baselines(case)).any()
+    )
     return tuple(map(_as_one_run, known)) if joined else known
 
 
@@ -280,26 +241,20 @@ def _where(row: Measurement) -> tuple[object, ...]:
 
 def _log_time(row: Measurement) -> _Timed:
     if row.is_given_up_as_slow:
-        return _Timed(GIVEN_UP, 0.0)
+        return GIVEN_UP, 0.0
     gain = speedup_of(row, interval=False)
     if gain is None or not gain.ratio > 0:
         return _UNTIMED
     ratios = np.log(np.array(row.nanoseconds) / np.array(row.baseline_nanoseconds))
-    return _Timed(-math.log(gain.ratio), float(ratios.std() / math.sqrt(len(ratios))))
+    return -math.log(gain.ratio), float(ratios.std() / math.sqrt(len(ratios)))
 
 
 def _measured_case(place: Place, runs: Sequence[Mapping[Variant, _Timed]]) -> MeasuredLaunches:
-    variants = tuple(dict.fromkeys(variant for times in runs for variant in times if _is_plain(variant)))
-    found = [[run.get(variant, _UNTIMED) for run in runs] for variant in variants]
-    times, errors = (
-        np.array([[getattr(timed, name) for timed in row] for row in found]).reshape(-1, len(runs))
-        for name in ("log_time", "error")
-    )
+    every = dict.fromkeys(variant for times in runs for variant in times)
+    variants = tuple(each for each in every if each.local_size and not each.any_size and not each.arrays)
+    found = np.array([[run.get(variant, _UNTIMED) for run in runs] for variant in variants])
+    times, errors = found.reshape(-1, len(runs), 2).transpose(2, 0, 1)
     return MeasuredLaunches(*place, variants, times, errors)
-
-
-def _is_plain(variant: Variant) -> bool:
-    return bool(variant.local_size) and not variant.any_size and not variant.arrays
 
 
 def _common_baselines(case: MeasuredLaunches) -> NDArray[np.bool_]:
@@ -308,64 +263,9 @@ def _common_baselines(case: MeasuredLaunches) -> NDArray[np.bool_]:
     return np.asarray(uncoarsened & np.isfinite(case.log_times).all(axis=1))
 
 
-def _aligned(case: MeasuredLaunches) -> MeasuredLaunches:
-    """The same relative to the uncoarsened launches: each run was timed against a baseline of its own."""
-    return replace(case, log_times=case.log_times - case.log_times[_common_baselines(case)].mean(axis=0))
-
-
 def _as_one_run(case: MeasuredLaunches) -> MeasuredLaunches:
     known = np.isfinite(case.log_times)
     sums = np.where(known, case.log_times, 0.0).sum(axis=1)
     counts = known.sum(axis=1)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     return replace(case, log_times=means[:, None], errors=case.errors.max(axis=1, keepdims=True))
-
-
-# Refusal to learn from the second judge, under whatever name its kernels stand in the data.
-#
-# names ─▶ `judge-…`                                         ─▶ refused
-#       └▶ descriptions in a folder ─▶ IR in its normal form ─▶ the same as one of the judge's? ─▶ refused
-
-
-def check_learnable(names: Iterable[str], kernels: Path | None = None) -> None:
-    """Check that none of the kernels that something is learned from is one of the second judge.
-
-    Args:
-        names: of the kernels, as they stand in the data.
-        kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
-
-    Raises:
-        InvalidInputError: one is, by its name, or since it has the normal form of one; a description is wrong.
-    """
-    known = dict.fromkeys(names)
-    refuse_judge(known)
-    for name in known:
-        described = known_kernel(name, kernels) if name not in SUITE else None
-        if described is None or (described.source_text and described.source_file is None):
-            # The suite's and the generator's kernels are this package's, and tested to be others.
-            continue
-        found = judge_hashes().get(normal_form_hash(described))
-        if found is not None:
-            raise InvalidInputError(
-                f"{name} is {found} under another name, a kernel of the second judge, and nothing may learn from "
-                "those; leave it out"
-            )
-
-
-@cache
-def judge_hashes() -> Mapping[str, str]:
-    """Return the second judge's kernels by the hash of their normal form."""
-    return {normal_form_hash(benchmark): name for name, benchmark in judge().items()}
-
-
-def normal_form_hash(benchmark: Benchmark) -> str:
-    """Return a hash of a kernel's IR in its normal form that doesn't depend on the kernel's own name.
-
-    Empty for a kernel that can't be lowered: nothing can be learned from it either.
-    """
-    try:
-        kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
-    except RefusalError:
-        return ""
-    text = re.sub(rf"\b{re.escape(benchmark.kernel)}\b", "kernel", module_text(kernel.graph))
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -9,17 +9,16 @@ missing; one that was given up, since it took more than ten times the best so fa
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
-from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
+from coarsen.models.device_descriptors import known_descriptor
 from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
-from coarsen.models.examples import best_factor_of
+from coarsen.models.examples import Curve, best_factor_of
 from coarsen.opencl_bench.results.best import seconds_of
-from coarsen.opencl_bench.results.curves import Curve, CurveData, read_table
+from coarsen.opencl_bench.results.curves import CurveData, read_table
 from coarsen.opencl_bench.results.measured_rows import read_rows, shipped_files
 from coarsen.opencl_bench.results.versions import Shown, at, newest_versions, shown_presets
 from coarsen.opencl_bench.workloads.lookup import find_measured
@@ -45,7 +44,6 @@ def curves_of_results(
     measurements: Sequence[Measurement],
     preset: str | None = None,
     kernels: Path | None = None,
-    unknown_as: str | None = None,
 ) -> CurveData:
     """Return the curves of measurements; those on devices that have no name in `device_descriptors` are left out.
 
@@ -55,27 +53,19 @@ def curves_of_results(
             of several presets, the newest.
         preset: only those at this preset.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
-        unknown_as: a name of `device_descriptors`, as which those on other devices count instead.
 
     Raises:
-        InvalidInputError: a kernel that is not known, or was measured at several local sizes; no
-            device of the name, or several that count as it.
+        InvalidInputError: a kernel that is not known, or was measured at several local sizes.
     """
-    if unknown_as is not None and unknown_as not in DEVICE_DESCRIPTORS:
-        hint = did_you_mean(unknown_as, DEVICE_DESCRIPTORS)
-        raise InvalidInputError(
-            f"no device '{unknown_as}' is known{hint}; there are {', '.join(DEVICE_DESCRIPTORS)}"
-        )
     rows, history = newest_versions(row for row in measurements if preset in (None, row.subject.preset))
     groups: defaultdict[tuple[str, str], list[Measurement]] = defaultdict(list)
-    devices: defaultdict[str | None, set[str]] = defaultdict(set)
+    others: set[str] = set()
     for row in rows:
-        name = _name_of(row.environment, unknown_as)
-        devices[name].add(f"{row.environment.device} ({row.environment.platform})")
-        if name is not None and row.role is Role.COMPARISON:
-            groups[row.subject.benchmark, name].append(row)
-    others = devices.pop(None, set())
-    _check_alone(unknown_as, devices)
+        known = known_descriptor(row.environment.device, row.environment.platform)
+        if known is None:
+            others.add(f"{row.environment.device} ({row.environment.platform})")
+        elif row.role is Role.COMPARISON:
+            groups[row.subject.benchmark, known.name].append(row)
     shown = shown_presets((place, at(row)) for place, found in groups.items() for row in found)
     newest = {
         place: [row for row in found if row.subject.preset == shown[place].preset]
@@ -87,26 +77,14 @@ def curves_of_results(
         *([f"rows of earlier versions of a kernel left out: {history}"] if history else []),
         *(_other_presets(place, choice) for place, choice in shown.items() if choice.others),
         *(f"no model is for the device {name}" for name in sorted(others)),
-        *(_without_curve(case) for case, curves in found if not curves),
+        *(
+            f"{case.benchmark.name} on {case.device} was not measured both uncoarsened and coarsened at its own "
+            "local size"
+            for case, curves in found
+            if not curves
+        ),
     ]
     return CurveData(tuple(curve for _, curves in found for curve in curves), {}, tuple(notes))
-
-
-def _name_of(place: Environment, unknown_as: str | None) -> str | None:
-    descriptor = known_descriptor(place.device, place.platform)
-    return descriptor.name if descriptor else unknown_as
-
-
-def _check_alone(unknown_as: str | None, devices: Mapping[str | None, Collection[str]]) -> None:
-    """Refuse to take one device's curves for another's. `devices` are what counts as each name."""
-    found = sorted(devices.get(unknown_as, ()))
-    if unknown_as is not None and len(found) > 1:
-        raise InvalidInputError(f"several devices count as {unknown_as}: {'; '.join(found)}; choose one")
-
-
-def _without_curve(case: _Case) -> str:
-    name = f"{case.benchmark.name} on {case.device}"
-    return f"{name} was not measured both uncoarsened and coarsened at its own local size"
 
 
 def _other_presets(place: tuple[str, str], shown: Shown) -> str:
@@ -129,9 +107,8 @@ def _where(row: Measurement) -> tuple[Environment, bool]:
 
 def _curves(case: _Case) -> Iterator[Curve]:
     """Yield the curve of each dimension along which nothing but the factor changes; none without factor 1."""
-    _check_local_size(case)
+    local_size = _own_local_size(case)
     rows = sorted(case.rows, key=lambda row: seconds_of(row.started_at))
-    local_size = _own_local_size(case.benchmark, rows)
     launch = local_size, case.benchmark.own_definitions
     own = [row for row in rows if (row.candidate.local_size, row.candidate.definitions) == launch]
     origin = next((row for row in reversed(own) if row.candidate.is_original), None)
@@ -148,17 +125,6 @@ def _curves(case: _Case) -> Iterator[Curve]:
         curve = {factor: value for factor, value in sorted(values.items()) if value is not None}
         if curve and dimension in case.benchmark.dimensions:
             yield Curve(case.benchmark.name, case.device, dimension, local_size, curve, best_factor_of(curve))
-
-
-def _check_local_size(case: _Case) -> None:
-    """Refuse to take one of several local sizes for the kernel's own."""
-    measured = dict.fromkeys(row.candidate.local_size for row in case.rows)
-    preset = case.benchmark.presets.get(case.rows[0].subject.preset)
-    if len(measured) > 1 and (preset is None or preset.local_size not in measured):
-        raise InvalidInputError(
-            f"{case.benchmark.name} was measured at several local sizes, none of which is its own: "
-            f"{', '.join(map(shape, measured))}"
-        )
 
 
 def _value(row: Measurement, over: float) -> float | None:
@@ -186,11 +152,18 @@ def _of_newest_transforms(rows: dict[Variant, Measurement]) -> dict[Variant, Mea
     return {candidate: row for candidate, row in rows.items() if candidate.transforms == chosen}
 
 
-def _own_local_size(benchmark: Benchmark, rows: Sequence[Measurement]) -> LocalSize:
-    """The preset's, or else the only one that was measured (`_check_local_size`)."""
-    preset = benchmark.presets.get(rows[0].subject.preset)
-    measured = dict.fromkeys(row.candidate.local_size for row in rows)
-    return preset.local_size if preset is not None and preset.local_size in measured else next(iter(measured))
+def _own_local_size(case: _Case) -> LocalSize:
+    """The preset's, or else the only one that was measured. Raises InvalidInputError where that are several."""
+    measured = dict.fromkeys(row.candidate.local_size for row in case.rows)
+    preset = case.benchmark.presets.get(case.rows[0].subject.preset)
+    if preset is not None and preset.local_size in measured:
+        return preset.local_size
+    if len(measured) > 1:
+        raise InvalidInputError(
+            f"{case.benchmark.name} was measured at several local sizes, none of which is its own: "
+            f"{', '.join(map(shape, measured))}"
+        )
+    return next(iter(measured))
 
 
 # Curves from files, whose kind the name and the first line tell.

@@ -27,10 +27,10 @@ def read_rows(source: str) -> list[Measurement]:
         from coarsen.opencl_bench.results.exchange.files import read_results
 
         return read_results(Path(source))
-    from coarsen.tuning.store.database import Filter, open_existing_store
+    from coarsen.tuning.store.database import open_existing_store
 
     with open_existing_store(source) as store:
-        return list(store.measurements(Filter()))
+        return list(store.measurements())
 
 
 def shipped_files() -> Mapping[str, Path]:

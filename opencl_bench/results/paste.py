@@ -6,7 +6,7 @@ factor 4 along dimension 1, local size 16×16 ─▶ coarsen.Program(context, so
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +69,8 @@ def _python(candidate: Variant) -> str:
     if is_moved or not candidate.is_coarsened:
         return ""
     said = _said_of_coarsenings(candidate)
-    arguments = [f"{option.name}={_value([_plain(each) for each in values])}" for option, values in said]
+    plain = [(option.name, tuple(map(_plain, values))) for option, values in said]
+    arguments = [f"{name}={(values[0] if len(values) == 1 else values)!r}" for name, values in plain]
     arguments += [
         f"{option.field}={_plain(value)!r}" for option, value in _said(candidate) if option.field != "any_size"
     ]
@@ -139,10 +140,6 @@ def _said_of_array(plan: ArrayPlan) -> Iterator[tuple[VariantOption, Any]]:
 def _plain(value: object) -> object:
     """A value as a program writes it: a number, a flag, a text, or a list of numbers."""
     return list(value) if isinstance(value, tuple) else value if isinstance(value, bool | int) else str(value)
-
-
-def _value(values: Sequence[object]) -> str:
-    return repr(values[0]) if len(values) == 1 else repr(tuple(values))
 
 
 def _launch(candidate: Variant) -> str:

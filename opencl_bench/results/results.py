@@ -67,11 +67,13 @@ class Results:
         Raises:
             InvalidInputError: none matches; the message lists what there is.
         """
-        wanted = _Filter(tuple(devices), tuple(benchmarks), preset)
-        chosen = [row for row in self.measurements if wanted.lets_through(row)]
+        chosen, earlier = (
+            tuple(row for row in rows if _lets_through(row, devices, benchmarks, preset))
+            for rows in (self.measurements, self.earlier)
+        )
         if not chosen:
             raise InvalidInputError(_nothing_of_it(self.measurements, self.place))
-        return Results(tuple(chosen), self.place, tuple(filter(wanted.lets_through, self.earlier)))
+        return Results(chosen, self.place, earlier)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per measurement with its speed-up and its 95 % bootstrap interval: what the figures take.
@@ -117,28 +119,25 @@ class Results:
 
         return geometric_means(self.best())
 
-    def curves(self, kernels: Path | None = None, unknown_as: str | None = None) -> CurveData:
+    def curves(self, kernels: Path | None = None) -> CurveData:
         """Return the curves that predictors learn from, one per kernel, device and dimension.
 
         Args:
             kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
-            unknown_as: the name in `coarsen.models.DEVICE_DESCRIPTORS` under which a device that is not among
-                them counts, one that is like it. None: its measurements are left out, and the notes say so.
 
         Raises:
-            InvalidInputError: a kernel that is not known, or was measured at several local sizes; no
-                device of the name, or several that count as it.
+            InvalidInputError: a kernel that is not known, or was measured at several local sizes.
         """
         from coarsen.opencl_bench.results.measured_curves import curves_of_results
 
-        return curves_of_results(self.measurements, None, kernels, unknown_as)
+        return curves_of_results(self.measurements, None, kernels)
 
 
 def read_results(*files: str | Path) -> Results:
     """Return the measurements in files; a row that is in several of them counts once.
 
     Args:
-        files: .parquet, .json (T4) or .jsonl (what running a pack wrote).
+        files: .parquet, .jsonl (what running a pack wrote, too) or .json (T4, of old).
 
     Raises:
         InvalidInputError: no file is named, one can't be read, or none has a measurement.
@@ -161,10 +160,10 @@ def stored_results(store: str | Path | None = None) -> Results:
         InvalidInputError: there is no such store, it can't be read, or has no measurement.
     """
     # Imported late: it loads SQLAlchemy, which files do without.
-    from coarsen.tuning.store.database import Filter, open_existing_store
+    from coarsen.tuning.store.database import open_existing_store
 
     with open_existing_store(None if store is None else str(store)) as opened:
-        return _results(opened.measurements(Filter()), opened.location)
+        return _results(opened.measurements(), opened.location)
 
 
 def shipped_results(*names: str) -> Results:
@@ -199,22 +198,16 @@ def _results(measurements: Iterable[Measurement], place: str) -> Results:
     return Results(tuple(newest), place, tuple(row for row in rows if row.key not in kept))
 
 
-@dataclass(frozen=True, slots=True)
-class _Filter:
-    """The measurements asked for; an empty field does not filter. See `Results.only`."""
-
-    devices: tuple[str, ...]
-    benchmarks: tuple[str, ...]
-    preset: str | None
-
-    def lets_through(self, measurement: Measurement) -> bool:
-        place, subject = measurement.environment, measurement.subject
-        names = "\n".join((place.device, place.platform, place.vendor, place.platform_version)).casefold()
-        return (
-            (not self.devices or any(part.casefold() in names for part in self.devices))
-            and (not self.benchmarks or subject.benchmark.casefold() in map(str.casefold, self.benchmarks))
-            and self.preset in (None, subject.preset)
-        )
+def _lets_through(
+    measurement: Measurement, devices: Sequence[str], benchmarks: Sequence[str], preset: str | None
+) -> bool:
+    place, subject = measurement.environment, measurement.subject
+    names = "\n".join((place.device, place.platform, place.vendor, place.platform_version)).casefold()
+    return (
+        (not devices or any(part.casefold() in names for part in devices))
+        and (not benchmarks or subject.benchmark.casefold() in map(str.casefold, benchmarks))
+        and preset in (None, subject.preset)
+    )
 
 
 def _nothing_of_it(measurements: Iterable[Measurement], place: str) -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.frames import device_labels, frame
-from coarsen.opencl_bench.results.versions import At, shown_presets
+from coarsen.opencl_bench.results.versions import shown_presets
 from coarsen.tuning.engine.choice import CLEAR_GAIN as CLEAR_GAIN
 from coarsen.tuning.engine.choice import Choice, Compared, choose
 from coarsen.tuning.measure.speedup import Speedup
@@ -48,7 +48,8 @@ def labelled(frame: pd.DataFrame) -> pd.DataFrame:
         raise InvalidInputError("there are no measurements to show")
     rows = frame.assign(label=device_labels(frame))
     cases = list(rows[CASE].itertuples(index=False, name=None))
-    decisive = map(_at, rows["preset"], rows["started_at"], rows["role"])
+    compares = rows["role"] == Role.COMPARISON.value
+    decisive = zip(rows["preset"], map(seconds_of, rows["started_at"]), compares, strict=True)
     shown = shown_presets(zip(cases, decisive, strict=True))
     kept = [shown[case].preset == preset for case, preset in zip(cases, rows["preset"], strict=True)]
     return rows.assign(other_presets=[" and ".join(shown[case].others) for case in cases])[kept]
@@ -76,7 +77,11 @@ def comparisons(frame: pd.DataFrame) -> pd.DataFrame:
     for column in ("chosen", "confirmed"):
         every[column] = every[column].eq(True)
     every["other_baselines"] = every["other_baselines"].fillna("")
-    ordered = every.sort_values([*CASE, "factor", "configuration"], key=_in_any_case, kind="stable")
+    ordered = every.sort_values(
+        [*CASE, "factor", "configuration"],
+        key=lambda column: column if column.name == "factor" else column.str.casefold(),
+        kind="stable",
+    )
     return ordered.reset_index(drop=True)
 
 
@@ -169,10 +174,6 @@ def is_rearranged(rows: pd.DataFrame) -> pd.Series:
     return rows["arrays"] != ""
 
 
-def _at(preset: str, started_at: str, role: str) -> At:
-    return At(preset, seconds_of(started_at), role == Role.COMPARISON.value)
-
-
 def _compared(row: Any) -> Compared:  # noqa: ANN401 (a row of a frame has no type)
     gain = None if math.isnan(row.speedup) else Speedup(float(row.speedup), float(row.low), float(row.high))
     return Compared(
@@ -195,9 +196,6 @@ def _shown(rows: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     gains = [row.gain for row in choice.rows]
     for name, column in (("ratio", "speedup"), ("low", "low"), ("high", "high")):
         own[column] = [getattr(gain, name) if gain else math.nan for gain in gains]
-    if rows["low"].isna().all():
-        # Published curves have no intervals, not even where they are 1 by definition.
-        own[["low", "high"]] = math.nan
     own["tie"] = (own["low"] <= 1) & (own["high"] >= 1)
     own["chosen"] = [choice.best is not None and row.key == choice.best.key for row in choice.rows]
     own["confirmed"] = [row.key in choice.confirmed for row in choice.rows]
@@ -218,10 +216,6 @@ def _without_baseline(rows: pd.DataFrame, compared: pd.DataFrame) -> pd.DataFram
     selected = ordered.drop_duplicates([*CASE, "configuration"], keep="last")
     without = selected[~pd.MultiIndex.from_frame(selected[CASE]).isin(pd.MultiIndex.from_frame(compared[CASE]))]
     return without[without.groupby(CASE)["speedup"].transform("count") == 0]
-
-
-def _in_any_case(column: pd.Series) -> pd.Series:
-    return column if pd.api.types.is_numeric_dtype(column) else column.str.casefold()
 
 
 # The best configuration of each kernel on each device, and the geometric means.

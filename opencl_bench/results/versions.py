@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TypeVar
 
-from coarsen.opencl_bench.results.best import Case, case_of, seconds_of
+from coarsen.opencl_bench.results.best import case_of, seconds_of
 from coarsen.tuning.records.measurement import Measurement, Role
 
 
@@ -27,7 +26,7 @@ def newest_versions(measurements: Iterable[Measurement]) -> tuple[list[Measureme
     latest: dict[Hashable, Measurement] = {}
     for row in rows:
         place = _place(row)
-        if place not in latest or _time(row) >= _time(latest[place]):
+        if place not in latest or seconds_of(row.started_at) >= seconds_of(latest[place].started_at):
             latest[place] = row
     kept = [row for row in rows if _version(row) == _version(latest[_place(row)])]
     return kept, len(rows) - len(kept)
@@ -44,10 +43,6 @@ def _version(row: Measurement) -> Hashable:
     return subject.kernel, subject.ir_hash, subject.build_options, subject.size
 
 
-def _time(row: Measurement) -> datetime:
-    return datetime.fromisoformat(row.started_at)
-
-
 # Choice of the preset shown of a kernel that was measured at several: times at different sizes do not compare.
 
 # The most names in a note.
@@ -56,13 +51,8 @@ _NAMED = 4
 Group = TypeVar("Group", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class At:
-    """A row's preset, when it was started (in seconds since any moment), and whether it compares."""
-
-    preset: str
-    started: float
-    compares: bool
+# A row's preset, when it was started (in seconds since any moment), and whether it compares.
+At = tuple[str, float, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +77,7 @@ def shown_presets(rows: Iterable[tuple[Group, At]]) -> Mapping[Group, Shown]:
 
 def preset_notes(measurements: Iterable[Measurement]) -> tuple[str, ...]:
     """Return what is left out where kernels were measured at several presets, a sentence a kind of choice."""
-    shown = shown_presets((_shown_place(row), at(row)) for row in measurements)
+    shown = shown_presets((replace(case_of(row), preset=""), at(row)) for row in measurements)
     kernels: dict[Shown, dict[str, None]] = {}
     for place, choice in shown.items():
         if choice.others:
@@ -97,17 +87,12 @@ def preset_notes(measurements: Iterable[Measurement]) -> tuple[str, ...]:
 
 def at(measurement: Measurement) -> At:
     """Return the part of a measurement that the choice depends on."""
-    compares = measurement.role is Role.COMPARISON
-    return At(measurement.subject.preset, seconds_of(measurement.started_at), compares)
-
-
-def _shown_place(measurement: Measurement) -> Case:
-    return replace(case_of(measurement), preset="")
+    return measurement.subject.preset, seconds_of(measurement.started_at), measurement.role is Role.COMPARISON
 
 
 def _shown(rows: list[At]) -> Shown:
-    newest = max(rows, key=lambda row: (row.compares, row.started)).preset
-    return Shown(newest, tuple(sorted({row.preset for row in rows} - {newest})))
+    newest, _, _ = max(rows, key=lambda row: (row[2], row[1]))
+    return Shown(newest, tuple(sorted({preset for preset, _, _ in rows} - {newest})))
 
 
 def _note(shown: Shown, kernels: list[str]) -> str:

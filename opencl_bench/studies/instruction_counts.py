@@ -14,7 +14,7 @@ while the replicas agree. The instructions are LLVM's, in normal form:
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,6 @@ from rich.table import Table
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.cost.block_profile import block_weights
-from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.instruction import Block
 from coarsen.ir.kernel import Kernel
@@ -66,22 +65,15 @@ class CountComparison:
         return max(self.growth.values()) <= MOST
 
 
-def rows(names: Sequence[str], factor: int, strides: Sequence[int]) -> Iterator[CountComparison]:
-    """Count each benchmark along each of its dimensions with each stride."""
-    for name in names:
-        benchmark = SUITE[name]
-        kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
-        original = code_counts(kernel)
-        for dimension in benchmark.dimensions:
-            for stride in strides:
-                coarsening = Coarsening(factor, dimension, stride)
-                yield CountComparison(
-                    name,
-                    coarsening,
-                    original,
-                    _coarsened(kernel, coarsening, WITHOUT),
-                    _coarsened(kernel, coarsening, DEFAULT),
-                )
+def rows(name: str) -> Iterator[CountComparison]:
+    """Count a benchmark along each of its dimensions with each stride."""
+    benchmark = SUITE[name]
+    kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
+    original = code_counts(kernel)
+    for dimension, stride in itertools.product(benchmark.dimensions, STRIDES):
+        coarsening = Coarsening(FACTOR, dimension, stride)
+        without, cleaned = (_coarsened(kernel, coarsening, transforms) for transforms in (WITHOUT, DEFAULT))
+        yield CountComparison(name, coarsening, original, without, cleaned)
 
 
 def _coarsened(kernel: Kernel, coarsening: Coarsening, transforms: Transforms) -> Counts:
@@ -89,32 +81,15 @@ def _coarsened(kernel: Kernel, coarsening: Coarsening, transforms: Transforms) -
     return code_counts(coarsened.kernel, coarsening.factor, coarsened.parted)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Count and print as the command line says; the exit status is 1 where the rule is broken."""
-    chosen = _parser().parse_args(arguments)
-    try:
-        found = list(rows(chosen.kernel or [*SUITE], chosen.factor, chosen.stride or STRIDES))
-    except CoarsenError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    Console(width=_WIDTH, highlight=False).print(_table(found, chosen.factor))
+def main() -> int:
+    """Count and print; the exit status is 1 where the rule is broken."""
+    found = [row for name in SUITE for row in rows(name)]
+    Console(width=_WIDTH, highlight=False).print(_table(found))
     return 0 if all(row.keeps_rule for row in found) else 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m coarsen.opencl_bench.studies.instruction_counts",
-        description=(__doc__ or "").splitlines()[0],
-    )
-    add = parser.add_argument
-    add("--kernel", action="append", metavar="NAME", choices=[*SUITE], help="only this one; may be repeated")
-    add("--factor", type=int, default=FACTOR, metavar="F", help=f"the factor (default {FACTOR})")
-    add("--stride", type=int, action="append", metavar="S", help="only this one; may be repeated (default 1, 2)")
-    return parser
-
-
-def _table(found: Sequence[CountComparison], factor: int) -> Table:
-    title = f"instructions per replica at factor {factor}: without clean-up → with it (over uncoarsened)"
+def _table(found: Sequence[CountComparison]) -> Table:
+    title = f"instructions per replica at factor {FACTOR}: without clean-up → with it (over uncoarsened)"
     table = Table(title=title)
     table.add_column("kernel")
     for heading in ("dimension", "stride", "uncoarsened", "code", "while together", "weighted", ""):
@@ -132,10 +107,6 @@ def _table(found: Sequence[CountComparison], factor: int) -> Table:
     return table
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 @dataclass(frozen=True, slots=True)
 class Counts:
     """Instructions per replica; of an uncoarsened kernel, the whole kernel's."""
@@ -151,7 +122,7 @@ def code_counts(kernel: Kernel, factor: int = 1, parted: frozenset[str] = frozen
     Args:
         kernel: as it is written out.
         factor: how many work-items it does the work of.
-        parted: the blocks that run where replicas have parted (`coarsen.pipeline.Coarsened`).
+        parted: the blocks that run where replicas have parted (`CoarsenedKernel.parted`).
     """
     control_flow = ControlFlow(kernel)
     weights = block_weights(IndexForms(kernel, control_flow))
@@ -170,3 +141,7 @@ def _run_together(kernel: Kernel, control_flow: ControlFlow, parted: frozenset[s
         if block.name in parted:
             slow |= control_flow.between(block.name, control_flow.immediate_post_dominator[block.name])
     return (block for block in kernel.blocks if block.name not in slow)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

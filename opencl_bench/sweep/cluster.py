@@ -44,8 +44,9 @@ from coarsen.tuning.records.measurement import Invalidity
 from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.connection import shown
 from coarsen.tuning.store.connection import store_url as parsed_url
-from coarsen.tuning.store.database import Filter, Store, open_store
+from coarsen.tuning.store.database import Store, open_store
 from coarsen.tuning.store.place import STORE_VARIABLE
+from coarsen.tuning.store.schema import Filter
 
 SECONDS_BETWEEN_COUNTS = 0.5
 # The time a device may be without a worker (while one restarts, say) before its sweeps are given up.

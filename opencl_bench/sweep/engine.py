@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import SweepPlan
-from coarsen.tuning.engine.row_measurer import SweepContext
-from coarsen.tuning.measure.machine import environment_of
-from coarsen.tuning.processes.compiler import CompiledSubjects, CompilePool, Compiler
-from coarsen.tuning.processes.device_lock import device_lock
+from coarsen.tuning.engine.row_measurer import SweepContext, context_with
+from coarsen.tuning.measure.session import KEPT_BYTES
+from coarsen.tuning.processes.compiler import CompilePool, Compiler
 from coarsen.tuning.processes.measuring_process import SERVICE, MeasuringProcess, machine_to_json
 from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.workload.benchmark import Benchmark
@@ -47,71 +45,48 @@ def opened_context(
         pool: the processes that compile; some of its own if None.
     """
     with (
-        CompilePool() if pool is None else nullcontext(pool) as compiling,
-        compiler_of(plan, device, compiling) as compiler,
-        context_of(plan, benchmark, device, store, Processes(compiling, compiler)) as context,
+        CompilePool() if pool is None else nullcontext(pool) as processes,
+        compiler_of(plan, device, processes) as compiler,
+        process_of(plan, benchmark, device, processes) as process,
     ):
+        context = context_with(plan, benchmark, device, store, compiler, process)
         yield replace(context, observer=observer, again=again)
 
 
-@dataclass(frozen=True, slots=True)
-class Processes:
-    """What compiles and measures: a pool of processes, and the compiler of a benchmark that works in them."""
-
-    pool: CompilePool
-    compiler: Compiler
-
-
-@contextmanager
-def context_of(
+def process_of(
     plan: SweepPlan,
     benchmark: Benchmark,
     device: DeviceDescription,
-    store: Store,
-    processes: Processes,
+    pool: CompilePool,
     default: Variant | None = None,
-) -> Iterator[SweepContext]:
-    """Open what one preset is measured with, in processes that other presets of the benchmark use as well.
+    kept_bytes: int = KEPT_BYTES,
+) -> MeasuringProcess:
+    """Return what one preset is measured in; it is closed as a context manager.
 
     Args:
         plan: what to measure, where and how.
         benchmark: what it names.
         device: the same.
-        store: where the rows go.
-        processes: what compiles and measures.
+        pool: has the process, which other presets and benchmarks use as well.
         default: the version whose results others are compared with.
+        kept_bytes: of inputs and outputs that may be kept for later.
     """
-    with MeasuringProcess(
+    return MeasuringProcess(
         name_of(plan),
         plan.preset,
         plan.seed,
-        machine_to_json(device),
+        {**machine_to_json(device), "kept_bytes": kept_bytes},
         plan.method,
         benchmark.content_hash(plan.preset),
         shared_local_size=benchmark.shared_local_size,
         default=default,
-        child=processes.pool.measuring(SERVICE, device.index),
-    ) as process:
-        yield SweepContext(
-            device=str(device),
-            environment=environment_of(device, plan.form),
-            method=plan.method,
-            subjects=CompiledSubjects(benchmark, plan.preset, plan.seed, processes.compiler.ir_hash),
-            codes=processes.compiler,
-            process=process,
-            rows=store,
-            lock=functools.partial(device_lock, device),
-            compile_first="cpu" in device.device_types,
-            confirms=plan.confirms,
-            clock=benchmark.clock,
-            default=default,
-        )
+        child=pool.measuring(SERVICE, device.index),
+    )
 
 
 def compiler_of(plan: SweepPlan, device: DeviceDescription, pool: CompilePool) -> Compiler:
     """Return the compiler of a plan's benchmark, for all presets; it is closed as a context manager."""
-    machine = None if plan.form == "ptx" else machine_to_json(device)
-    return Compiler(name_of(plan), plan.form, machine, plan.method, pool)
+    return Compiler(name_of(plan), plan.form, machine_to_json(device), plan.method, pool)
 
 
 def name_of(plan: SweepPlan) -> str:

@@ -13,10 +13,10 @@ from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.launch_prediction import AskedLaunch, own_launch, planned_launches
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.grid import launch_grid
 from coarsen.models.launch.planning import WorkPlanner
+from coarsen.prediction import AskedLaunch, own_launch, planned_launches
 from coarsen.tuning.engine.plan import DeviceLimits, Space
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.tuning.workload.launch_sizes import sizes_of_launch
@@ -24,38 +24,28 @@ from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 
 
-class GridDesign:
-    """The grids of benchmarks, each of which is lowered, and its inputs made, once for all devices."""
+def grid_space(benchmark: Benchmark, preset: str, kind: DeviceKind, limits: DeviceLimits) -> Space:
+    """Return a space of the launches that a prediction for a benchmark considers, the own one first.
 
-    def __init__(self) -> None:
-        # A kernel as it was lowered, and its launch at a preset.
-        self._asked: dict[tuple[str, str, str], tuple[Kernel, AskedLaunch]] = {}
+    What the driver or the device can't launch is among them: it becomes a row that says so.
 
-    def space(self, benchmark: Benchmark, preset: str, kind: DeviceKind, limits: DeviceLimits) -> Space:
-        """Return a space of the launches that a prediction for a benchmark considers, the own one first.
+    Args:
+        benchmark: what is measured.
+        preset: its sizes.
+        kind: of the device; decides the transforms.
+        limits: those of the device.
 
-        What the driver or the device can't launch is among them: it becomes a row that says so.
-
-        Args:
-            benchmark: what is measured.
-            preset: its sizes.
-            kind: of the device; decides the transforms.
-            limits: those of the device.
-
-        Raises:
-            InvalidInputError: no such preset, a local size that is left open, a kind that isn't known.
-            RefusalError: the kernel can't be read.
-        """
-        if kind not in (DeviceKind.CPU, DeviceKind.GPU):
-            raise InvalidInputError(
-                "the grid is that of a CPU or a GPU, and which of them the device is isn't known here; "
-                "--device cpu or gpu tells a pack"
-            )
-        key = (benchmark.name, benchmark.source, preset)
-        if key not in self._asked:
-            self._asked[key] = _asked(benchmark, preset)
-        variants = _variants(*self._asked[key], _device(kind, limits))
-        return Space(variants=tuple(replace(each, definitions=benchmark.own_definitions) for each in variants))
+    Raises:
+        InvalidInputError: no such preset, a local size that is left open, a kind that isn't known.
+        RefusalError: the kernel can't be read.
+    """
+    if kind not in (DeviceKind.CPU, DeviceKind.GPU):
+        raise InvalidInputError(
+            "the grid is that of a CPU or a GPU, and which of them the device is isn't known here; "
+            "--device cpu or gpu tells a pack"
+        )
+    variants = _variants(*_asked(benchmark, preset), _device(kind, limits))
+    return Space(variants=tuple(replace(each, definitions=benchmark.own_definitions) for each in variants))
 
 
 def _asked(benchmark: Benchmark, preset: str) -> tuple[Kernel, AskedLaunch]:

@@ -224,7 +224,7 @@ def main(name: str, preset: str, local_size: str, definitions: str) -> int:
 
     from coarsen.devices.building import build_uncached
     from coarsen.devices.discovery import open_device
-    from coarsen.tuning.measure.run import LaunchableKernel, enqueue_launch
+    from coarsen.tuning.measure.run import LaunchableKernel, prepared_launch
 
     warnings.simplefilter("ignore")
     benchmark = find_benchmark(name)
@@ -237,7 +237,7 @@ def main(name: str, preset: str, local_size: str, definitions: str) -> int:
     program = build_uncached(context, code.content, code.options)
     for launch in workload.launches:
         kernel = cast("LaunchableKernel", cl.Kernel(program, launch.kernel))
-        enqueue_launch(queue, kernel, launch, buffers)
+        prepared_launch(queue, kernel, launch, buffers)()
         queue.finish()
     return 0
 

@@ -27,7 +27,7 @@ from coarsen.tuning.engine.row_measurer import RowMeasurer
 from coarsen.tuning.engine.rows import LAUNCHES, Selected, measure_best, most_rows
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
-from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator
+from coarsen.tuning.search.evaluator import Budget, Evaluator
 from coarsen.tuning.search.searcher import COMPLETE, Searcher
 from coarsen.tuning.search.spaces import NamedVariants
 from coarsen.tuning.settings import Remeasure
@@ -142,7 +142,7 @@ class PromisingSearcher(Searcher):
     first: Variant | None = None
     name: ClassVar[str] = "promising"
 
-    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+    def run(self, evaluator: Evaluator, draw: random.Random) -> str:
         """See `Searcher.run`; nothing is random."""
         variants = self.belief.variants
         following = self.first if self.first in variants else self.belief.most_promising({}, set())

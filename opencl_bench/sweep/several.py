@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.results.results import Results
@@ -28,7 +27,6 @@ from coarsen.tuning.engine.observer import (
     problem_of,
 )
 from coarsen.tuning.engine.plan import DeviceLimits, Space, SweepPlan, limits_of, points
-from coarsen.tuning.engine.row_measurer import SweepContext
 from coarsen.tuning.engine.rows import measure_points, most_rows
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Method
@@ -112,39 +110,21 @@ def sweep(
         RefusalError: the kernel can't be read at all.
         DeviceError: no such device; it can't be opened (any more).
     """
-    recorder = _Recorder(observer or SweepObserver(), plan)
-    return recorder.result(*_swept(plan, store, recorder, again, pool, request))
-
-
-def _swept(
-    plan: SweepPlan,
-    store: Store,
-    recorder: _Recorder,
-    again: Remeasure,
-    pool: CompilePool | None,
-    request: SearchRequest | None,
-) -> tuple[str, Searched | None]:
-    """Measure; return why there is no baseline, and what a search found."""
+    recorder = observer if isinstance(observer, _Recorder) else _Recorder(observer or SweepObserver(), plan)
     benchmark = find_benchmark(name_of(plan))
     device = find_device(plan.device)
-    measure = _measuring(plan, benchmark, device, request)
+    limits, kind, searched = limits_of(device), device_kind_of(device.device_types), None
+    # What is wrong with the space shows before anything is opened.
+    space = search_space(benchmark, plan, limits, kind) if request else None
+    every = points(benchmark, plan.preset, plan.space, limits, kind) if request is None else []
     with opened_context(plan, benchmark, device, store, recorder, again, pool) as context:
-        problem, searched = measure(context)
+        if request is None or space is None:
+            problem = measure_points(context, every)
+        else:
+            problem, searched = search_points(context, benchmark, space, request)
     if isinstance(plan.benchmark, Path):
         problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, recorder.rows)
-    return problem, searched
-
-
-def _measuring(
-    plan: SweepPlan, benchmark: Benchmark, device: DeviceDescription, request: SearchRequest | None
-) -> Callable[[SweepContext], tuple[str, Searched | None]]:
-    """Return what measures a plan: it returns why there is no baseline, and what a search found."""
-    limits, kind = limits_of(device), device_kind_of(device.device_types)
-    if request is None:
-        every = points(benchmark, plan.preset, plan.space, limits, kind)
-        return lambda context: (measure_points(context, every), None)
-    space = search_space(benchmark, plan, limits, kind)
-    return lambda context: search_points(context, benchmark, space, request)
+    return recorder.result(problem, searched)
 
 
 class _Recorder(CollectingObserver):
@@ -229,7 +209,7 @@ def sweep_one(
     """
     recorder = _Recorder(observer, plan)
     try:
-        return recorder.result(*_swept(plan, store, recorder, again, pool, request))
+        return sweep(plan, store, recorder, again, pool, request)
     except Exception as error:  # a bug, too, must not end the other sweeps
         store.find("")  # a store that has failed ends them
         problem, exit_code = problem_of(error)

@@ -82,7 +82,6 @@ def _benchmark(entry: _Entry) -> Benchmark:
         name=entry["name"],
         dimensions=tuple(dimensions),
         presets=presets | {usual: presets[name] for usual, name in _USUAL.items() if name in presets},
-        divisible_local_sizes={d: max(local_sizes, key=lambda size: size[d]) for d in dimensions},
         make_workload=partial(_make_workload, entry),
         local_sizes=local_sizes if kept_inputs else (),
         make_launches=partial(_make_launches, entry),

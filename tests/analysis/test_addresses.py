@@ -36,7 +36,7 @@ def kernel(indices: str) -> Kernel:
 )
 def test_steps(indices: str, expected: list[tuple[int, str]]) -> None:
     lowered = kernel(indices)
-    steps = address_steps(lowered.definition["place"], lowered.structures)
+    steps = address_steps(lowered.definition["place"])
     assert steps is not None
     assert [(step.bytes, "" if step.index is None else step.index.text) for step in steps] == expected
 

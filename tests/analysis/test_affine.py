@@ -76,7 +76,7 @@ def test_strides_of_an_index(index: str, along_x: Stride, along_y: Stride) -> No
     access = stored(f"{X} {Y} data[{index}] = 1;")
     assert access.base is not None
     assert (access.base.text, access.address_space) == ("data", AddressSpace.GLOBAL)
-    assert (access.stride_along(0), access.stride_along(1), access.stride_along(2))[:2] == (along_x, along_y)
+    assert (access.strides[0], access.strides[1], access.strides[2])[:2] == (along_x, along_y)
 
 
 def test_the_form_counts_bytes_from_the_base() -> None:
@@ -103,13 +103,13 @@ def test_the_form_counts_bytes_from_the_base() -> None:
 )
 def test_strides_in_loops(body: str, form: str | None, along_x: Stride) -> None:
     access = stored(body)
-    assert access.stride_along(0) == along_x
+    assert access.strides[0] == along_x
     assert form is None or str(access.form) == form
 
 
 @pytest.mark.parametrize(("bound", "expected"), [("n", 4), ("index[x]", INDIRECT)])
 def test_what_comes_out_of_a_loop_is_regular_if_all_leave_it_together(bound: str, expected: Stride) -> None:
-    assert stored(f"{X} int i = 0; while (i < {bound}) ++i; data[x + i] = 1;").stride_along(0) == expected
+    assert stored(f"{X} int i = 0; while (i < {bound}) ++i; data[x + i] = 1;").strides[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_what_comes_out_of_a_loop_is_regular_if_all_leave_it_together(bound: str
 def test_sizes_of_elements(before: str, parameters: str, body: str, expected: tuple[int, int, int]) -> None:
     before = f"#pragma OPENCL EXTENSION all : enable\n{before}"
     access = stored(body, parameters, before)
-    assert (access.stride_along(0), access.element_bytes, access.width) == expected
+    assert (access.strides[0], access.element_bytes, access.width) == expected
 
 
 def test_a_field_has_its_offset() -> None:
@@ -155,7 +155,7 @@ def test_spaces_and_bases() -> None:
     data[l] = shared_tile[0];
     """
     found = {
-        (access.base.text.removeprefix("k."), access.address_space, access.stride_along(0))
+        (access.base.text.removeprefix("k."), access.address_space, access.strides[0])
         for access in accesses(body, before="constant int table[4] = {1, 2, 3, 4};")
         if access.base is not None
     }
@@ -172,15 +172,15 @@ def test_spaces_and_bases() -> None:
 def test_a_choice_between_buffers_has_no_base_but_a_stride() -> None:
     access = stored(f"{X} global int *p = n > 0 ? a : b; p[x] = 1;", "global int *a, global int *b, int n")
     assert access.base is None
-    assert (access.address_space, access.stride_along(0)) == (AddressSpace.GLOBAL, 4)
+    assert (access.address_space, access.strides[0]) == (AddressSpace.GLOBAL, 4)
 
 
 def test_expressions_without_end_are_given_up() -> None:
     products = f"{X} int y = x; " + "y = (y + 1) * (y + n);" * 20
-    assert stored(f"{products} data[y] = 1;").stride_along(0) is INDIRECT
+    assert stored(f"{products} data[y] = 1;").strides[0] is INDIRECT
     for length, expected in ((5, 4), (40, INDIRECT)):
         pieces = f"{X} int y = x; " + "y = (y % n) ^ m;" * length
-        assert stored(f"{pieces} data[y] = 1;").stride_along(0) == expected
+        assert stored(f"{pieces} data[y] = 1;").strides[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_expressions_without_end_are_given_up() -> None:
 )
 def test_numbers_that_would_grow_too_large_are_given_up(body: str, expected: Stride) -> None:
     access = stored(f"{X} {body} data[y] = 1;")
-    assert access.stride_along(0) == expected
+    assert access.strides[0] == expected
     assert all(abs(number) < 1 << 80 for number in access.form.terms.values())
 
 
@@ -209,7 +209,7 @@ def test_products_of_what_moves_by_long_sums_are_given_up() -> None:
 def test_values_of_a_loop_with_two_entries_are_irregular() -> None:
     body = "if (index[x] & 1) goto middle; start: data[x] = i; middle: ++i; data[i] = 1; if (i < n) goto start;"
     found = accesses(f"{X} int i = 0; {body}")
-    assert [access.stride_along(0) for access in found] == [4, 4, INDIRECT]
+    assert [access.strides[0] for access in found] == [4, 4, INDIRECT]
 
 
 def test_long_sums_are_followed() -> None:

@@ -61,7 +61,7 @@ def test_strides_are_those_of_computed_addresses(expressions: list[str], type_: 
         assert access.base is not None
         assert access.base.text == "data"
         for dimension in (0, 1):
-            stride = access.stride_along(dimension)
+            stride = access.strides[dimension]
             found = [gains(kernel, access, item, dimension) for item in ITEMS]
             if stride is INDIRECT:
                 assert any(len(gain) > 1 for gain in found), expression
@@ -86,7 +86,7 @@ def test_strides_of_quotients_are_those_of_most_neighbours(quotients: list[tuple
     for access in access_patterns(IndexForms(kernel, ControlFlow(kernel))):
         row = [address(kernel, access.instruction, item.moved(0, step)) for step in range(121)]
         moves = [after - before for before, after in pairwise(row)]
-        stride = access.stride_along(0)
+        stride = access.strides[0]
         assert stride is not SYMBOLIC
         if stride is INDIRECT:
             assert len(set(moves)) > 1

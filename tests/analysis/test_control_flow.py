@@ -52,15 +52,15 @@ def test_dominators_and_post_dominators() -> None:
     assert flow.dominates(entry, join) and not flow.dominates(left, join)
     assert flow.common_dominator([left, right]) == entry
     assert flow.between(entry, join) == {left, right}
-    assert flow.control_dependence[left] == {entry}
-    assert flow.control_dependence[join] == frozenset()
+    assert flow.deciding_edges[left] == [(entry, left)]
+    assert flow.deciding_edges[join] == []
 
 
 def test_control_dependence_goes_through_others() -> None:
     kernel = kernel_of("if (in[0]) { out[9] = 1; if (in[1]) { barrier(CLK_LOCAL_MEM_FENCE); } out[8] = 1; }")
     flow = ControlFlow(kernel)
     block = next(b.name for b in kernel.blocks if any("barrier" in i.callee for i in b.instructions))
-    assert len(flow.control_dependence[block]) == 1
+    assert len(flow.deciding_edges[block]) == 1
     assert len(flow.controlling(block)) == 2
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.errors import RefusalError
 
 BEFORE = "kernel void k(global int *p, int n)\n{\nfor (int i = 0; i < n; ++i)\n    p[i] = i;\np[1] = 2;\n"

@@ -18,7 +18,7 @@ from coarsen.analysis.algebra.exact_forms import ExactForms, combined, is_exact
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.numbers import number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.predict.symbols import PieceKind, iteration
+from coarsen.analysis.algebra.symbols import PieceKind, iteration
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.instruction import Instruction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.errors import RefusalError
 from coarsen.variant.coarsening import Level
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 
 ATOMIC = "atomic_fetch_add_explicit((volatile global atomic_int *)out, 1, memory_order_relaxed, memory_scope_{});"
 

@@ -8,7 +8,6 @@ import pytest
 from numpy.typing import NDArray
 
 from coarsen.backend.spirv import write_spirv
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import run_pipeline
@@ -79,5 +78,5 @@ def test_a_copy_in_local_memory(spirv_queue: cl.CommandQueue) -> None:
     parameters = "global const uint *data, global uint *to, uint b"
     text = f"kernel void k({parameters}) {{ to[get_local_id(0)] = vload4(b, data).y; }}"
     plan = array_plan("data", shape=(4 * ITEMS,), place=Place.LOCAL)
-    placed = CoarsenedKernel.of(run_pipeline(lower(text, "k"), Variant(arrays=(plan,))))
+    placed = run_pipeline(lower(text, "k"), Variant(arrays=(plan,)))
     np.testing.assert_array_equal(left(spirv_queue, placed.spirv), left(spirv_queue, text))

@@ -14,7 +14,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.cli.apply.options import Stage
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import STAGES
@@ -178,7 +178,7 @@ def test_stages_are_shown_on_standard_error(scale: Path, run: Run) -> None:
 
 
 def test_only_stages_of_the_pipeline_can_be_shown() -> None:
-    assert {stage.value for stage in Stage} <= set(STAGES)
+    assert {*Stage} <= set(STAGES)
 
 
 def test_the_time_of_each_stage(scale: Path, run: Run) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.cli.apply.request import Request
 from coarsen.frontend.clang import Clang
 from coarsen.opencl_bench.workloads.lookup import SUITE

@@ -14,7 +14,7 @@ SMALL = ("--preset", "test", "--space", "factor=1,2", "--space", "stride=1", "--
 
 def test_a_pack_of_two_forms(tmp_path: Path, run: Run) -> None:
     folder = tmp_path / "pack"
-    done = run("bench", "reduce", *SMALL, "--form", "opencl_c", "--form", "ptx", "--pack", folder)
+    done = run("bench", "reduce", *SMALL, "--form", "opencl_c", "--form", "spirv", "--pack", folder)
     assert done.code == 0, done.err
     assert done.out.splitlines() == [
         f"{folder}: 2 sweeps, 4 configurations (0 of them not to be run), 4 kernels, 0.0 MB",
@@ -22,10 +22,10 @@ def test_a_pack_of_two_forms(tmp_path: Path, run: Run) -> None:
     ]
     assert done.err.splitlines()[0] == "coarsen: note: compiling reduce, opencl_c"
     codes = [json.loads(path.read_text()) for path in (folder / "code").iterdir()]
-    assert sorted(code["form"] for code in codes) == ["opencl_c", "opencl_c", "ptx", "ptx"]
+    assert sorted(code["form"] for code in codes) == ["opencl_c", "opencl_c", "spirv", "spirv"]
     assert "run_pack" in (folder / "README").read_text()
     plan = json.loads((folder / "plan.json").read_text())
-    assert [sweep["form"] for sweep in plan["sweeps"]] == ["opencl_c", "ptx"]
+    assert [sweep["form"] for sweep in plan["sweeps"]] == ["opencl_c", "spirv"]
 
 
 @pytest.mark.parametrize(

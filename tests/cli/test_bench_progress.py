@@ -1,25 +1,14 @@
-"""What `coarsen bench` shows while it measures."""
+"""The line that long work shows."""
 
 from __future__ import annotations
 
-import io
 import sys
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from coarsen.cli.bench.progress import (
-    Bar,
-    PlainLines,
-    Tally,
-    best_so_far,
-    duration,
-    progress_line,
-    rows_per_minute,
-    watching,
-)
 from coarsen.cli.messages import logging_to_stderr
+from coarsen.cli.progress import Fits, Tally, duration, rows_per_minute, watching
 from coarsen.opencl_bench.sweep.several import SweepResult
 from coarsen.tuning.engine.observer import SearchProgress
 from coarsen.tuning.engine.plan import SweepPlan
@@ -54,49 +43,56 @@ def after_a_minute(tally: Tally, clock: Watch) -> None:
     clock.seconds += 60
 
 
-def test_the_figures_of_the_bar() -> None:
+def test_the_line_of_a_sweep() -> None:
     clock = Watch()
-    screen = Console(file=io.StringIO(), force_terminal=True, width=90, color_system=None)
-    bar = Bar({PLAN: 10}, screen, clock)
-    assert [figure.plain for figure in bar.figures()][1:] == ["0 rows/min", "time left unknown", "0 failed"]
-    after_a_minute(bar, clock)
-    assert [figure.plain for figure in bar.figures()] == ["4/10 rows", "3 rows/min", "2 min left", "1 failed"]
-    with screen.capture() as capture:
-        screen.print(bar)
-    first, second, third = capture.get().splitlines()
-    assert first.startswith("━━━") and first.endswith("  4/10 rows  3 rows/min  2 min left  1 failed")
-    assert second.strip() == "mt: uncoarsened, local size 32×32"
-    assert third.strip() == f"best so far 2.00: {CORRECT.candidate}"
-    bar.planned("reduce", "2:0 AMD EPYC", 10)
-    assert best_so_far(bar) == ""
+    tally = Tally({PLAN: 10}, clock)
+    assert str(tally) == "0 of 10 rows, 0 rows/min"
+    after_a_minute(tally, clock)
+    figures = "4 of 10 rows, 3 rows/min, about 2 min left, 1 failed"
+    assert str(tally) == f"{figures}, mt: {Variant((32, 32))}, best so far 2.00: {CORRECT.candidate}"
+    tally.planned("reduce", "2:0 AMD EPYC", 10)
+    assert "best so far" not in str(tally)
 
 
-def test_the_bar_counts_out_what_will_not_come() -> None:
-    screen = Console(file=io.StringIO(), width=200)
-    bar = Bar({PLAN: 10, OTHER_PLAN: 15}, screen)
-    bar.planned("mt", "2:0 AMD EPYC", 10)
-    for measurement in RESULT.rows:
-        bar.stored(measurement, True)
-    bar.finished(RESULT)
-    assert (bar.rows, bar.total) == (2, 17)
-    assert isinstance(screen.file, io.StringIO)
-    said = "mt on intel: 2 rows, 1 of them measured in 1 min, 1 failed, 1 broke a constraint"
-    assert screen.file.getvalue().strip() == said
-
-
-def test_plain_lines_come_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    clock = Watch()
+def test_what_will_not_come_is_counted_out(capsys: pytest.CaptureFixture[str]) -> None:
+    tally = Tally({PLAN: 10, OTHER_PLAN: 15})
+    tally.planned("mt", "2:0 AMD EPYC", 10)
     with logging_to_stderr():
-        lines = PlainLines({PLAN: 10}, clock)
-        after_a_minute(lines, clock)
+        for measurement in RESULT.rows:
+            tally.stored(measurement, True)
+        tally.finished(RESULT)
+    assert (tally.rows, tally.total) == (2, 17)
+    said = "mt on intel: 2 rows, 1 of them measured in 1 min, 1 failed, 1 broke a constraint"
+    assert capsys.readouterr().err.strip() == f"coarsen: note: {said}"
+
+
+def test_lines_come_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Watch()
+    with logging_to_stderr(), watching(Tally({PLAN: 10}, clock)) as tally:
+        after_a_minute(tally, clock)
         for _ in range(3):
-            lines.measuring("mt", Variant((16, 16)))
-        lines.finished(RESULT)
-    said = capsys.readouterr().err.splitlines()
+            tally.measuring("mt", Variant((16, 16)))
+    (said,) = capsys.readouterr().err.splitlines()
     progress = "4 of 10 rows, 3 rows/min, about 2 min left, 1 failed, mt: uncoarsened, local size 16×16"
-    assert said[0] == f"coarsen: note: {progress}, best so far 2.00: {CORRECT.candidate}"
-    assert said[1].startswith("coarsen: note: mt on intel: 2 rows, ")
-    assert len(said) == 2
+    assert said == f"coarsen: note: {progress}, best so far 2.00: {CORRECT.candidate}"
+
+
+def test_rows_of_unknown_number_are_counted() -> None:
+    clock = Watch()
+    tally = Tally(clock=clock)
+    after_a_minute(tally, clock)
+    assert str(tally) == f"4 rows, 3 rows/min, 1 failed, mt: {Variant((32, 32))}"
+
+
+def test_fits_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Watch()
+    fits = Fits(clock)
+    with logging_to_stderr():
+        for done in range(1, 6):
+            clock.seconds += 20
+            fits("cascade", done, 5)
+    notes = [f"coarsen: note: cascade: {done} of 5" for done in (2, 4)]
+    assert capsys.readouterr().err.splitlines() == notes
 
 
 def test_rows_on_other_machines_are_counted() -> None:
@@ -104,7 +100,7 @@ def test_rows_on_other_machines_are_counted() -> None:
     tally = Tally({PLAN: 10}, clock)
     clock.seconds += 120
     tally.counted(8, 4)
-    assert progress_line(tally) == "8 of 10 rows, 2 rows/min, about 1 min left, 0 sweeps finished"
+    assert str(tally) == "8 of 10 rows, 2 rows/min, about 1 min left, 0 sweeps finished"
 
 
 @pytest.mark.parametrize(
@@ -114,17 +110,18 @@ def test_rates(rate: float, text: str) -> None:
     assert rows_per_minute(rate) == f"{text} rows/min"
 
 
-def test_a_terminal_has_the_bar_and_a_file_has_lines(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with logging_to_stderr(), watching({PLAN: 10}) as tally:
-        assert isinstance(tally, PlainLines)
+def test_a_terminal_has_the_line_all_the_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clock = Watch()
     with (tmp_path / "screen").open("w+") as screen:
         monkeypatch.setattr(screen, "isatty", lambda: True, raising=False)
         monkeypatch.setattr(sys, "stderr", screen)
-        with logging_to_stderr(), watching({PLAN: 10}) as tally:
-            assert isinstance(tally, Bar)
-    assert "0/10 rows" in (tmp_path / "screen").read_text()
+        with logging_to_stderr(), watching(Tally({PLAN: 10}, clock)) as tally:
+            after_a_minute(tally, clock)
+            tally.measuring("mt", Variant((16, 16)))
+            tally.finished(RESULT)
+    shown = (tmp_path / "screen").read_text()
+    assert "0 of 10 rows" in shown and "mt on intel: 2 rows" in shown
+    assert "note:" not in shown
 
 
 @pytest.mark.parametrize(
@@ -141,10 +138,10 @@ def test_a_search_says_which_trial_it_measures() -> None:
     tally.planned("mt", "2:0 AMD EPYC", 10)
     tally.trying(SearchProgress(7, 40))
     tally.measuring("mt", Variant((16, 16)))
-    assert "mt: trial 7 of 40, uncoarsened, local size 16×16" in progress_line(tally)
+    assert "mt: trial 7 of 40, uncoarsened, local size 16×16" in str(tally)
     tally.stored(CORRECT, True)
     tally.measuring("mt", Variant((16, 16)))
-    assert "mt: uncoarsened" in progress_line(tally), "a confirmation is no trial"
+    assert "mt: uncoarsened" in str(tally), "a confirmation is no trial"
     assert tally.total == 10
 
 

@@ -44,7 +44,7 @@ def test_a_search_its_report_and_going_on(tmp_path: Path, run: Run) -> None:
     assert (search["searcher"], search["tried"], search["failed"], search["choices"]) == ("random", 4, 0, 9)
     assert search["ending"] == "the budget was spent"
     assert search["best"]["local_size"] == [8, 8]
-    assert search["additivity"] is None and search["notes"] == []
+    assert search["notes"] == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from coarsen.devices.selection import find_device
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.run_pack import main as run_pack
-from coarsen.opencl_bench.sweep.grid_design import GridDesign
+from coarsen.opencl_bench.sweep.grid_design import grid_space
 from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS
 from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 from coarsen.tuning.engine.plan import limits_of
@@ -61,7 +61,7 @@ def test_the_grid_is_measured_and_not_measured_again(tmp_path: Path, run: Run) -
     rows = read_table(tmp_path / "rows.parquet")
     compared = [row.candidate for row in rows if row.role.value == "comparison"]
     benchmark, place = training_kernel("launch-0-13"), find_device("intel")
-    space = GridDesign().space(benchmark, "test", DeviceKind.CPU, limits_of(place))
+    space = grid_space(benchmark, "test", DeviceKind.CPU, limits_of(place))
     assert compared == list(space.variants or ())
     assert {row.invalidity.value for row in rows} == {"correct"}
     assert [sweep["measured"] for sweep in json.loads(run(*words).out)["sweeps"]] == [0]
@@ -71,7 +71,7 @@ def test_a_pack_of_the_grid_is_run(tmp_path: Path, run: Run) -> None:
     design = ("launch-0-13", "--preset", "test", "--space", "grid", "--quick", "--device", "cpu")
     assert run("bench", *design, "--pack", tmp_path / "pack", "-q").code == 0
     (sweep,) = json.loads((tmp_path / "pack" / "plan.json").read_text())["sweeps"]
-    space = GridDesign().space(training_kernel("launch-0-13"), "test", DeviceKind.CPU, USUAL_LIMITS)
+    space = grid_space(training_kernel("launch-0-13"), "test", DeviceKind.CPU, USUAL_LIMITS)
     grid = [variant_to_json(variant) for variant in space.variants or ()]
     assert grid
     assert [each["candidate"] for each in sweep["candidates"]] == grid

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import coarsen
-from coarsen.opencl_bench.results.exchange.files import t4_configuration
 from coarsen.opencl_bench.results.paste import paste_of_variant
 from coarsen.tuning.measure.machine import UndividedError
 from coarsen.tuning.measure.variant_launch import variant_launch
@@ -119,8 +118,6 @@ def test_keys_of_rows_that_are_there_stay() -> None:
     assert variant_to_json(DISTINCT)["transforms"]["distinct"] is True
     assert variant_from_json(variant_to_json(DISTINCT)) == DISTINCT
     assert str(DISTINCT).endswith("distinct arguments")
-    assert "distinct" not in t4_configuration(general)
-    assert t4_configuration(DISTINCT)["distinct"] == 1
 
 
 def test_a_space_has_it_where_it_is_asked_for() -> None:

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from coarsen.api import explain
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen, explain
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.remarks.explanation import Explanation, explain_ir, explain_source
+from coarsen.remarks.explanation import Explanation, explain_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Level
 
@@ -23,7 +22,7 @@ Golden = Callable[[str, str], None]
 
 
 def explained(source: str, dimension: int = 0, kernel: str | None = None) -> Explanation:
-    return explain_source(analyse(lower(source, kernel), dimension), source)
+    return explain_kernel(analyse(lower(source, kernel), dimension), source)
 
 
 def gutters(explanation: Explanation) -> list[str]:
@@ -70,7 +69,7 @@ kernel void marks(global int *values, local int *tile, int count)
 def test_a_place_in_the_group_is_the_same_for_merged_groups(run: Run, tmp_path: Path) -> None:
     source = "kernel void part(global int *values)\n{\n    if (get_local_id(0) < 4)\n        values[0] = 1;\n}\n"
     assert gutters(explained(source)) == ["", "", "D  >1", ".  1", "."]
-    assert gutters(explain_source(analyse(lower(source), 0, Level.GROUP), source)) == ["", "", ".", ".", "."]
+    assert gutters(explain_kernel(analyse(lower(source), 0, Level.GROUP), source)) == ["", "", ".", ".", "."]
     kernel = tmp_path / "part.cl"
     kernel.write_text(source)
     heading = run("apply", kernel, "--explain", "--level", "group").out.splitlines()[0]
@@ -105,7 +104,7 @@ kernel void calls(global int *values)
 def test_included_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "store.h").write_text("void store(global int *values, int item)\n{\n    values[item] = item;\n}\n")
     source = '#include "store.h"\nkernel void calls(global int *values) { store(values, get_local_id(0)); }\n'
-    explanation = explain_source(analyse(lower(source, None, ["-I", str(tmp_path)]), 0), source)
+    explanation = explain_kernel(analyse(lower(source, None, ["-I", str(tmp_path)]), 0), source)
     assert [(Path(line.file).name, line.number, line.marks.gutter) for line in explanation.elsewhere] == [
         ("store.h", 3, "D")
     ]
@@ -128,7 +127,7 @@ def test_ir_is_marked_where_there_is_no_source(scale: Path, tmp_path: Path, run:
 
 def test_ir_and_source_agree_on_regions(scale: Path) -> None:
     analysed = analyse(lower(scale), 0)
-    assert explain_ir(analysed).regions == explain_source(analysed, scale.read_text()).regions == 1
+    assert explain_kernel(analysed, None).regions == explain_kernel(analysed, scale.read_text()).regions == 1
 
 
 def test_a_terminal_gets_colours(scale: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

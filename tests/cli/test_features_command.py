@@ -46,7 +46,7 @@ def test_the_dimension_matters(scale: Path, run: Run) -> None:
     [
         (("paper", "--local-size", "64"), "--local-size goes with --report and --features work"),
         (("papers",), "--features takes paper, work and registers:CHIP, not 'papers'"),
-        (("paper", "--factor", "2", "--factor", "4"), "--features takes --factor once"),
+        (("paper", "--factor", "2", "--factor", "4"), "--features is of the kernel as it is"),
         (("paper", "--report"), "give one of --report and --features: each writes something else"),
         (
             ("work", "--local-size", "64x0"),

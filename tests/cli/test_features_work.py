@@ -42,7 +42,7 @@ def test_functions_are_printed(rows: Path, run: Run) -> None:
     outcome = run("apply", rows, "--features", "work")
     assert (outcome.code, outcome.err) == (0, "")
     lines = work_lines(outcome.out)
-    assert "line 5, for every work-item  width" in lines
+    assert "line 5  width" in lines
     assert ["bytes", "between", "neighbours", "along", "0", "4·width"] in [line.split() for line in lines]
     [start] = [number for number, line in enumerate(lines) if line.startswith("line 7, store to sums, 4 bytes")]
     assert lines[start + 1].split() == ["times", "1"]
@@ -53,20 +53,20 @@ def test_values_are_printed_at_sizes(rows: Path, run: Run) -> None:
     words = ("work", "--global-size", "1024", "--local-size", "64", "--size", "width=300")
     lines = work_lines(run("apply", rows, "--features", *words).out)
     assert lines[1] == "for global_size(0) = 1024, local_size(0) = 64, width = 300"
-    assert "line 5, for every work-item    300  width" in lines
+    assert "line 5    300  width" in lines
     assert any(line.split() == ["float", "300", "width"] for line in lines)
 
 
 def test_a_value_that_needs_another_argument_is_left_out(rows: Path, run: Run) -> None:
     lines = work_lines(run("apply", rows, "--features", "work", "--global-size", "1024").out)
-    assert "line 5, for every work-item      -  width" in lines
+    assert "line 5      -  width" in lines
 
 
 def test_json_has_the_functions_and_their_values(rows: Path, run: Run) -> None:
     words = ("work", "--global-size", "64", "--size", "width=5", "-f", "json")
     work = json.loads(run("apply", rows, "--features", *words).out)["work"]
     [loop] = work["loops"]
-    assert loop["count"] == "width" and loop["basis"] == "for every work-item"
+    assert loop["count"] == "width" and not loop["is_bound"]
     assert work["sizes"] == {"global_size(0)": 64, "local_size(0)": 256, "width": 5}
     for name, data in work["instructions"].items():
         assert evaluate(expression_from_data(data), work["sizes"]) == work["values"][name]
@@ -76,49 +76,15 @@ def test_json_has_the_functions_and_their_values(rows: Path, run: Run) -> None:
     assert work["unknown"] == []
 
 
-PLANNED = ("work", "--global-size", "1024", "--local-size", "64", "--size", "width=300")
-
-
-def test_the_work_of_a_configuration_is_printed_beside_the_original(rows: Path, run: Run) -> None:
-    outcome = run("apply", rows, "--features", *PLANNED, "--factor", "4", "--stride", "2")
-    assert (outcome.code, outcome.err) == (0, "")
-    lines = outcome.out.splitlines()
-    title = "factor 4 along dimension 0 with stride 2: the work of a coarsened work-item, from the plan"
-    cells = [line.split() for line in lines[lines.index(title) :]]
-    assert ["float", "300", "1200"] in cells
-    assert ["stores", "1", "4"] in cells
-    assert ["merged", "loads", "0"] in cells
-
-
-def test_json_has_the_work_of_a_configuration(rows: Path, run: Run) -> None:
-    words = ("--factor", "2", "--level", "group", "-f", "json")
-    planned = json.loads(run("apply", rows, "--features", *PLANNED, *words).out)["planned_work"]
-    assert planned["configuration"] == "factor 2 of work-groups along dimension 0"
-    assert (planned["global_size"], planned["local_size"]) == ([512, 1, 1], [64, 1, 1])
-    assert (planned["original"]["loads"], planned["values"]["loads"]) == (300, 600)
-    assert planned["plan"]["copied_regions"] == 0
-    assert sum(access["count"] for access in planned["accesses"]) == 602
-
-
-def test_a_configuration_that_is_refused(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "tile.cl"
-    path.write_text(
-        "kernel void k(global int *to) { local int tile[64]; tile[get_local_id(0)] = 1; "
-        "barrier(CLK_LOCAL_MEM_FENCE); to[get_global_id(0)] = tile[0]; }"
-    )
-    outcome = run("apply", path, "--features", "work", "--global-size", "64", "--factor", "2", "--any-size")
-    assert outcome.code != 0 and "needs-whole-groups" in outcome.err and "Traceback" not in outcome.err
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("paper", "--global-size", "64"), "--global-size goes with --features work"),
         (("paper", "--size", "width=3"), "--size goes with --features work"),
-        (("paper", "--factor", "2"), "--factor goes with --features work"),
-        (("work", "--factor", "2"), "--factor needs --global-size too: work is that of a launch"),
-        (("work", "--stride", "2"), "--stride, --level and transforms go with --factor"),
-        ((*PLANNED, "--factor", "0"), "the factor must be at least 1, not 0"),
+        (("paper", "--factor", "2"), "--features is of the kernel as it is"),
+        (("work", "--wide-accesses"), "--features is of the kernel as it is"),
+        (("work", "--dim", "0", "--dim", "1"), "--features is of the kernel as it is"),
+        (("work", "--dim", "3"), "the dimension must be 0, 1 or 2"),
         (("work", "--size", "width=3"), "--size needs --global-size too: work is that of a launch"),
         (
             ("work", "--global-size", "64x"),

@@ -80,9 +80,6 @@ def test_what_is_trained_predicts_and_is_judged(run: Run, data: Path, tmp_path: 
     judged = run("evaluate", "--launch", "--models", models, "--data", data)
     assert judged.out.startswith("# unseen kernels")
     assert "launch+2" in judged.out
-    unsized = run("evaluate", "--launch", "--models", models, "--data", data, "--without-sizes", "-f", "json")
-    scores = json.loads(unsized.out)["unseen kernels"]["devices"]["intel"]["entrants"]
-    assert scores["launch"]["cases"] == len((*FITTED_ON, *CALIBRATION))
 
 
 def test_where_only_one_local_size_ran_nothing_is_trained_nor_judged(run: Run, tmp_path: Path) -> None:
@@ -107,7 +104,6 @@ TRAIN, EVALUATE = ("train", "--model", "launch"), ("evaluate", "--data", "x")
         (TRAIN, "the launch model learns from measured launches: give some with --data FILE"),
         ((*TRAIN, "--data", "x", "--device", "pocl"), "--device is not for the launch model"),
         ((*EVALUATE, "--launch", "--unseen"), "--unseen is not for --launch"),
-        ((*EVALUATE, "--without-sizes"), "--without-sizes is for --launch"),
         ((*EVALUATE, "--models", "."), "--models is for --launch: the other models are fitted anew"),
     ],
 )

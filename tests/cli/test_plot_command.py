@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.results.exchange.files import read_results, write_results, write_t4
+from coarsen.opencl_bench.results.exchange.files import read_results, write_results
 from coarsen.opencl_bench.results.exchange.tables import write_table
 from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant import Variant
@@ -109,9 +109,9 @@ def test_options_reach_the_figures(results: Path, run: Run) -> None:
     assert {row["series"] for row in curves} == {"stride 1"}
 
 
-def test_t4_and_a_store_say_the_same(store: Path, results: Path, tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "results.json"
-    write_t4(two_devices(), path)
+def test_lines_and_a_store_say_the_same(store: Path, results: Path, tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "results.jsonl"
+    write_results(two_devices(), path)
     outputs = {
         run("results", "best", *words).out for words in (("--from", path), ("--from", results), ("--store", store))
     }
@@ -171,7 +171,7 @@ def test_an_empty_store(tmp_path: Path, run: Run) -> None:
         (("best", "--store", "x.sqlite"), "--store and --from are two sources; give one"),
         (("best", "-d", "gameboy"), "no measurement in "),
         (("plot", "--by", "stride", "-o", "x.svg"), "curves by stride are of one device; choose one of "),
-        (("plot", "--descriptions", ".", "-o", "x.svg"), "--descriptions is for a page: -o FILE.html"),
+        (("plot", "--descriptions", ".", "-o", "x.svg"), "--descriptions is not for measurements"),
     ],
 )
 def test_refusals(words: tuple[str, ...], message: str, results: Path, run: Run) -> None:
@@ -190,7 +190,7 @@ def test_what_there_is_is_listed(results: Path, run: Run) -> None:
 
 
 def test_several_files_are_one_set_of_results(tmp_path: Path, run: Run, results: Path) -> None:
-    halves = [tmp_path / "one.json", tmp_path / "two.parquet"]
+    halves = [tmp_path / "one.jsonl", tmp_path / "two.parquet"]
     rows = read_results(results)
     write_results(rows[::2], halves[0])
     write_results(rows[1:], halves[1])  # some rows are in both
@@ -202,7 +202,7 @@ def test_several_files_are_one_set_of_results(tmp_path: Path, run: Run, results:
     ("name", "message"),
     [
         ("nowhere.json", "can't be read: No such file or directory"),
-        ("results.txt", "the name of a results file ends in .json, .parquet or .jsonl"),
+        ("results.txt", "the name of a results file ends in .parquet, .jsonl or .json"),
     ],
 )
 def test_files_that_are_no_results(name: str, message: str, tmp_path: Path, run: Run) -> None:

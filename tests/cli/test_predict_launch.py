@@ -70,7 +70,7 @@ def test_what_can_not_be_measured_is_predicted_alone(run: Run, models: Path, ker
     kernel.with_suffix(".toml").unlink()
     asked = run("predict", kernel, "-d", "intel", "--models", models, "--measure", "2")
     assert asked.code == 2
-    assert asked.error.startswith(f"{kernel}: there is no scale.toml beside it; coarsen describe")
+    assert asked.error.startswith("there are no inputs: `coarsen describe` writes a description")
 
 
 def test_a_model_that_the_user_trained_answers_from_then_on(run: Run, kernel: Path) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.cli.main import with_numbers
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.models.launch.expected_improvement import Expected
@@ -48,12 +47,12 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def power(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A kernel with its description beside it, in the current folder."""
+    """The description of a kernel, in the current folder."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "power.cl"
     path.write_text(POWER)
     assert run("describe", path.name).code == 0
-    return path
+    return path.with_suffix(".toml")
 
 
 def test_the_best_of_the_measured_variants(power: Path, models: Path, run: Run) -> None:
@@ -145,43 +144,27 @@ def test_with_a_store_alone_the_usual_number_is_measured(
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["a.cl", "--measure"], ["a.cl", "--measure", "4"]),
-        (["--measure", "a.cl", "-d", "x"], ["--measure", "4", "a.cl", "-d", "x"]),
-        (["--measure", "5", "a.cl"], ["--measure", "5", "a.cl"]),
-        (["--measure", "-1"], ["--measure", "-1"]),
-        (["--", "--measure"], ["--", "--measure"]),
-        (["--measure=2"], ["--measure=2"]),
-    ],
-)
-def test_the_number_may_be_left_out(words: list[str], expected: list[str]) -> None:
-    assert with_numbers("predict", words) == expected
-    assert with_numbers("bench", words) == words
-
-
-@pytest.mark.parametrize(
     ("words", "code", "message"),
     [
         (
-            ("power.cl", "-d", "tahiti"),
+            ("power.toml", "-d", "tahiti"),
             4,
             "tahiti is known by model only, so nothing can be measured",
         ),
         (
             ("other.cl", "-d", "intel"),
             2,
-            "other.cl: there is no other.toml beside it; coarsen describe",
+            "there are no inputs: `coarsen describe` writes",
         ),
-        (("power.cl", "-d", "intel", "-D", "N=1"), 2, "power.cl: its description says which kernel it is"),
-        (("power.cl", "-d", "intel", "--dim", "1"), 2, "a launch with the local size 64 has no dimension 1"),
+        (("power.toml", "-d", "intel", "-D", "N=1"), 2, "power.toml: its description says which kernel it is"),
+        (("power.toml", "-d", "intel", "--dim", "1"), 2, "a launch with the local size 64 has no dimension 1"),
         (
-            ("power.cl", "-d", "intel", "--local-size", "8x8"),
+            ("power.toml", "-d", "intel", "--local-size", "8x8"),
             2,
             "power: a local size is 1 positive number",
         ),
-        (("power.cl", "-d", "intel", "--store", "no/where"), 2, "there is no folder "),
-        (("power.cl", "-d", "intel", "--preset", "huge"), 2, "power: no preset 'huge'"),
+        (("power.toml", "-d", "intel", "--store", "no/where"), 2, "there is no folder "),
+        (("power.toml", "-d", "intel", "--preset", "huge"), 2, "power: no preset 'huge'"),
     ],
 )
 def test_what_cant_be_measured(

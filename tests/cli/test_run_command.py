@@ -110,7 +110,7 @@ def test_the_table(run: Run, tmp_path: Path, index: str) -> None:
 def test_a_prediction_is_asked_for_and_called_a_guess(
     run: Run, tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coarsen.api.predict_factor", lambda *_, **__: PredictedFactor(4, 0))
+    monkeypatch.setattr("coarsen.prediction.predict_by_launch_model", lambda *_, **__: PredictedFactor(4, 0))
     path = written(tmp_path, SCALE)
     plain, guessed = run("run", path, index), run("run", "--predict", path, index)
     assert (plain.code, guessed.code) == (0, 0)
@@ -231,8 +231,8 @@ def test_a_module_gets_its_own_options(run: Run, tmp_path: Path, monkeypatch: py
             ("--record", "x", "--record-contents", "none", "--most-bytes", "1G", "good.py"),
             "--most-bytes limits contents, and --record-contents none records none",
         ),
-        (("--report", "folder", "good.py"), "folder: no file can be written there"),
-        (("--report", "none/report.json", "good.py"), "none/report.json: no file can be written there"),
+        (("--report", "folder", "good.py"), "folder: can't be written: it is a folder"),
+        (("--report", "none/report.json", "good.py"), "none/report.json: can't be written: there is no folder"),
         (
             ("-m", "no_such_module_at_all"),
             "'no_such_module_at_all' can't be run: No module named no_such_module_at_all",

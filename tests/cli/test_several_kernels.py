@@ -95,6 +95,6 @@ def test_each_gets_a_description(run: Run, file: Path, inputs: list[str]) -> Non
     for name in ("first", "second", "third"):
         assert read_table(file.with_name(f"pairs.{name}.toml")).text("kernel") == name
     # Whoever names the source is told of them, and not to write one that `describe` never writes.
-    outcome = run("predict", str(file), "-d", "intel", "--measure")
+    outcome = run("tune", str(file), "-d", "intel")
     listed = "pairs.first.toml or pairs.second.toml or pairs.third.toml"
     assert (outcome.code, outcome.error) == (2, f"{file}: there is no pairs.toml beside it; give {listed}")

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import coarsen
-from coarsen.cli.train.cascade import plain_lines
 from coarsen.cli.train.options import TrainOptions
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.storage import SHIPPED
@@ -32,14 +31,13 @@ def test_a_shipped_model_is_rebuilt_bit_for_bit(tmp_path: Path, run: Run) -> Non
     assert lines[2].split() == ["kernel", "best", "cascade", "unique", "never", "published"]
     kernels = [line.split()[0] for line in lines[3:20]]
     assert kernels == sorted(SUITE, key=str.casefold)
-    assert all(len(line.replace(" (", "(").split()) == 6 for line in lines[3:20])
-    assert lines[20].startswith("4 (15/20): 15 of 20 trainings, each from other initial weights")
+    assert all(len(line.split()) == 6 for line in lines[3:20])
+    assert lines[20].startswith("~: not all trainings, each from other initial weights")
     row = next(line for line in lines if line.startswith("never  "))
-    assert "5 of 17" in row, "as table 5 has it"
-    assert lines[-4].startswith("Verdict: for kernels left out of its training it finds the best factor of 3 of ")
-    assert lines[-4].endswith("; so it is no better than leaving kernels as they are")
-    assert lines[-3] == f"stored in {folder / 'tahiti.safetensors'} and {folder / 'tahiti.json'}"
-    assert lines[-2] == "These are, to the last byte, the files that come with the package"
+    assert " 5/17 " in row, "as table 5 has it"
+    assert lines[-3].startswith("Verdict: for kernels left out of its training it finds the best factor of 3 of ")
+    assert lines[-3].endswith("; so it is no better than leaving kernels as they are")
+    assert lines[-2] == f"stored in {folder / 'tahiti.safetensors'} and {folder / 'tahiti.json'}"
     assert lines[-1] == f"`coarsen predict KERNEL --device Tahiti --models {folder}` takes it"
     assert "note: training on 17 kernels, and again without each of them" in outcome.err
 
@@ -94,9 +92,8 @@ def test_a_cascade_of_any_device_is_trained_from_runtimes_and_then_predicts(
     lines = trained.out.splitlines()
     assert lines[0].startswith("mygpu: the best factor of each kernel")
     assert lines[2].split() == ["kernel", "best", "cascade", "unique", "never"]
-    assert "geometric mean" in next(line for line in lines if line.startswith("method"))
+    assert any("geometric mean" in line for line in lines if line.startswith("method"))
     assert lines[-1].startswith("`coarsen predict KERNEL --device MyGPU` takes it from now on")
-    assert not any(line.startswith("These are") for line in lines)
     folder = tmp_path / "coarsen" / "models"
     found = run(*asked, "-f", "json")
     assert json.loads(found.out)["training_kernel"] == "mt"
@@ -107,21 +104,6 @@ def test_a_cascade_of_any_device_is_trained_from_runtimes_and_then_predicts(
     assert run(*asked[:4]).out == run(*asked).out, "nothing else is known of the device, so the cascade answers"
     assert json.loads(run("predict", scale, *asked[2:], "-f", "json").out)["training_kernel"] is None
     assert coarsen.predict(mt, device="mygpu", model="cascade").training_kernel == "mt"
-
-
-def test_data_of_one_device_may_be_taken_for_another_that_nothing_is_known_of(
-    scale: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    table = tmp_path / "runtimes.csv"
-    table.write_text(TABLE.replace("mygpu", "intel"))
-    trained = run("train", "-d", "my_chip", "--data", table)
-    assert trained.code == 0
-    assert "the data is of intel: it is taken for that of my_chip" in trained.err
-    assert json.loads(run("predict", scale, "-d", "my_chip", "-f", "json").out)["model"] == "my_chip"
-    # What is known to be another device is not.
-    refused = run("train", "-d", "fermi", "--data", table)
-    assert (refused.code, refused.error) == (2, "the data has nothing of a device 'fermi'; it has intel")
 
 
 def test_what_was_trained_goes_before_what_is_shipped(
@@ -162,7 +144,7 @@ def test_without_pytorch(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "torch" else sys.__spec__)
     outcome = run("train", "-d", "tahiti", "-o", tmp_path / "models")
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.error == "training needs PyTorch: pip install 'coarsen[train]'"
+    assert outcome.error == "training needs more packages: pip install 'coarsen[train]'"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -193,7 +175,7 @@ def test_without_pytorch(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPat
         (
             ("-d", "tahiti", "-o", "/dev/null/models"),
             2,
-            "/dev/null/models: no folder can be made there: Not a directory",
+            "/dev/null/models: no folder can be made there: /dev/null is a file",
         ),
     ],
 )
@@ -201,13 +183,3 @@ def test_refusals(words: tuple[str, ...], code: int, message: str, run: Run) -> 
     outcome = run("train", *words)
     assert (outcome.code, outcome.out) == (code, "")
     assert outcome.error.startswith(message)
-
-
-def test_a_long_training_says_now_and_then_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    monkeypatch.setattr("coarsen.cli.train.cascade.note", said.append)
-    seconds = iter([100.0, 105.0, 110.0, 112.0, 125.0, 140.0])
-    progress = plain_lines(lambda: next(seconds))
-    for done in (1, 2, 5, 6, 8, 10):
-        progress(done, 10)
-    assert said == ["training: 50% done", "training: 80% done"]

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coarsen.cost.banks import Banks, Reference, bank_degree, best_padding, best_swizzle, least_degree
+from coarsen.cost.banks import Banks, Reference, bank_degree, best_padding, least_degree, permuted_cost
 from coarsen.cost.lane_addresses import Place, lane_places
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, memory_device, unknown_descriptor
+from coarsen.variant.placement import row_permutation
 
 WARP = Banks(32, 4)
 HALF_WARP = Banks(16, 4)
@@ -91,26 +92,18 @@ def line(lanes: int, access_bytes: int = 4) -> Reference:
 @pytest.mark.parametrize(("length", "words"), [(15, 0), (16, 1), (17, 0), (31, 0), (32, 1)])
 def test_rows_read_along_a_column(length: int, words: int) -> None:
     found = best_padding([column(16)], 4 * length, 4, HALF_WARP)
-    assert found is not None
     assert (found.words, found.cost) == (words, 1)
 
 
 def test_stride_0_asks_for_no_pad() -> None:
     found = best_padding([Reference(((3, 8),) * 32, 4)], 128, 4, WARP)
-    assert found is not None
     assert (found.words, found.cost, found.unpadded_cost) == (0, 1, 1)
 
 
 def test_wide_elements_stay_aligned() -> None:
     found = best_padding([Reference(tuple((row, 0) for row in range(32)), 8)], 256, 8, WARP)
-    assert found is not None
     assert found.words == 2  # words 0 and 1 of each row, over 32 banks: two rows in each
     assert (found.cost, found.unpadded_cost) == (2, 32)
-
-
-def test_without_banks_there_is_nothing_to_do() -> None:
-    assert best_padding([column(16)], 64, 4, None) is None
-    assert best_swizzle([column(16)], 64, 4, None) is None
 
 
 def random_array(source: random.Random) -> tuple[list[Reference], int, int, Banks]:
@@ -135,7 +128,6 @@ def test_no_other_pad_costs_less(seed: int) -> None:
     for _ in range(100):
         references, row, element, banks = random_array(source)
         found = best_padding(references, row, element, banks)
-        assert found is not None
         costs = {}
         for pad in range(banks.count):
             if pad * 4 % element == 0:
@@ -147,24 +139,21 @@ def test_no_other_pad_costs_less(seed: int) -> None:
 
 
 def test_exclusive_or_serves_rows_and_columns_without_a_pad() -> None:
-    found = best_swizzle([column(32), line(32)], 128, 4, WARP)
-    assert found is not None
-    assert (found.mask, found.unit_bytes, found.cost) == (31, 4, 2)
-    wide = best_swizzle([Reference(tuple((row, 0) for row in range(32)), 16), line(32, 16)], 512, 16, WARP)
-    assert wide is not None
-    assert (wide.unit_bytes, wide.cost) == (16, 8)  # 128 words over 32 banks, twice
+    assert permuted_cost([column(32), line(32)], 128, 4, WARP) == 2
+    wide = [Reference(tuple((row, 0) for row in range(32)), 16), line(32, 16)]
+    assert permuted_cost(wide, 512, 16, WARP) == 8  # 128 words over 32 banks, twice
 
 
 def test_exclusive_or_may_leave_no_row() -> None:
-    assert best_swizzle([column(32)], 4 * 33, 4, WARP) is None
-    assert best_swizzle([column(32, 4 * 32)], 128, 4, WARP) is None
-    assert best_swizzle([Reference(((0, 2),), 4)], 128, 4, WARP) is None
+    assert permuted_cost([column(32)], 4 * 33, 4, WARP) is None
+    assert permuted_cost([column(32, 4 * 32)], 128, 4, WARP) is None
+    assert permuted_cost([Reference(((0, 2),), 4)], 128, 4, WARP) is None
 
 
 @settings(max_examples=50)
 @given(st.sampled_from([2, 8, 32, 64]), st.integers(0, 100))
 def test_exclusive_or_permutes_each_row(words: int, row: int) -> None:
-    found = best_swizzle([column(4)], 4 * words, 4, WARP)
+    found = row_permutation(4 * words, 4)
     assert found is not None
     bytes_ = range(4 * words)
     assert sorted(found.place(row, byte)[1] for byte in bytes_) == list(bytes_)

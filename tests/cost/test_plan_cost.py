@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from coarsen.cost.block_profile import region_plan
-from coarsen.cost.instruction_kinds import Kind
-from coarsen.cost.plan_cost import PlanCost, plan_cost
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.studies.instruction_counts import code_counts
 from coarsen.pipeline import run_pipeline
+from coarsen.remarks.report import CoarseningReport, coarsening_report
 from coarsen.transform.coarsen import analyse
-from coarsen.transform.regions.plan import Treatment
+from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms, Use
 from coarsen.variant.variant import Variant
@@ -27,8 +25,10 @@ kernel void k(global float *to, global const float *from, int count, int rounds)
 """
 
 
-def cost_of(transforms: Transforms, factor: int = 4) -> PlanCost:
-    return plan_cost(region_plan(analyse(lower(GUARD), 0), transforms), factor)
+def cost_of(transforms: Transforms, factor: int = 4) -> CoarseningReport:
+    analysed = analyse(lower(GUARD), 0)
+    plan = plan_regions(analysed.divergence, analysed.regions, transforms)
+    return coarsening_report(Coarsening(factor), plan)
 
 
 def test_parts_add_up_to_the_kernel() -> None:
@@ -36,32 +36,23 @@ def test_parts_add_up_to_the_kernel() -> None:
     for transforms in (DEFAULT, REPLICATION_ALONE):
         cost = cost_of(transforms)
         assert sum(part.instructions for part in cost.parts()) == kernel.length
-        assert sum(part.accesses for part in cost.parts()) == 3
-        assert cost.outside.accesses == 0
-        assert cost.regions[0].own.kinds[Kind.LOAD] == 2
+        assert cost.outside.instructions == 5
 
 
 def test_work_counts_rounds() -> None:
     cost = cost_of(DEFAULT)
     inside = cost.work - cost.outside.work
     assert inside > 16 * 8
-    assert cost.work_of(Treatment.FAST_PATH, Treatment.LOCK_STEP) == inside
-    assert cost.work_of(Treatment.COPIES) == 0
+    assert (cost.interleaved_work, cost.copied_work) == (inside, 0)
+    alone = cost_of(REPLICATION_ALONE)
+    assert (alone.interleaved_work, alone.copied_work) == (0, inside)
 
 
-def test_copies_share_nothing_and_have_no_second_body() -> None:
+def test_copies_share_nothing() -> None:
     together, alone = cost_of(DEFAULT), cost_of(REPLICATION_ALONE)
-    assert (alone.regions[0].own.shared, alone.second_bodies) == (0, 0)
+    assert alone.regions[0].own.shared == 0
     assert together.regions[0].own.shared == 3 * together.regions[0].own.uniform > 0
-    assert together.second_bodies == together.regions[0].own.instructions
     assert together.shared > alone.shared == 3 * alone.outside.uniform
-
-
-def test_registers_follow_the_plan() -> None:
-    # Interleaved replicas keep their values side by side.
-    assert cost_of(DEFAULT).live_words > cost_of(REPLICATION_ALONE).live_words
-    assert cost_of(DEFAULT, 8).live_words > cost_of(DEFAULT, 4).live_words
-    assert cost_of(DEFAULT, 1).live_words == cost_of(REPLICATION_ALONE, 1).live_words
 
 
 def test_code_that_runs_where_replicas_part_is_counted_apart() -> None:

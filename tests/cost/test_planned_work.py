@@ -166,7 +166,7 @@ def test_loads_of_neighbours_are_merged() -> None:
     work = planned.work(ALONG_0["factor 4"], LINE)
     assert (accesses(work, False), accesses(work, True)) == (6, 4)
     assert accesses(planned.work(ALONG_0["alone"], LINE), False) == 12
-    assert planned.plan_costs(ALONG_0["factor 4"], LINE).merged_loads == 6
+    assert planned.work_and_costs(ALONG_0["factor 4"], LINE)[1].merged_loads == 6
 
 
 def test_strides_of_neighbours() -> None:
@@ -186,13 +186,13 @@ def test_vector_accesses() -> None:
         (16, 1, True),
         (64, 1, False),
     ]
-    assert planned.plan_costs(ALONG_0["wide"], LINE).wide_accesses == 16 + 4 - 2
+    assert planned.work_and_costs(ALONG_0["wide"], LINE)[1].wide_accesses == 16 + 4 - 2
 
 
 def test_the_uncoarsened_kernel_is_counted_as_it_is() -> None:
     planned = planned_kernel(STENCIL)
     assert planned.work(Variant(), PLANE, SIZES) == work_functions(planned.kernel).at(PLANE, SIZES)
-    costs = planned.plan_costs(Variant(), PLANE, SIZES)
+    costs = planned.work_and_costs(Variant(), PLANE, SIZES)[1]
     assert (costs.code_growth, costs.copied_regions, costs.tests) == (1.0, 0, 0.0)
 
 
@@ -206,13 +206,13 @@ def test_the_local_size_of_a_configuration_goes_before_that_of_the_launch() -> N
 
 def test_costs_of_regions() -> None:
     planned = planned_kernel(STENCIL)
-    fast = planned.plan_costs(ALONG_0["factor 4"], PLANE, SIZES)
+    fast = planned.work_and_costs(ALONG_0["factor 4"], PLANE, SIZES)[1]
     assert (fast.fast_paths, fast.copied_regions, fast.uncertain) == (1, 0, 0)
     assert fast.tests > 0 and fast.second_bodies > 0
-    copied = planned.plan_costs(ALONG_0["alone"], PLANE, SIZES)
+    copied = planned.work_and_costs(ALONG_0["alone"], PLANE, SIZES)[1]
     assert (copied.fast_paths, copied.copied_regions, copied.second_bodies) == (0, 1, 0)
     assert copied.copied_share > 0.5
-    forced = planned_kernel(GATHER).plan_costs(ALONG_0["always"], LINE)
+    forced = planned_kernel(GATHER).work_and_costs(ALONG_0["always"], LINE)[1]
     assert forced.lock_step_loops == 1 and forced.uncertain > 0
 
 
@@ -223,7 +223,7 @@ def test_merged_groups_have_local_memory_of_their_own() -> None:
     argument = PlannedKernel(
         lower(TILE.replace("local float tile[128];", "").replace("*from)", "*from, local float *tile)"))
     )
-    assert argument.plan_costs(ALONG_0["groups"], LINE).own_local_arguments == 1
+    assert argument.work_and_costs(ALONG_0["groups"], LINE)[1].own_local_arguments == 1
 
 
 def test_a_guard_is_refused_where_groups_matter() -> None:

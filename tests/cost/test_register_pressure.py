@@ -37,7 +37,7 @@ def words_in(kernel: Kernel) -> int:
     """The most words live in a kernel, by the textbook: a set per point, until nothing changes."""
     size = {argument.name: value_words(argument.type) for argument in kernel.arguments}
     size |= {i.name: 0 if i.opcode == "alloca" else value_words(i.type) for i in kernel.instructions()}
-    arrays = sum(array_words(i, kernel.structures) for i in kernel.instructions() if i.opcode == "alloca")
+    arrays = sum(array_words(i) for i in kernel.instructions() if i.opcode == "alloca")
     behind_phis: dict[str, set[str]] = {block.name: set() for block in kernel.blocks}
     most, before = 0, -1
     while before != sum(map(len, behind_phis.values())):

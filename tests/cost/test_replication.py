@@ -6,13 +6,14 @@ from functools import cache
 
 import pytest
 
-from coarsen.features import FEATURES, Features, extract
+from coarsen.features import FEATURES, Features
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
 from tests.coarsened_kernel import coarsen_kernel
+from tests.features.counted_kernels import extract
 
 # Where copies of divergent loops follow each other the normal form adds phis, which are divergent.
 WITH_PHIS = ("dwtHaar1D", "mvCoal")

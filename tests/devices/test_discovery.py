@@ -21,8 +21,7 @@ from coarsen.devices.discovery import (
     found_again,
     open_device,
 )
-from coarsen.devices.health import Health, _verdict, check_health
-from coarsen.devices.health_probe import _first_complaint
+from coarsen.devices.health import Health, _first_complaint, _verdict, check_health
 from coarsen.devices.selection import find_device, find_working_device, select_device
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from coarsen.dispatch.choosing import chooser, feature_values
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
-from coarsen.dispatch.launch_sizes import size_inputs, sizes_function
+from coarsen.dispatch.launch_sizes import sequence_function, size_inputs
 from coarsen.dispatch.steps import binary_logarithm
 from coarsen.dispatch.tree import DEEPEST, MOST_LEAVES, Leaf, Split, Tree, answer
 from tests.dispatch.files import ARGUMENTS, FILE, PLAIN
@@ -112,7 +112,8 @@ def test_the_largest_trees_are_compiled() -> None:
 def test_sizes() -> None:
     inputs = size_inputs(FILE)
     assert inputs == ("bytes_a", "width", "height")
-    sizes = sizes_function(FILE, FILE.versions[1], inputs)(0, 3, 9)
-    assert sizes is not None
+    found = sequence_function(FILE, FILE.versions[1], inputs)(0, 3, 9)
+    assert found is not None
+    (sizes,) = found.launches
     assert (sizes.global_size, sizes.local_size, sizes.local_memory) == ((3,), (128,), {4: 512})
-    assert sizes_function(FILE, FILE.versions[0], inputs)(0, 3, 0) is None
+    assert sequence_function(FILE, FILE.versions[0], inputs)(0, 3, 0) is None

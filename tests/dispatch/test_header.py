@@ -14,7 +14,7 @@ import pytest
 from coarsen.dispatch.choosing import chooser, feature_values
 from coarsen.dispatch.features import Feature
 from coarsen.dispatch.header import c_header
-from coarsen.dispatch.launch_sizes import size_inputs, sizes_function
+from coarsen.dispatch.launch_sizes import sequence_function, size_inputs
 from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
@@ -70,7 +70,7 @@ def answers_in_python(file: TunedFile, inputs: Iterable[Numbers]) -> list[list[i
     assert file.tree_without_supplied is not None
     trees = [chooser(file, tree) for tree in (file.tree, file.tree_without_supplied)]
     names = size_inputs(file)
-    sizes = [sizes_function(file, version, names) for version in file.versions]
+    sizes = [sequence_function(file, version, names) for version in file.versions]
     found = []
     for numbers in inputs:
         chosen = [tree.version([numbers[name] for name in tree.features.inputs]) for tree in trees]
@@ -84,9 +84,9 @@ def launched(file: TunedFile, version: int, sizes: Sequence[object], numbers: Se
         function = sizes[number]
         assert callable(function)
         found = function(*numbers)
-        if found is None or found.global_size is None:
+        if found is None or found.launches[0].global_size is None:
             continue
-        whole, local = found.global_size[0], found.local_size[0]
+        ((whole,), (local,), _) = found.launches[0]
         factor = file.versions[number].variant.factor
         if factor == 1 or (whole % local == 0 and local % factor == 0):
             return [number, whole // factor, local // factor]

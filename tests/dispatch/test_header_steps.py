@@ -17,7 +17,6 @@ from coarsen.dispatch.launch_sizes import (
     Source,
     passed_arguments,
     sequence_function,
-    sizes_function,
 )
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile
@@ -112,7 +111,7 @@ def in_c(file: TunedFile, inputs: Sequence[tuple[int, int]], folder: Path) -> li
 
 def in_python(file: TunedFile, inputs: Sequence[tuple[int, int]]) -> Iterator[list[str]]:
     names = ("bytes_x", "n")
-    alone = sizes_function(file, file.versions[0], names)
+    alone = sequence_function(file, file.versions[0], names)
     together = sequence_function(file, file.versions[1], names)
     for numbers in inputs:
         sizes, one = together(*numbers) if numbers[1] > 50 else None, alone(*numbers)
@@ -129,7 +128,7 @@ def in_python(file: TunedFile, inputs: Sequence[tuple[int, int]]) -> Iterator[li
                     words.append(f"{place_of}:{passed.index}:{BYTES[passed.type]}:{as_signed(bits)}")
             yield [*words, *map(str, sizes.scratch)]
         elif one is not None:
-            yield ["0", *shown(one.global_size or (), one.local_size, one.local_memory)]
+            yield ["0", *shown(one.launches[0].global_size or (), *one.launches[0][1:])]
         else:
             yield ["-1"]
 

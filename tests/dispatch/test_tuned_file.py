@@ -141,6 +141,15 @@ def test_a_threshold_that_is_no_number_is_refused(threshold: float) -> None:
         replace(FILE, tree=Split("aspect", threshold, Leaf(0), Leaf(1)))
 
 
+def test_a_whole_number_is_a_threshold() -> None:
+    tree = Split("aspect", 3, Leaf(0), Leaf(1))
+    assert type(tree.threshold) is float
+    file = replace(FILE, tree=tree)
+    assert TunedFile.from_bytes(file.to_bytes()) == file
+    with pytest.raises(InvalidInputError, match="isn't finite"):
+        Split("aspect", 10**400, Leaf(0), Leaf(1))
+
+
 def test_a_tree_that_is_too_deep_is_refused() -> None:
     tree: Tree = Leaf(0)
     for _ in range(DEEPEST + 1):

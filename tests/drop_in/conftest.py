@@ -15,7 +15,7 @@ from coarsen.drop_in import ahead, measured_launch
 from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.running import Recording, RunResult, run_program
 from coarsen.drop_in.script import Script
-from coarsen.runtime.advice import AdviceRequest
+from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.tuned import Tuned
 from tests.drop_in.scripts import compiled, written
@@ -69,12 +69,12 @@ def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[AdviceRequest]]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[LaunchRequest]]:
     """The requests that were tuned, for real."""
-    requests: list[AdviceRequest] = []
+    requests: list[LaunchRequest] = []
     tune_request = measured_launch.tune_request
 
-    def counting(request: AdviceRequest, *rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
+    def counting(request: LaunchRequest, *rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
         requests.append(request)
         return tune_request(request, *rest)
 
@@ -83,11 +83,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[AdviceRequest]]:
 
 
 @pytest.fixture
-def searched(monkeypatch: pytest.MonkeyPatch) -> list[AdviceRequest]:
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[LaunchRequest]:
     """The requests that were tuned, each time with the same finding, and no search."""
-    requests: list[AdviceRequest] = []
+    requests: list[LaunchRequest] = []
 
-    def tune_request(request: AdviceRequest, *_rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
+    def tune_request(request: LaunchRequest, *_rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
         requests.append(request)
         return found(request)
 

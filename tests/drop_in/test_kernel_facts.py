@@ -13,6 +13,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.policy import keys as facts
 from coarsen.policy.keys import KernelFacts, kernel_facts
+from coarsen.runtime.text_cache import versions as code_versions
 from coarsen.runtime.toolchain import CompiledSources
 
 SOURCE = "kernel void scale(global int *x) { x[get_global_id(0)] *= FACTOR; }"
@@ -63,7 +64,7 @@ def test_whatever_they_depend_on_is_in_the_key(
     ]
     assert [each.groups_matter for each in found] == [False, False, False, True, False, False]
     assert found[0].ir_hash == found[2].ir_hash and len({each.ir_hash for each in found[:5]}) == 4
-    monkeypatch.setattr(facts, "versions", lambda: {"code": "another"})
+    monkeypatch.setattr(code_versions, "_installed", lambda: {"code": "another"})
     kernel_facts(SOURCE, "scale", OPTIONS, PORTABLE, folder)
     assert len(compiled) == 7
 
@@ -86,7 +87,7 @@ def test_what_is_not_known_in_all_is_not_kept(
 ) -> None:
     folder = tmp_path / "cache"
     timed = f"constant char built[] = __TIME__; {SOURCE}"
-    monkeypatch.setattr(facts, "versions", lambda: None)
+    monkeypatch.setattr(code_versions, "_installed", lambda: None)
     kernel_facts(SOURCE, "scale", OPTIONS, PORTABLE, str(folder))
     monkeypatch.undo()
     kernel_facts(timed, "scale", OPTIONS, PORTABLE, str(folder))

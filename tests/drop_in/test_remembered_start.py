@@ -14,7 +14,7 @@ import pytest
 
 from coarsen.drop_in.program import Program
 from coarsen.errors import InternalError
-from coarsen.runtime.advice import AdviceRequest
+from coarsen.runtime.advice import LaunchRequest
 from coarsen.variant.coarsening import Coarsening
 from tests.drop_in.tuned_programs import COUNT, ROOT, SOURCE, Buffers, program_of
 
@@ -73,7 +73,7 @@ def test_what_is_remembered_is_built_with_the_program(
     context: cl.Context,
     queue: cl.CommandQueue,
     buffers: Buffers,
-    searched: list[AdviceRequest],
+    searched: list[LaunchRequest],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     program, _ = program_of(context, True)

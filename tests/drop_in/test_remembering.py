@@ -15,7 +15,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in import ahead, measured_launch
-from coarsen.runtime.advice import AdviceRequest
+from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning import captured_tuning
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.database import open_existing_store, open_store
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.compiled_devices
 
 
 def test_what_was_found_is_used_without_measuring(
-    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, searched: list[AdviceRequest]
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, searched: list[LaunchRequest]
 ) -> None:
     modes: tuple[Any, ...] = (Tune(), "remembered", None, True)
     for number, mode in enumerate(modes):
@@ -51,7 +51,7 @@ def test_what_was_found_is_used_without_measuring(
 def test_a_variant_for_distinct_arguments_runs_where_they_are(
     context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def for_distinct(request: AdviceRequest, *_rest: object) -> Tuned:
+    def for_distinct(request: LaunchRequest, *_rest: object) -> Tuned:
         tuned = found(request)
         choice = replace(tuned.choice, transforms=Transforms(distinct=True))
         return replace(tuned, decision=replace(tuned.decision, choice=choice))
@@ -73,7 +73,7 @@ def test_a_variant_for_distinct_arguments_runs_where_they_are(
 
 
 def test_remembered_alone_never_measures(
-    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, searched: list[AdviceRequest]
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, searched: list[LaunchRequest]
 ) -> None:
     program, recorder = program_of(context, "remembered")
     buffers.launch(queue, program)
@@ -102,7 +102,7 @@ def test_a_store_that_can_not_be_written_is_said_once(
     queue: cl.CommandQueue,
     buffers: Buffers,
     tmp_path: Path,
-    searched: list[AdviceRequest],
+    searched: list[LaunchRequest],
     said: Callable[[], list[str]],
 ) -> None:
     (tmp_path / "file").write_text("no folder")
@@ -137,7 +137,7 @@ def test_another_driver_makes_a_choice_worthless(
     queue: cl.CommandQueue,
     buffers: Buffers,
     store: str,
-    searched: list[AdviceRequest],
+    searched: list[LaunchRequest],
     said: Callable[[], list[str]],
 ) -> None:
     program, _ = program_of(context, True)
@@ -159,7 +159,7 @@ def test_what_another_process_found_meanwhile_is_used(
     queue: cl.CommandQueue,
     buffers: Buffers,
     store: str,
-    searched: list[AdviceRequest],
+    searched: list[LaunchRequest],
     monkeypatch: pytest.MonkeyPatch,
     said: Callable[[], list[str]],
 ) -> None:
@@ -186,7 +186,7 @@ def test_other_sizes_begin_with_what_was_found_and_take_less_time(
 ) -> None:
     asked: list[tuple[Any, ...]] = []
 
-    def tune_request(request: AdviceRequest, *rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
+    def tune_request(request: LaunchRequest, *rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
         asked.append(rest)
         return found(request, 4)
 
@@ -201,7 +201,7 @@ def test_other_sizes_begin_with_what_was_found_and_take_less_time(
 
 
 def test_two_threads_tune_once(
-    context: cl.Context, store: str, searched: list[AdviceRequest], device: DeviceDescription
+    context: cl.Context, store: str, searched: list[LaunchRequest], device: DeviceDescription
 ) -> None:
     program, recorder = program_of(context, Tune(store=store))
 
@@ -222,7 +222,7 @@ def test_two_threads_tune_once(
 
 
 def test_plain_numbers_are_captured_by_their_types(
-    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, searched: list[AdviceRequest]
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, searched: list[LaunchRequest]
 ) -> None:
     program, recorder = program_of(context, Tune(store=store))
     kernel = program.add
@@ -238,7 +238,7 @@ def test_plain_numbers_are_captured_by_their_types(
 
 
 def test_a_kernel_that_demands_its_local_size_is_tuned_ahead_at_that(
-    context: cl.Context, queue: cl.CommandQueue, store: str, searched: list[AdviceRequest]
+    context: cl.Context, queue: cl.CommandQueue, store: str, searched: list[LaunchRequest]
 ) -> None:
     source = """\
 kernel __attribute__((reqd_work_group_size(16, 1, 1))) void fill(global uint *all)

@@ -22,7 +22,7 @@ from coarsen.drop_in.running import RunResult, run_program
 from coarsen.drop_in.script import Script
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.policy.remembered import Known
-from coarsen.runtime.advice import AdviceRequest, Decision, Policy
+from coarsen.runtime.advice import Decision, LaunchRequest, Policy
 from coarsen.runtime.kernel import Kernel
 from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Coarsening
@@ -36,13 +36,13 @@ NAMES = ("Program", "Kernel", "enqueue_nd_range_kernel")
 class Factor4(Policy):
     """Advises a factor of 4; remembers the questions."""
 
-    asked: list[AdviceRequest] = field(default_factory=list)
+    asked: list[LaunchRequest] = field(default_factory=list)
     looks_at_arguments: bool = False
 
-    def known_variants(self, request: AdviceRequest) -> tuple[Variant, ...]:
+    def known_variants(self, request: LaunchRequest) -> tuple[Variant, ...]:
         return ()
 
-    def choose(self, request: AdviceRequest) -> Decision:
+    def choose(self, request: LaunchRequest) -> Decision:
         self.asked.append(request)
         return Decision(Variant(coarsenings=(Coarsening(4),)), "somebody measured it")
 

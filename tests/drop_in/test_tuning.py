@@ -15,7 +15,7 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in import ahead, measured_launch
 from coarsen.errors import CoarsenError, DeviceError, InternalError, InvalidInputError
-from coarsen.runtime.advice import AdviceRequest
+from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning import captured_tuning
 from coarsen.tuning.captured_tuning import PREFIX
 from coarsen.tuning.settings import Tune, TuningProgress
@@ -40,7 +40,7 @@ def test_a_launch_is_tuned_once_and_made_once(
     queue: cl.CommandQueue,
     buffers: Buffers,
     store: str,
-    asked: list[AdviceRequest],
+    asked: list[LaunchRequest],
     local_size: tuple[int, ...] | None,
     said: Callable[[], list[str]],
 ) -> None:

@@ -15,9 +15,9 @@ import pyopencl as cl
 import pytest
 
 from coarsen.drop_in import ahead, measured_launch
-from coarsen.drop_in.remembering import Kept
+from coarsen.drop_in.measured_launch import Kept
 from coarsen.errors import DeviceError, VerificationError
-from coarsen.runtime.advice import AdviceRequest
+from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.remembered.choice import RememberedChoice
 from coarsen.tuning.settings import TimeOverError, Tune
@@ -29,7 +29,7 @@ from tests.drop_in.tuned_programs import Buffers, found, program_of, remember
 
 pytestmark = pytest.mark.compiled_devices
 
-Outcome = Exception | Callable[[AdviceRequest], Tuned]
+Outcome = Exception | Callable[[LaunchRequest], Tuned]
 Tunings = list[Outcome]
 
 
@@ -38,7 +38,7 @@ def tunings(monkeypatch: pytest.MonkeyPatch) -> Tunings:
     """The outcomes of the tunings that come, the next one first; those that are left were not asked for."""
     outcomes: Tunings = []
 
-    def tune_request(request: AdviceRequest, *_rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
+    def tune_request(request: LaunchRequest, *_rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
         outcome = outcomes.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
@@ -54,7 +54,7 @@ def remembered(store: str) -> list[RememberedChoice]:
         return opened.remembered.choices()
 
 
-def busy(request: AdviceRequest) -> Tuned:
+def busy(request: LaunchRequest) -> Tuned:
     """What is found where nothing is certain."""
     tuned = found(request, 1)
     doubtful = Speedup(3.08, 1.61, 22.35)
@@ -114,7 +114,7 @@ def test_that_no_result_can_not_be_remembered_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     full = Kept("", "the disk is full")
-    monkeypatch.setattr("coarsen.drop_in.remembering.remember_no_result", lambda *_: full)
+    monkeypatch.setattr("coarsen.drop_in.measured_launch.remember", lambda *_: full)
     tunings += [TimeOverError("the time was over")]
     buffers.launch(queue, program_of(context, True)[0])
     assert "what was found can't be remembered: the disk is full" in said() and remembered(store) == []
@@ -137,7 +137,7 @@ def test_threads_that_launch_at_once_are_tuned_one_after_the_other(
 ) -> None:
     begun = threading.Event()
 
-    def slow(request: AdviceRequest) -> Tuned:
+    def slow(request: LaunchRequest) -> Tuned:
         begun.set()
         time.sleep(1.0)
         return found(request)
@@ -200,7 +200,7 @@ import coarsen
 
 program = coarsen.Program(context, "kernel void k(global int *x) {{ x[get_global_id(0)] = 1; }}").build()
 program.k(queue, (COUNT,), (64,), cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * COUNT))
-parts = ("models", "features", "transform", "backend", "prediction", "launch_prediction")
+parts = ("models", "features", "transform", "backend", "prediction")
 loaded = [name for name in sys.modules if name.partition(".")[0] in ("torch", "llvmlite", "sqlalchemy", "rich")]
 print(loaded + [part for part in parts if f"coarsen.{{part}}" in sys.modules])
 """
@@ -228,7 +228,7 @@ def test_what_can_not_be_tuned_stays_as_it_is_with_the_reason_once(
     monkeypatch: pytest.MonkeyPatch,
     error: Exception,
 ) -> None:
-    monkeypatch.setattr("coarsen.api.predict_factor", None)
+    monkeypatch.setattr("coarsen.prediction.predict_by_launch_model", None)
     tunings += [error]
     program, recorder = program_of(context, True)
     buffers.launch(queue, program, times=3)

@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 
 from coarsen.drop_in.program import Program
-from coarsen.runtime.advice import AdviceRequest
+from coarsen.runtime.advice import LaunchRequest
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.remembered.choice import RememberedChoice
@@ -74,7 +74,7 @@ class Buffers:
             assert np.allclose(found, wanted, rtol=1e-6)
 
 
-def found(request: AdviceRequest, factor: int = 4, local_size: tuple[int, ...] = ()) -> Tuned:
+def found(request: LaunchRequest, factor: int = 4, local_size: tuple[int, ...] = ()) -> Tuned:
     """What a search may find."""
     gain = Speedup(2.0, 1.9, 2.1)
     own = request.launch.local_size

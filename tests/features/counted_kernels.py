@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coarsen.features import Features, feature_table
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 
@@ -35,6 +36,11 @@ kernel void neighbour(global int *output, global const int *input, local int *ti
 def lowered(source: str) -> Kernel:
     """The only kernel of a source, in normal form."""
     return lower(source, None, "-cl-std=CL1.2")
+
+
+def extract(kernel: Kernel, dimension: int = 0, factor: int = 1) -> Features:
+    """The features of a kernel at one factor."""
+    return feature_table(kernel, dimension, (factor,)).at(factor)
 
 
 def lowered_body(body: str, parameters: str = "global float *data, global int *numbers") -> Kernel:

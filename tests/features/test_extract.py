@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.features import FEATURES, extract, feature_table
-from tests.features.counted_kernels import GUARDED, NEIGHBOUR, lowered
+from coarsen.features import FEATURES, feature_table
+from tests.features.counted_kernels import GUARDED, NEIGHBOUR, extract, lowered
 
 GUARDED_FEATURES = {
     "basic_blocks": 3,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.features import FACTORS, extract, feature_table, relative_delta
-from tests.features.counted_kernels import GUARDED, NEIGHBOUR, lowered
+from coarsen.features import FACTORS, feature_table, relative_delta
+from tests.features.counted_kernels import GUARDED, NEIGHBOUR, extract, lowered
 
 
 def test_a_table_holds_each_factor() -> None:

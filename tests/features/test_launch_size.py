@@ -36,13 +36,6 @@ def test_a_required_size_comes_first_and_a_given_one_before_it() -> None:
     assert launch_size(kernel, (8, 2, 3)) == (8, 2, 3)
 
 
-@pytest.mark.parametrize(("size", "dimension"), [((64,), 1), ((8, 8), 2)])
-def test_a_launch_needs_the_dimension(size: tuple[int, ...], dimension: int) -> None:
-    message = f"local size {'×'.join(map(str, size))} has no dimension {dimension}"
-    with pytest.raises(InvalidInputError, match=message):
-        launch_size(lowered_body("data[0] = 1.0f;"), size, dimension)
-
-
 @pytest.mark.parametrize("size", [(), (0,), (4, -1), (1, 1, 1, 1)])
 def test_other_sizes_are_refused(size: tuple[int, ...]) -> None:
     with pytest.raises(InvalidInputError, match="one to three numbers of at least 1"):

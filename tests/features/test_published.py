@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.features import extract
-from tests.features.counted_kernels import GUARDED, NEIGHBOUR, lowered
+from tests.features.counted_kernels import GUARDED, NEIGHBOUR, extract, lowered
 
 # entry: call, trunc, call, trunc, icmp, br
 # row: sext, gep, load, icmp, br

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.compile import Source, compilations

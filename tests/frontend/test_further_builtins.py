@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyopencl
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, RefusalError

@@ -9,8 +9,7 @@ import numpy
 import pyopencl
 import pytest
 
-from coarsen.api import explain
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen, explain
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError

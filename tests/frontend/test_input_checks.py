@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import list_kernels, lower
 

@@ -12,12 +12,11 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import run_pipeline
+from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.tuning.measure.run import GuardedBuffer
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.data_plan import ArrayPlan
@@ -191,7 +190,7 @@ def coarsened(source: str, variant: Variant) -> CoarsenedKernel:
     """A kernel, coarsened; kept for the next device."""
     kernel = _lowered(source)
     variant = replace(variant, arrays=tuple(plan for plan in variant.arrays if _is_there(kernel, plan)))
-    return CoarsenedKernel(run_pipeline(kernel, variant).kernel, variant.coarsenings, ())
+    return run_pipeline(kernel, variant)
 
 
 def _is_there(kernel: Kernel, plan: ArrayPlan) -> bool:

@@ -214,18 +214,7 @@ def _operand(draw: random.Random, source: RandomRecord) -> str:
     element = f"from[{_index(draw)}]"
     if field.count > 1 and not field.is_vector and draw.random() < 0.3:
         return f"(ulong){element}.{field.name}[i % {field.count}]"
-    if field.count > 1 and not field.is_vector and draw.random() < 0.4:
-        return f"(ulong){_stepped_on(draw, f'{element}.{field.name}', field.count)}"
     return f"(ulong){draw.choice(field.numbers(element))}"
-
-
-def _stepped_on(draw: random.Random, array: str, count: int) -> str:
-    """An element of an array in a record, by an address that steps on, or back, from another element's."""
-    start = draw.randint(0, count - 1)
-    on = draw.randint(0, count - 1 - start)
-    sign, room = ("", count - 1 - start - on) if draw.random() < 0.5 else ("-", start)
-    mask = draw.choice([each for each in (0, 1, 3) if each <= room])
-    return f"({array} + {start} + (uint)i % {on + 1})[{sign}(i & {mask})]"
 
 
 def _index(draw: random.Random) -> str:

@@ -19,9 +19,9 @@ from typing import Any, TextIO
 
 import pyopencl as cl
 
-from coarsen.backend.processes import end_with_parent
 from coarsen.devices.discovery import open_device
 from coarsen.devices.selection import find_device
+from coarsen.ir.processes import end_with_parent
 from tests.fuzz.attempt import Attempt, Found, attempt
 from tests.oclgrind.watch import Findings, watching
 

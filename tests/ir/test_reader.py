@@ -9,7 +9,7 @@ import pytest
 from coarsen.errors import SourcePosition
 from coarsen.frontend.input_checks import parsed
 from coarsen.frontend.lower import lower
-from coarsen.ir.graph.debug_metadata import read_module
+from coarsen.ir.graph.locations import read_module
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.kernel import Kernel

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.workload.benchmark import (
     Argument,
@@ -29,9 +29,10 @@ from coarsen.tuning.workload.benchmark import (
 )
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms, Use
-from tests.coarsened_kernel import coarsen_kernel
+from tests.coarsened_kernel import coarsened_with
 from tests.fuzz import launches
 from tests.oclgrind.watch import Findings, watching
+from tests.opencl_bench.workloads.divisible import DIVISIBLE
 
 FACTORS = (2, 4)
 LOCAL_MEMORY = 32768  # of Oclgrind's device, in bytes
@@ -81,7 +82,7 @@ class Outcome:
 def workload_of(benchmark: str, dimension: int) -> Workload:
     """The workload at the `test` preset, with work-groups of which the largest factor's number can be merged."""
     chosen = SUITE[benchmark]
-    sizes = (*chosen.local_sizes_of("test"), chosen.divisible_local_sizes[dimension])
+    sizes = (*chosen.local_sizes_of("test"), DIVISIBLE[benchmark][dimension])
     workloads = (chosen.workload("test", local_size=size) for size in sizes if size[dimension] % max(FACTORS) == 0)
     return next(workload for workload in workloads if _local_bytes(workload) * max(FACTORS) <= LOCAL_MEMORY)
 
@@ -130,8 +131,7 @@ class _Kernel:
         self._kernel = cl.Kernel(build_uncached(context, code, options), benchmark.kernel)
 
     def _coarsened(self, lowered: Kernel, transforms: Transforms) -> CoarsenedKernel:
-        kernel = coarsen_kernel(lowered, self._chosen, transforms=transforms, any_size=self._any_size)
-        return CoarsenedKernel(kernel, self._chosen, ())
+        return coarsened_with(lowered, self._chosen, transforms=transforms, any_size=self._any_size)
 
     def launch(self, queue: cl.CommandQueue, launch: Launch, buffers: dict[str, cl.Buffer]) -> None:
         """Launch with the sizes that the coarsening makes of the original's."""

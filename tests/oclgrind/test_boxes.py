@@ -6,7 +6,6 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.graph.builder import number
@@ -32,9 +31,7 @@ def runs_on(parameters: dict[str, object]) -> bool:
 def findings(kernel: BoxKernel, chosen: Configuration, device: DeviceDescription) -> Findings:
     """What Oclgrind finds in a launch on buffers that end with the last element that the kernel reads."""
     plans = tuple(array_plan(name, place="local") for name in kernel.arrays)
-    made = CoarsenedKernel(
-        run_pipeline(lowered(kernel.case), Variant((), chosen, arrays=plans)).kernel, chosen, ()
-    )
+    made = run_pipeline(lowered(kernel.case), Variant((), chosen, arrays=plans))
     arguments = kernel.case.arguments(np.random.default_rng(1), W * H)
     local_size = (8 // 2, 4) if chosen else (8, 4)
     global_size = (W // 2, H) if chosen else (W, H)

@@ -71,7 +71,6 @@ STEPS = Benchmark(
     name=NAME,
     dimensions=(0,),
     presets={"test": Preset({"n": 256}, (32,)), "input-1": Preset({"n": 1024}, (32,))},
-    divisible_local_sizes={0: (32,)},
     make_workload=make_workload,
     local_sizes=((32,), (64,)),
     tunables=TUNABLES,

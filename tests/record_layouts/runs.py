@@ -20,7 +20,6 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
@@ -154,7 +153,7 @@ def run_as_written(bench: Bench, name: str) -> Mapping[str, Array]:
 
 def _code(benchmark: Benchmark, variant: Variant) -> Code:
     options = build_options(benchmark, variant.definitions)
-    made = CoarsenedKernel.of(run_pipeline(lowered(benchmark.name), replace(variant, local_size=())))
+    made = run_pipeline(lowered(benchmark.name), replace(variant, local_size=()))
     code = code_of(made, "opencl_c", options)
     if not benchmark.other_kernels:
         return code

@@ -8,7 +8,7 @@ import pyopencl as cl
 
 from coarsen.drop_in.program import Program
 from coarsen.policy.predicted import FirstOf, Predicted
-from coarsen.runtime.advice import AdviceRequest, Decision, Policy
+from coarsen.runtime.advice import Decision, LaunchRequest, Policy
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, Transforms
@@ -36,13 +36,13 @@ class FakeAdvisor(Policy):
     """Gives the same answer always, or raises it; remembers the questions."""
 
     answer: Decision | Exception | None
-    asked: list[AdviceRequest] = field(default_factory=list)
+    asked: list[LaunchRequest] = field(default_factory=list)
     looks_at_arguments: bool = True
 
-    def known_variants(self, request: AdviceRequest) -> tuple[Variant, ...]:
+    def known_variants(self, request: LaunchRequest) -> tuple[Variant, ...]:
         return ()
 
-    def choose(self, request: AdviceRequest) -> Decision | None:
+    def choose(self, request: LaunchRequest) -> Decision | None:
         self.asked.append(request)
         if isinstance(self.answer, Exception):
             raise self.answer
@@ -71,7 +71,7 @@ def advised(
     **options: Anything,
 ) -> tuple[Program, FakeAdvisor]:
     advisor = FakeAdvisor(answer)
-    toolchain = (hand or HandToolchain()).toolchain
+    toolchain = hand or HandToolchain()
     chosen: dict[str, Anything] = {"kernels": ["record"], "toolchain": toolchain, **options}
     policy = FirstOf(advisor, Predicted()) if predicts else advisor
     return Program(context, SOURCE, tune=policy, **chosen).build(), advisor

@@ -46,7 +46,7 @@ kernel ATTRIBUTE void record(global const int *input, global int *output, global
 
 
 @dataclass
-class HandToolchain:
+class HandToolchain(Toolchain):
     """Stands in for the compiler and the models; remembers what it was asked."""
 
     prediction: PredictedFactor | CoarsenError = field(default_factory=lambda: PredictedFactor(1, 0))
@@ -85,19 +85,9 @@ class HandToolchain:
         )
 
     def predict(
-        self,
-        source: str,
-        *,
-        device: str,
-        kernel: str,
-        options: Sequence[str],
-        local_size: Sequence[int] | None,
+        self, source: str, options: Sequence[str], kernel: str, device: str, local_size: Sequence[int] | None
     ) -> PredictedFactor:
         self.asked.append((kernel, device, None if local_size is None else tuple(local_size)))
         if isinstance(self.prediction, CoarsenError):
             raise self.prediction
         return self.prediction
-
-    @property
-    def toolchain(self) -> Toolchain:
-        return Toolchain(self.coarsen, self.predict)

@@ -55,7 +55,7 @@ def read_values(queue: cl.CommandQueue, buffer: Anything) -> Numbers:
 
 def program_of(context: cl.Context, **options: Anything) -> Program:
     chosen: dict[str, Anything] = {"factor": 4, "kernels": ["record"], **options}
-    return Program(context, SOURCE, toolchain=HandToolchain().toolchain, **chosen).build()
+    return Program(context, SOURCE, toolchain=HandToolchain(), **chosen).build()
 
 
 def by_call(queue: cl.CommandQueue, program: Program, buffers: Buffers) -> None:

@@ -79,7 +79,7 @@ def test_a_local_size_that_is_too_large_for_the_variant_leaves_the_own(
 ) -> None:
     program, _ = advised(context, advice(4, (48,)), HandToolchain(groups_matter=False))
     launches = program.record._launches
-    variant = launches._chooser._variants.get(launches.plan.variant_of((Coarsening(4),)))
+    variant = launches.plan.told_by(launches.name, launches.plan.variant_of((Coarsening(4),)))
     assert variant is not None
     feign_limit(variant, context.devices[0], 8)
     program.record(queue, (SIZE,), (16,), *buffers.all)
@@ -126,4 +126,4 @@ def test_with_a_warm_cache_another_local_size_takes_no_compiler(
         program.build(cache_dir=folder).free(queue, (SIZE,), (16,), output)
         np.testing.assert_array_equal(read_values(queue, output), 3 * np.arange(SIZE))
         assert recorder.seen[0][2].local_size == (48,)
-        monkeypatch.setattr("coarsen.api.coarsening.coarsen_variant", None)
+        monkeypatch.setattr("coarsen.api.coarsen_variant", None)

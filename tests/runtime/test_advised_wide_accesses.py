@@ -11,7 +11,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in.program import Program
-from coarsen.runtime.toolchain import Code, Form, Toolchain, package_toolchain
+from coarsen.runtime.toolchain import Code, Form, Toolchain
 from coarsen.variant.transforms import Transforms, Use
 from coarsen.variant.variant import Variant
 from tests.runtime.advisors import KINDS, WIDE, FakeAdvisor, advice, advised
@@ -96,15 +96,16 @@ def test_a_compiled_kernel_runs_with_wide_accesses_while_buffers_are_small(
 ) -> None:
     asked: list[bool] = []
 
-    package = package_toolchain()
+    class Limited(Toolchain):
+        def coarsen_anew(
+            self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form
+        ) -> Code:
+            asked.append(variant.transforms.wide_accesses)
+            made = super().coarsen_anew(source, options, kernel, variant, form)
+            assert made.objects_below is None or made.objects_below >= 1 << 32
+            return replace(made, objects_below=None if made.objects_below is None else 32 * SIZE)
 
-    def limited(source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
-        asked.append(variant.transforms.wide_accesses)
-        made = package.coarsen(source, options, kernel, variant, form)
-        assert made.objects_below is None or made.objects_below >= 1 << 32
-        return replace(made, objects_below=None if made.objects_below is None else 32 * SIZE)
-
-    toolchain = Toolchain(limited, package.predict)
+    toolchain = Limited()
     if is_requested:
         program = Program(context, ROWS, factor=4, wide_accesses=True, toolchain=toolchain).build()
     else:

@@ -170,9 +170,9 @@ def test_the_variant_is_the_best_that_the_kernel_allows(
     factor = decided.coarsenings[0].factor if decided.coarsenings else 1
     assert (factor, decided.guarded, decided.global_size, decided.local_size) == expected
     # Of one work-group, there is nothing to say.
-    asked = kernel._launches.plan.requested(name)
+    asked = kernel._launches.plan._requested(name)
     assert asked is not None
-    is_as_asked = decided.coarsenings == asked.variant.coarsenings or launch.global_size == launch.local_size
+    is_as_asked = decided.coarsenings == asked or launch.global_size == launch.local_size
     assert (decided.note is None) == is_as_asked
 
 

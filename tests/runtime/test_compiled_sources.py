@@ -11,7 +11,7 @@ import coarsen
 from coarsen.frontend.clang import Clang
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.frontend.lower import lower
-from coarsen.runtime.toolchain import CompiledSources, package_toolchain
+from coarsen.runtime.toolchain import CompiledSources, Toolchain
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 
@@ -40,9 +40,9 @@ def test_a_program_of_five_kernels_starts_clang_once(context: cl.Context, clang_
 
 
 def test_prediction_and_coarsening_share_a_compiled_source(clang_starts: list[str]) -> None:
-    toolchain = package_toolchain()
+    toolchain = Toolchain()
     for name in ("k1", "k3"):
-        toolchain.predict(FIVE, device="intel", kernel=name, options=(), local_size=(64,))
+        toolchain.predict(FIVE, (), name, "intel", (64,))
         for factor in (2, 4):
             made = toolchain.coarsen(FIVE, (), name, Variant((), (Coarsening(factor),)), "opencl_c")
             alone = coarsen.coarsen(FIVE, kernel=name, factor=factor)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.cli.apply.request import macros_of
+from coarsen.cli.apply.options import ApplyOptions
+from coarsen.cli.apply.request import Request
 from coarsen.devices.discovery import DeviceDescription, common_macros_of
 from coarsen.drop_in.program import Program
-from coarsen.frontend.device_macros import PORTABLE, common_macros, device_macros
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, common_macros, device_macros
 from coarsen.tuning.processes.compile_service import macros_for
 from coarsen.tuning.processes.measuring_process import machine_to_json
 
@@ -30,6 +32,11 @@ kernel void ask(global int *answers) {{
     answers[get_global_id(0)] = bits * 1000 + __OPENCL_VERSION__;
 }}
 """
+
+
+def asked_for(device: str | None) -> DeviceMacros:
+    """The macros that `coarsen apply --device` compiles with."""
+    return Request(ApplyOptions(file=Path("kernel.cl"), chosen={}, device=device), None).macros
 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
@@ -53,7 +60,7 @@ def test_a_coarsened_program_takes_the_branches_of_the_original(
 def test_a_device_reports_the_same_to_all_who_ask(device: DeviceDescription, context: cl.Context) -> None:
     assert "cl_khr_byte_addressable_store" in device.extensions
     assert device.macros == common_macros_of(context.devices) == common_macros([device.macros])
-    assert macros_of(device.index) == device.macros
+    assert asked_for(device.index) == device.macros
     machine = json.loads(json.dumps(machine_to_json(device)))
     assert macros_for(machine) == device.macros
 
@@ -64,7 +71,7 @@ def test_machines_of_unknown_extensions_have_what_is_portable(machine: dict[str,
 
 
 def test_a_device_that_is_not_here_has_what_is_portable() -> None:
-    assert macros_of(None) == macros_of("tahiti") == PORTABLE
+    assert asked_for(None) == asked_for("tahiti") == PORTABLE
 
 
 def test_a_description_of_before_extensions_were_asked_for_still_counts(device: DeviceDescription) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import coarsen
 from coarsen.drop_in.program import Program
-from coarsen.runtime.advice import AdviceRequest, Decision, Policy
+from coarsen.runtime.advice import Decision, LaunchRequest, Policy
 from coarsen.runtime.arguments import SetArguments
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.variant.coarsening import Coarsening
@@ -72,10 +72,10 @@ class Advisor(Policy):
 
     looks_at_arguments = False
 
-    def known_variants(self, request: AdviceRequest) -> tuple[Variant, ...]:
+    def known_variants(self, request: LaunchRequest) -> tuple[Variant, ...]:
         return ()
 
-    def choose(self, request: AdviceRequest) -> Decision | None:
+    def choose(self, request: LaunchRequest) -> Decision | None:
         return Decision(
             Variant((), (Coarsening(4),), transforms=Transforms(wide_accesses=True, distinct=True)), "so"
         )

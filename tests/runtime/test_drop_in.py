@@ -105,7 +105,7 @@ def test_variants_are_not_coarsened_again_where_pyopencl_names_our_class(
     class Coarsened(Program):
         def __init__(self, context: cl.Context, source: str) -> None:
             made.append(source)
-            super().__init__(context, source, factor=4, kernels=["record"], toolchain=HandToolchain().toolchain)
+            super().__init__(context, source, factor=4, kernels=["record"], toolchain=HandToolchain())
 
     monkeypatch.setattr(cl, "Program", Coarsened)
     program: Anything = cl.Program(context, SOURCE).build()
@@ -175,7 +175,7 @@ def test_other_forms_of_programs_run_as_they_are(
 def test_compiled_and_linked_programs_run_as_they_are(
     context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    unbuilt = Program(context, SOURCE, factor=4, toolchain=HandToolchain().toolchain)
+    unbuilt = Program(context, SOURCE, factor=4, toolchain=HandToolchain())
     link: Anything = cl.link_program
     linked = link(context, [unbuilt.compile()])
     linked.record(queue, (SIZE,), (16,), *buffers.all)

@@ -292,7 +292,7 @@ def test_arrays_by_kernel(queue: cl.CommandQueue) -> None:
         ({"grew": [plan("constant")]}, "names the kernel 'grew', which is not to be coarsened"),
         ([plan("constant")], "the kernel other has no argument w"),
         ([array_plan("w", layout="soa")], "give its coarsen.Layout by its name"),
-        (["w=constant"], "arrays are given as coarsen.array_plan"),
+        (["w=constant"], "arrays are given as a sequence of coarsen.array_plan"),
         (5, "arrays are given as a sequence of coarsen.array_plan"),
         ({"scale": 5}, "arrays are given as a sequence of coarsen.array_plan"),
         ([plan("constant"), plan("local")], "laid out twice"),

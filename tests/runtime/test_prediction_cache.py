@@ -13,10 +13,10 @@ import pytest
 from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, RefusalError, SourcePosition
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.runtime.text_cache import toolchain, versions
-from coarsen.runtime.text_cache.store import OFF_VARIABLES, Store
-from coarsen.runtime.text_cache.toolchain import CachedPrediction, cached_toolchain
-from coarsen.runtime.toolchain import PredictedFactor, package_toolchain
+from coarsen.runtime import toolchain
+from coarsen.runtime.text_cache import versions
+from coarsen.runtime.text_cache.store import OFF_VARIABLES, Store, store_of
+from coarsen.runtime.toolchain import PredictedFactor, Toolchain
 
 SOURCE = "kernel void scale(global int *values) { values[get_global_id(0)] *= 2; }"
 
@@ -32,13 +32,7 @@ class Model:
     calls: list[str] = field(default_factory=list)
 
     def __call__(
-        self,
-        source: str,
-        *,
-        device: str,
-        kernel: str,
-        options: Sequence[str],
-        local_size: Sequence[int] | None,
+        self, source: str, options: Sequence[str], kernel: str, device: str, local_size: Sequence[int] | None
     ) -> PredictedFactor:
         self.calls.append(kernel)
         if isinstance(self.outcome, Exception):
@@ -62,8 +56,9 @@ def asked(
     macros: DeviceMacros = PORTABLE,
 ) -> PredictedFactor:
     """The answer of a fresh cache in the folder."""
-    function = CachedPrediction(model, macros, Store(folder))
-    return function(source, device=device, kernel=kernel, options=options, local_size=local_size)
+    made = Toolchain(macros, Store(folder))
+    made.predict_anew = model  # type: ignore[method-assign]
+    return made.predict(source, options, kernel, device, local_size)
 
 
 def test_what_was_predicted_is_not_predicted_again(tmp_path: Path, device: str) -> None:
@@ -161,20 +156,19 @@ def test_two_at_once_do_not_disturb_each_other(tmp_path: Path, device: str) -> N
 
 
 def test_the_package_s_own_prediction_comes_back(tmp_path: Path, device: str) -> None:
-    own = package_toolchain(PORTABLE).predict
     first, again = (
-        CachedPrediction(own, PORTABLE, Store(tmp_path))(
-            SOURCE, device=device, kernel="scale", options=(), local_size=(64,)
-        )
-        for _ in range(2)
+        Toolchain(PORTABLE, Store(tmp_path)).predict(SOURCE, (), "scale", device, (64,)) for _ in range(2)
     )
     facts = [(each.factor, each.dimension) for each in (first, again)]
     assert facts[0] == facts[1]
     assert isinstance(again, PredictedFactor)
 
 
-def test_a_program_s_predictions_are_kept_beside_its_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_program_keeps_lies_in_its_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in OFF_VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    kept, plain = (cached_toolchain(PORTABLE, folder).predict for folder in (str(tmp_path), False))
-    assert (isinstance(kept, CachedPrediction), isinstance(plain, CachedPrediction)) == (True, False)
+    assert store_of(False) is None
+    store = store_of(str(tmp_path))
+    assert store is not None
+    store.write("entry", b"kept")
+    assert [each.name for each in tmp_path.rglob("entry")] == ["entry"]

@@ -61,7 +61,7 @@ def arguments(context: cl.Context) -> Arguments:
 def program_of(context: cl.Context, hand: HandToolchain | None = None, **options: Anything) -> Program:
     hand = hand or HandToolchain()
     chosen: dict[str, Anything] = {"factor": 4, "kernels": ["record"], **options}
-    return Program(context, SOURCE, toolchain=hand.toolchain, **chosen)
+    return Program(context, SOURCE, toolchain=hand, **chosen)
 
 
 def test_a_launch_runs_coarsened(context: cl.Context, queue: cl.CommandQueue, arguments: Arguments) -> None:
@@ -180,7 +180,7 @@ def test_it_is_a_pyopencl_program(context: cl.Context) -> None:
 
 def test_a_program_that_does_not_build_raises_as_pyopencl_does(context: cl.Context) -> None:
     with pytest.raises(cl.RuntimeError, match="BUILD_PROGRAM_FAILURE"):
-        Program(context, "kernel void broken(", factor=2, toolchain=HandToolchain().toolchain).build()
+        Program(context, "kernel void broken(", factor=2, toolchain=HandToolchain()).build()
 
 
 def test_wrong_calls_raise_as_pyopencl_does(
@@ -241,7 +241,7 @@ def test_a_variant_whose_work_groups_are_too_small_leaves_the_original(
     kernel = program_of(context).build().record
     limit = cl.kernel_work_group_info.WORK_GROUP_SIZE
     launches = kernel._launches
-    variant = launches._chooser._variants.get(launches.plan.variant_of((Coarsening(4, 0, 1),)))
+    variant = launches.plan.told_by("record", launches.plan.variant_of((Coarsening(4, 0, 1),)))
     assert variant is not None
     # PyOpenCL keeps what a kernel said about itself: a device that allows two work-items is feigned there.
     variant.get_work_group_info(limit, context.devices[0])
@@ -259,7 +259,7 @@ def test_a_required_work_group_size_counts_as_the_local_size(
         "kernel void record", "kernel __attribute__((reqd_work_group_size(6, 1, 1))) void record"
     )
     hand = HandToolchain(attribute="__attribute__((reqd_work_group_size(2, 1, 1)))")
-    program = Program(context, source, factor=4, kernels=["record"], toolchain=hand.toolchain).build()
+    program = Program(context, source, factor=4, kernels=["record"], toolchain=hand).build()
     program.record(queue, (SIZE,), None, *arguments.all)
     assert arguments.factor(queue) == 3
     program.record(queue, (SIZE,), (6,), *arguments.all)

@@ -18,7 +18,7 @@ import coarsen
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
-from coarsen.runtime.toolchain import Code, Form, Toolchain, package_toolchain
+from coarsen.runtime.toolchain import Code, Form, Toolchain
 from coarsen.variant.coarsening import Coarsening, Configuration, configuration
 from coarsen.variant.transforms import DeviceKind, Transforms, transforms_of
 from coarsen.variant.variant import Variant
@@ -103,14 +103,15 @@ kernel void guarded(global int *values, global const int *lengths, int count) {
 )
 def test_transforms_are_chosen(chosen: dict[str, Any], context: cl.Context, queue: cl.CommandQueue) -> None:
     asked: list[Transforms] = []
-    package = package_toolchain()
 
-    def recording(source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
-        asked.append(variant.transforms)
-        return package.coarsen(source, options, kernel, variant, form)
+    class Recording(Toolchain):
+        def coarsen_anew(
+            self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form
+        ) -> Code:
+            asked.append(variant.transforms)
+            return super().coarsen_anew(source, options, kernel, variant, form)
 
-    toolchain = Toolchain(recording, package.predict)
-    program = Program(context, GUARDED, factor=4, toolchain=toolchain, **chosen).build()
+    program = Program(context, GUARDED, factor=4, toolchain=Recording(), **chosen).build()
     assert replace(asked[0], device_kind=DeviceKind.ANY) == transforms_of(**chosen)
     rounds, lengths, result = buffers(context)
     cl.enqueue_copy(queue, result, np.zeros(ITEMS, np.int32))
@@ -224,7 +225,7 @@ def test_a_factor_is_predicted_where_that_is_asked_for_and_called_a_guess(
 def test_by_default_nothing_runs_that_nobody_measured(
     context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coarsen.api.predict_factor", None)
+    monkeypatch.setattr("coarsen.prediction.predict_by_launch_model", None)
     values, source, result = buffers(context)
     kernel = Program(context, SOURCE).build().scale
     kernel(queue, (ITEMS,), (24,), source, result, np.int32(3))

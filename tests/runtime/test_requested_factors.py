@@ -11,8 +11,8 @@ import pytest
 
 from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError
+from coarsen.policy.requested import requested_of
 from coarsen.runtime.kernel import Kernel
-from coarsen.runtime.plan import requested_of
 from coarsen.variant.coarsening import Coarsening, Level
 from tests.runtime.launch_routes import (
     SIZE,

@@ -187,7 +187,7 @@ def test_results_from_the_cache_are_the_same(
     def compiled(*arguments: object, **options: object) -> None:
         raise AssertionError("it is in the cache")
 
-    monkeypatch.setattr("coarsen.api.coarsening.coarsen_variant", compiled)
+    monkeypatch.setattr("coarsen.api.coarsen_variant", compiled)
     program = coarsen.Program(context, SOURCE, factor=4).build()
     assert results(queue, program) == expected
     assert program.scale.divided(context.devices[0], (ITEMS,), (24,)).global_size == (ITEMS // 4,)
@@ -207,7 +207,7 @@ def test_a_refused_kernel_is_not_lowered_again(
         with pytest.raises(RefusalError) as caught:
             coarsen.Program(context, REFUSED, factor=2).build()
         said.append(str(caught.value))
-        monkeypatch.setattr("coarsen.api.coarsening.coarsen_variant", None)
+        monkeypatch.setattr("coarsen.api.coarsen_variant", None)
     assert said[0] == said[1]
     assert "[irreducible]" in said[0]
     assert only_file(cache)

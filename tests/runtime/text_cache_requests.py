@@ -10,8 +10,7 @@ from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.text_cache.store import Store
-from coarsen.runtime.text_cache.toolchain import CachedCoarsening
-from coarsen.runtime.toolchain import Code, Form
+from coarsen.runtime.toolchain import Code, Form, Toolchain
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind, Transforms
 from coarsen.variant.variant import Variant
@@ -52,7 +51,9 @@ def asked(
     macros: DeviceMacros = PORTABLE,
 ) -> Code:
     """The answer of a fresh cache in the folder to a request."""
-    return CachedCoarsening(compiler, macros, Store(folder))(source, options, kernel, variant, form)
+    toolchain = Toolchain(macros, Store(folder))
+    toolchain.coarsen_anew = compiler  # type: ignore[method-assign]
+    return toolchain.coarsen(source, options, kernel, variant, form)
 
 
 def only_file(folder: Path) -> Path:

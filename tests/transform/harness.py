@@ -12,14 +12,13 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import run_pipeline
+from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.tuning.measure.run import GuardedBuffer
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, Transforms
@@ -63,8 +62,7 @@ def lowered(case: Case) -> Kernel:
 @functools.lru_cache(maxsize=64)
 def coarsened(case: Case, chosen: Configuration, transforms: Transforms = DEFAULT) -> CoarsenedKernel:
     """A case's kernel, coarsened."""
-    result = run_pipeline(lowered(case), Variant(coarsenings=tuple(chosen), transforms=transforms))
-    return CoarsenedKernel(result.kernel, chosen, result.assumptions)
+    return run_pipeline(lowered(case), Variant(coarsenings=tuple(chosen), transforms=transforms))
 
 
 def build_coarsened(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.coarsening import Coarsening
+from tests.opencl_bench.workloads.divisible import DIVISIBLE
 from tests.transform.pairwise import pairwise_cover
 
 FACTORS = (1, 2, 3, 4, 8, 16, 32)
@@ -43,7 +44,7 @@ def all_combinations() -> list[Combination]:
 
 
 def _along(benchmark: Benchmark, dimension: int) -> Iterator[Combination]:
-    size = benchmark.divisible_local_sizes[dimension][dimension]
+    size = DIVISIBLE[benchmark.name][dimension][dimension]
     for factor in (factor for factor in FACTORS if size % factor == 0):
         rest = size // factor
         # Several names may mean one stride, and with factor 1 all strides are the same kernel.

@@ -13,7 +13,7 @@ from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import renormalised
-from coarsen.ir.graph.debug_metadata import read_module
+from coarsen.ir.graph.locations import read_module
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.transform.added_arguments import add_arguments, copy_of_argument, global_size_argument

@@ -11,7 +11,7 @@ from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.transform.coarsen import clean_up
+from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
 from tests.coarsened_kernel import coarsen_kernel
@@ -32,7 +32,7 @@ def cleaned(body: str) -> list[str]:
     assembly = f"define spir_kernel void @k({arguments}) {{\n{body}}}\n{DECLARATIONS}"
     with parsed(assembly) as module:
         graph = parse_module(str(module))
-    clean_up(graph, "k")
+    share_values(graph, "k")
     check_function(graph.function("k"))
     with parsed(module_text(graph), written_by_us=True):
         return [instruction_text(instruction) for instruction in graph.function("k").instructions()]

@@ -7,12 +7,11 @@ import pyopencl as cl
 import pytest
 from numpy.typing import NDArray
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
-from tests.coarsened_kernel import coarsen_kernel
+from tests.coarsened_kernel import coarsened_with
 from tests.transform.harness import workaround
 
 GLOBAL, LOCAL = (64, 32), (16, 16)
@@ -79,7 +78,7 @@ def test_the_same_is_computed(
     queue: cl.CommandQueue, source: str, dimension: int, stride: int, transforms: Transforms
 ) -> None:
     chosen = Coarsening(4, dimension, stride)
-    coarsened = CoarsenedKernel(coarsen_kernel(lower(source), [chosen], transforms=transforms), (chosen,), ())
+    coarsened = coarsened_with(lower(source), [chosen], transforms=transforms)
     options = workaround(queue.context)
     original = build_uncached(queue.context, source, options)
     program = build_uncached(queue.context, coarsened.opencl_c, [coarsened.opencl_c_standard, *options])

@@ -15,13 +15,13 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.variant.coarsening import Coarsening
-from tests.coarsened_kernel import coarsen_kernel
+from tests.coarsened_kernel import coarsened_with
 from tests.frontend.corpus import Launch, assert_same, launches, run
 from tests.selection import turns_by
 from tests.transform.harness import divided, form_by_turns, is_left_out
@@ -47,7 +47,7 @@ def combinations() -> list[tuple[str, Coarsening]]:
 def coarsened(name: str, chosen: Coarsening) -> CoarsenedKernel:
     launch = LAUNCHES[name]
     kernel = lower(launch.path, launch.kernel, launch.options)
-    return CoarsenedKernel(coarsen_kernel(kernel, [chosen]), (chosen,), ())
+    return coarsened_with(kernel, [chosen])
 
 
 @functools.lru_cache(maxsize=64)

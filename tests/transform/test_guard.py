@@ -12,12 +12,12 @@ import pyopencl as cl
 import pytest
 from numpy.typing import NDArray
 
-from coarsen.api.coarsening import coarsen
-from coarsen.coarsened_kernel import CoarsenedKernel
+from coarsen.api import coarsen
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.transform.guard import guards_of
 from coarsen.variant.coarsening import Level, configuration_of
 from tests.transform.harness import forms

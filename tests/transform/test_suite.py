@@ -13,22 +13,24 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.runtime.launch import LaunchLimits, divide_launch
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import LaunchableKernel, run_workload
+from coarsen.tuning.measure.run import LaunchableKernel
 from coarsen.tuning.workload.benchmark import Launch, Workload
 from coarsen.variant.coarsening import Configuration, configuration
 from tests import selection
-from tests.coarsened_kernel import coarsen_kernel
+from tests.coarsened_kernel import coarsened_with
+from tests.opencl_bench.workloads.divisible import DIVISIBLE
 from tests.selection import FULL, turns_by
 from tests.transform.harness import build_coarsened, form_by_turns, is_left_out
 from tests.transform.pairwise import Pair, pairs_of
 from tests.transform.suite_combinations import Combination, all_combinations, chosen_combinations
+from tests.workload_runs import run_workload
 
 
 @functools.cache
@@ -39,13 +41,13 @@ def lowered(benchmark: str) -> Kernel:
 
 @functools.lru_cache(maxsize=256)
 def coarsened(benchmark: str, chosen: Configuration) -> CoarsenedKernel:
-    return CoarsenedKernel(coarsen_kernel(lowered(benchmark), chosen), chosen, ())
+    return coarsened_with(lowered(benchmark), chosen)
 
 
 @functools.lru_cache(maxsize=32)
 def workload(benchmark: str, dimension: int) -> Workload:
     chosen = SUITE[benchmark]
-    return chosen.workload("test", local_size=chosen.divisible_local_sizes[dimension])
+    return chosen.workload("test", local_size=DIVISIBLE[benchmark][dimension])
 
 
 class CoarsenedBenchmark:

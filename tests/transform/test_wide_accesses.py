@@ -15,18 +15,17 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import run_pipeline
+from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import run_workload
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
 from coarsen.variant.variant import Variant
 from tests.oclgrind.benchmark_runs import FACTORS as WATCHED
+from tests.opencl_bench.workloads.divisible import DIVISIBLE
 from tests.selection import everything_is_asked_for, turns_by
 from tests.transform import test_suite
 from tests.transform.cases import CASES, Case
@@ -43,6 +42,7 @@ from tests.transform.harness import (
     turns_of,
 )
 from tests.transform.suite_combinations import Combination
+from tests.workload_runs import run_workload
 
 FACTORS = (2, 4, 8) if everything_is_asked_for() else (4,)
 
@@ -55,7 +55,7 @@ def widened(
         kernel, Variant(coarsenings=tuple(chosen), transforms=replace(transforms, wide_accesses=True))
     )
     assert result.wide_accesses is not None
-    return CoarsenedKernel(result.kernel, chosen, result.assumptions), result.wide_accesses
+    return result, result.wide_accesses
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ BENCHMARKS = [
     for benchmark in SUITE.values()
     for dimension in benchmark.dimensions
     for factor in FACTORS
-    if benchmark.divisible_local_sizes[dimension][dimension] % factor == 0
+    if DIVISIBLE[benchmark.name][dimension][dimension] % factor == 0
 ]
 TURNS = turns_by([(each.benchmark, each.coarsening.dimension) for each in BENCHMARKS])
 

@@ -16,11 +16,11 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
-from tests.coarsened_kernel import coarsen_kernel
+from tests.coarsened_kernel import coarsened_with
 from tests.selection import Turn, everything_is_asked_for, turns_by
 from tests.transform.cases import CASES, Case
 from tests.transform.group_cases import GROUP_CASES
@@ -130,8 +130,7 @@ def sample(everything: list[Merging]) -> list[Merging]:
 def merged(merging: Merging) -> CoarsenedKernel:
     """A case's kernel, coarsened."""
     lowered_kernel = lowered(merging.case)
-    kernel = coarsen_kernel(lowered_kernel, merging.chosen, None, merging.transforms, merging.any_size)
-    return CoarsenedKernel(kernel, merging.chosen, ())
+    return coarsened_with(lowered_kernel, merging.chosen, None, merging.transforms, merging.any_size)
 
 
 def numbered(mergings: Iterator[Merging]) -> list[Any]:

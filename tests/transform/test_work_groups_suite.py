@@ -16,26 +16,21 @@ from typing import Any, cast
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import (
-    KernelArgument,
-    KernelChoice,
-    LaunchableKernel,
-    build_program,
-    kernels_of,
-    run_workload,
-)
+from coarsen.tuning.measure.run import KernelArgument, KernelChoice, LaunchableKernel
 from coarsen.tuning.workload.benchmark import Launch, LocalSize, Workload
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
-from tests.coarsened_kernel import coarsen_kernel
+from tests.coarsened_kernel import coarsened_with
+from tests.opencl_bench.workloads.divisible import DIVISIBLE
 from tests.selection import everything_is_asked_for, turns_by
 from tests.transform.harness import build_coarsened, divided, form_by_turns, is_left_out, of_items
 from tests.transform.pairwise import pairwise_cover
 from tests.transform.test_suite import local_bytes, lowered
+from tests.workload_runs import build_program, kernels_of, run_workload
 
 FACTORS = (2, 3, 4, 8)
 # Small groups, so that there are many of them; the two that want other sizes than the rest.
@@ -77,7 +72,7 @@ class Merging:
 @functools.lru_cache(maxsize=32)
 def workload(benchmark: str, dimension: int) -> Workload:
     chosen = SUITE[benchmark]
-    size = list(chosen.divisible_local_sizes[dimension])
+    size = list(DIVISIBLE[benchmark][dimension])
     size[dimension] //= 8
     return chosen.workload("test", local_size=LOCAL_SIZES.get((benchmark, dimension), tuple(size)))
 
@@ -117,7 +112,7 @@ def sample(everything: list[Merging]) -> list[Merging]:
 @functools.lru_cache(maxsize=64)
 def merged(merging: Merging) -> CoarsenedKernel:
     """A benchmark's kernel, coarsened."""
-    return CoarsenedKernel(coarsen_kernel(lowered(merging.benchmark), merging.chosen), merging.chosen, ())
+    return coarsened_with(lowered(merging.benchmark), merging.chosen)
 
 
 class MergedBenchmark:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from coarsen.variant.data_layout import Arrangement, Kind
-from coarsen.variant.records import Field
+from coarsen.variant.data_layout import Arrangement, Field, Kind
 
 
 def byte_of(arrangement: Arrangement, element: int, each: Field) -> int:

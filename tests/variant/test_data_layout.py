@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.variant.data_layout import AOS, SOA, Arrangement, ArrayLayout, Order, parse_shape
-from coarsen.variant.records import Field, RecordType
+from coarsen.variant.data_layout import AOS, SOA, Arrangement, ArrayLayout, Field, Order, RecordType, parse_shape
 from tests.variant.byte_places import byte_of
 
 # struct { float x; uchar tag; double mass; short kind; }: 15 bytes of data in 24.

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import coarsen
 from coarsen.errors import InvalidInputError
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan, array_plan, array_plans
@@ -67,3 +68,19 @@ def test_pads_and_places_go_through_json() -> None:
 def test_a_shape_is_whole_numbers(shape: Any) -> None:  # noqa: ANN401 (what a caller may give by mistake)
     with pytest.raises(InvalidInputError, match=r"a shape is one whole number|an extent has"):
         array_plan("tile", place="local", shape=shape)
+
+
+@pytest.mark.parametrize(
+    "words", [{"order": (1, 0)}, {"layout": 3}, {"place": None}, {"name": 3}], ids=lambda words: next(iter(words))
+)
+def test_what_is_no_text_is_refused(words: dict[str, Any]) -> None:
+    option = next(iter(words))
+    with pytest.raises(InvalidInputError, match=f"the {option} of a plan is a text"):
+        array_plan(**{"name": "a", **words})
+
+
+@pytest.mark.parametrize("arrays", [["a"], "a", 3, [None]], ids=str)
+def test_what_is_no_plan_is_refused(arrays: Any) -> None:  # noqa: ANN401 (any mistake)
+    source = "kernel void k(global float *a) { a[get_global_id(0)] += 1; }"
+    with pytest.raises(InvalidInputError, match="arrays are given as a sequence of"):
+        coarsen.coarsen(source, factor=2, arrays=arrays)

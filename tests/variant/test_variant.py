@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening, Level
-from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order
+from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order, RecordType
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.records import RecordType
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json

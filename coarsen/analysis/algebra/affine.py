@@ -60,10 +60,6 @@ class Access:
         """The bytes that it touches."""
         return self.element_bytes * self.width
 
-    def stride_along(self, dimension: int) -> Stride:
-        """Return the bytes from a work-item's access to the next one's along a dimension, SYMBOLIC or INDIRECT."""
-        return self.strides[dimension]
-
 
 def access_patterns(forms: IndexForms) -> tuple[Access, ...]:
     """Return all accesses of a kernel to memory in reachable blocks, in the order of its instructions.

@@ -1,11 +1,16 @@
-"""Index arithmetic as polynomials over work-item ids, iterations and uniform values, and as expressions of sizes.
+"""Index arithmetic as polynomials over work-item ids, iterations and uniform values.
 
     int x = get_global_id(0);            global_id(0)
     for (int i = 0; i < n; i += 2)       2·iteration(for.cond)
         sum += data[x + i * width];      data + 4·global_id(0) + 8·iteration(for.cond)·width
 
 A pointer's polynomial has where its variable starts as a symbol. What is not a sum of products becomes a symbol of
-its own (`predict/symbols.py`): quotients and remainders, choices between values, what takes a value out of a loop.
+its own (`symbols.py`): quotients and remainders, choices between values, what takes a value out of a loop.
+
+- `x / c` is a piece that does not change along a dimension where x moves by at most half of c; a c that is no
+  constant counts as larger than any number. `x % c` is x - c·(x / c), so `(x / w)·w + x % w` is x again.
+- `min`, `max`, `clamp`, `select`, a phi are choices between values, and so is `x ^ uniform`: it moves like x,
+  since neighbours stay within one aligned group.
 
 Arithmetic is taken as exact: extensions and truncations change nothing and no operation wraps. This holds for the
 indices of a correct kernel almost always, but it is no proof: use it to predict, never to decide what is legal.
@@ -13,258 +18,363 @@ indices of a correct kernel almost always, but it is no proof: use it to predict
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 
-from coarsen.analysis.algebra.numbers import relation_of
-from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.predict.operations import answer, queried
-from coarsen.analysis.algebra.predict.prediction import Prediction
-from coarsen.analysis.algebra.predict.symbols import Piece, PieceKind, iteration, trips
-from coarsen.analysis.algebra.rules import PREDICT
+from coarsen.analysis.algebra.numbers import number_of
+from coarsen.analysis.algebra.polynomial import ZERO, Polynomial
+from coarsen.analysis.algebra.symbols import (
+    Piece,
+    PieceKind,
+    Symbols,
+    iteration,
+    query_form,
+    trips,
+)
+from coarsen.analysis.algebra.walk import Walk, add, address, subtract
 from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.divergence import Divergence
-from coarsen.analysis.expressions import (
-    ZERO,
-    Expression,
-    Name,
-    floor,
-    maximum,
-    minimum,
-    number,
-    power,
-    product,
-    replaced,
-    total,
-)
-from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.opencl.queries import Query
-from coarsen.ir.types import IntegerType
+from coarsen.ir.opencl.queries import builtin_name
+from coarsen.ir.types import IntegerType, PointerType, Type
+
+# Larger expressions are taken as values of which nothing is known; no index in a sensible kernel comes near.
+_MAXIMUM_TERMS = 64
+_MAXIMUM_DEGREE = 8
+_MAXIMUM_COEFFICIENT = 1 << 64
+_CHOOSING = re.compile(r"(min|max|clamp)$|llvm\.[su](min|max)\b")
+_CHOICES = {"min": PieceKind.LEAST, "max": PieceKind.LARGEST, "clamp": PieceKind.CLAMPED}
+_LARGEST_SHIFT = 64
 
 
-class IndexForms(Prediction):
-    """The polynomials of a kernel's integers and pointers, each found when first asked for."""
+class IndexForms(Walk[Polynomial]):
+    """The polynomials of a kernel's integers and pointers, each found when first asked for.
+
+    Args:
+        kernel: in normal form.
+        control_flow: of the kernel.
+        divergence: analyses that exist already, by dimension.
+    """
 
     def __init__(
         self, kernel: Kernel, control_flow: ControlFlow, divergence: Mapping[int, Divergence] | None = None
     ) -> None:
-        super().__init__(kernel, control_flow, PREDICT, divergence)
+        super().__init__(kernel, PREDICT)
+        self.control_flow = control_flow
+        self.symbols = Symbols(kernel, control_flow, divergence)
 
+    def number(self, number: int) -> Polynomial:
+        """Return the polynomial of a number."""
+        return Polynomial.constant(number)
 
-# Index forms as expressions over the sizes of a launch.
-#
-# Sizes are `global_size(d)`, `local_size(d)`, `groups(d)`, and whole scalar arguments by their names. Values of
-# which they say nothing, loaded ones for example, have no expression. A work-item's ids and the iterations of
-# loops stay names of their own at first; whoever takes a mean over work-items replaces them.
+    def leaf(self, value: Operand) -> Polynomial:
+        """Return the polynomial of an argument, a variable or a constant; 0 of one that may be anything."""
+        if value.kind is ValueKind.CONSTANT:
+            # A constant address is that of its variable, whatever offset into it.
+            if mentioned := value.referenced():
+                return Polynomial.symbol(f"@{mentioned[0].name}")
+            return self.number(number_of(value) or 0)
+        return Polynomial.symbol(("@" if value.kind is ValueKind.GLOBAL else "") + value.text)
 
-_SIZES = {Query.GLOBAL_SIZE: "global_size", Query.LOCAL_SIZE: "local_size", Query.GROUP_COUNT: "groups"}
-_SIZES[Query.ENQUEUED_LOCAL_SIZE] = "local_size"
-_EXTENTS = {
-    Query.GLOBAL_ID: Query.GLOBAL_SIZE,
-    Query.LOCAL_ID: Query.LOCAL_SIZE,
-    Query.GROUP_ID: Query.GROUP_COUNT,
-}
-_LARGEST_DEPTH = 30
-REMAINDER = "remainder "
-"""What the symbols of remainders start with, which whoever takes a mean puts into polynomials."""
-# What gives the same for the same parts.
-_OF_PARTS = frozenset({PieceKind.QUOTIENT, PieceKind.POWER, PieceKind.LEAST, PieceKind.LARGEST, PieceKind.CLAMPED})
+    def own(self, instruction: Instruction) -> Polynomial:
+        """Return an instruction's result as a symbol of its own."""
+        return Polynomial.symbol(f"%{instruction.name}")
 
-Trips = Callable[[str], Expression | None]
+    def index(self, value: Operand) -> Polynomial:
+        """Return an index as an address counts it: as it is."""
+        return self.form(value)
 
+    def kept(self, form: Polynomial, type_: Type) -> Polynomial | None:
+        """Return a rule's result; None where it says too much."""
+        is_small = len(form.terms) <= _MAXIMUM_TERMS and form.degree <= _MAXIMUM_DEGREE
+        is_small &= all(abs(coefficient) <= _MAXIMUM_COEFFICIENT for coefficient in form.terms.values())
+        return form if is_small else None
 
-class SizeForms:
-    """The values of a kernel as expressions over sizes, ids and iterations.
-
-    Args:
-        forms: of the kernel in normal form.
-        last_iteration: which iteration, from 0, leaves the loop of a header; None where nothing says.
-    """
-
-    def __init__(self, forms: IndexForms, last_iteration: Trips) -> None:
-        self.forms = forms
-        self._last_iteration = last_iteration
-        self._scalars = {a.name for a in forms.kernel.arguments if isinstance(a.type, IntegerType)}
-        self._headers = {trips(loop.header): loop.header for loop in forms.control_flow.loops}
-        self.counters: Mapping[str, str] = {
-            iteration(loop.header): loop.header for loop in forms.control_flow.loops
-        }
-        self._expanded: dict[str, Polynomial] = {}
-        self._depths: dict[str, int] = {}
-        self._depth = 0
-
-    # Polynomials.
-
-    def expanded(self, polynomial: Polynomial) -> Polynomial:
-        """Return a polynomial with the values that loops carry by steps of the same size written out."""
-        return polynomial.replaced(self._expanded_symbol)
-
-    def _expanded_symbol(self, symbol: str) -> Polynomial:
-        if symbol not in self._expanded:
-            self._expanded[symbol] = Polynomial.symbol(symbol)  # for what depends on itself
-            piece = self.forms.symbols.piece(symbol)
-            if piece is not None:
-                self._expanded[symbol] = self._written_out(symbol, piece)
-        return self._expanded[symbol]
-
-    def _written_out(self, symbol: str, piece: Piece) -> Polynomial:
-        itself = Polynomial.symbol(symbol)
-        phi = self.forms.kernel.definition[piece.instruction]
-        block = self.forms.kernel.block_of[phi.name]
-        if piece.kind is PieceKind.CARRIED:
-            start, step = (self.expanded(part) for part in piece.parts)
-            step = step.replaced(self._known_trips)
-            is_linear = self.is_invariant(step, self.forms.control_flow.loop_at[block])
-            return start + step * Polynomial.symbol(iteration(block)) if is_linear else itself
-        if piece.kind is PieceKind.LEFT:
-            source = phi.incoming[0]
-            left = [each for each in self.forms.control_flow.loops_around(source) if block not in each.blocks]
-            ends = {iteration(each.header): Polynomial.symbol(trips(each.header)) for each in left}
-            inner = self.expanded(piece.parts[0]).replaced(lambda s: ends.get(s, Polynomial.symbol(s)))
-            return inner if all(self.is_invariant(inner, each) for each in left) else itself
-        return itself
-
-    def _known_trips(self, symbol: str) -> Polynomial:
-        header = self._headers.get(symbol)
-        last = self._last_iteration(header) if header is not None else None
-        value = getattr(last, "value", None)
-        return Polynomial.constant(value) if isinstance(value, int) else Polynomial.symbol(symbol)
-
-    def is_invariant(self, polynomial: Polynomial, loop: Loop) -> bool:
-        """Return True if a value is the same in all iterations of a loop, wherever it is computed."""
-        return not self.changing(polynomial, loop) - {trips(loop.header)}
-
-    def changing(self, polynomial: Polynomial, loop: Loop) -> frozenset[str]:
-        """Return the symbols of a value that get their values in a loop, its iteration included."""
-        found: set[str] = set()
-        pending, seen = list(polynomial.symbols), set[str]()
-        while pending:
-            symbol = pending.pop()
-            if symbol in seen or self.forms.symbols.block_of(symbol) not in loop.blocks:
-                continue
-            seen.add(symbol)
-            piece = self.forms.symbols.piece(symbol)
-            if piece is not None and piece.kind in _OF_PARTS:
-                pending.extend(each for part in piece.parts for each in part.symbols)
-            else:
-                found.add(symbol)
-        return frozenset(found)
-
-    def quotient(self, symbol: str) -> Piece | None:
-        """Return dividend and divisor of a symbol that is a whole quotient; None for any other."""
-        piece = self.forms.symbols.piece(symbol)
-        return piece if piece is not None and piece.kind is PieceKind.QUOTIENT else None
-
-    def depth(self, symbol: str) -> int:
-        """Return how many quotients and the like a symbol is made of, one in the other."""
-        if symbol not in self._depths:
-            self._depths[symbol] = 0  # for what depends on itself
-            piece = self.forms.symbols.piece(symbol)
-            parts = piece.parts if piece is not None else ()
-            self._depths[symbol] = 1 + max(
-                (self.depth(each) for part in parts for each in part.symbols), default=0
-            )
-        return self._depths[symbol]
-
-    # Expressions.
-
-    def resolved(self, polynomial: Polynomial) -> Expression | None:
-        """Return a value as an expression over sizes, ids and iterations; None where it depends on data."""
-        terms = []
-        for symbols, coefficient in self.expanded(polynomial).terms.items():
-            factors = [self._symbol(symbol) for symbol in symbols]
-            known = [factor for factor in factors if factor is not None]
-            if len(known) < len(factors):
-                return None
-            terms.append(product([number(coefficient), *known]))
-        return total(terms)
-
-    def _symbol(self, symbol: str) -> Expression | None:
-        query = queried(symbol)
-        if query is not None:
-            return _answer(symbol, *query)
-        if symbol in self._headers:
-            return self._last_iteration(self._headers[symbol])
-        is_counted = symbol in self.counters or symbol.startswith(REMAINDER)
-        if is_counted or symbol in self._scalars:
-            return Name(symbol)
-        piece = self.forms.symbols.piece(symbol)
-        if piece is None or self._depth > _LARGEST_DEPTH:
-            return None
-        self._depth += 1
-        found = self._piece(piece)
-        self._depth -= 1
+    def assuming(self, phi: Instruction, value: Operand) -> Polynomial:
+        """Return the polynomial of a value in which a phi is itself; what follows from that is not kept."""
+        known, length = self._forms.get(phi.name), len(self._forms)
+        self._forms[phi.name] = self.own(phi)
+        found = self.form(value)
+        while len(self._forms) > length:
+            self._forms.popitem()  # the latest first: only those that came since
+        if known is not None:
+            self._forms[phi.name] = known
         return found
 
-    def _piece(self, piece: Piece) -> Expression | None:
-        """Return a quotient, a power of 2, a smallest or a largest value."""
-        parts = [part for each in piece.parts if (part := self.resolved(each)) is not None]
-        if len(parts) < len(piece.parts):
-            return None
-        match piece.kind:
-            case PieceKind.QUOTIENT:
-                return floor(*parts) if parts[1] != ZERO else None
-            case PieceKind.POWER:
-                return power(2, parts[0])
-            case PieceKind.LEAST:
-                return minimum(*parts)
-            case PieceKind.LARGEST:
-                return maximum(*parts)
-            case PieceKind.CLAMPED:
-                return minimum(maximum(parts[0], parts[1]), parts[2])
-            case PieceKind.SELECTED:
-                return self._of_select(piece, parts)
-            case _:
-                return None
 
-    def _of_select(self, piece: Piece, parts: list[Expression]) -> Expression | None:
-        condition = self.forms.kernel.definition[piece.instruction].operands[0]
-        compare = self.forms.kernel.definition.get(condition.text)
-        if condition.kind is not ValueKind.INSTRUCTION or compare is None or compare.opcode != "icmp":
-            return None
-        if not isinstance(compare.operands[0].type, IntegerType):
-            return None
-        sides = [self.forms.form(operand) for operand in compare.operands]
-        relation = relation_of(compare)
-        if relation[0] not in "lg" or sorted(map(str, sides)) != sorted(map(str, piece.parts)):
-            return None
-        is_least = (relation[0] == "l") == (str(sides[0]) == str(piece.parts[0]))
-        return minimum(*parts) if is_least else maximum(*parts)
+# Phis: values that loops carry on, that leave loops, or that come from several blocks.
+#
+# What a loop's header chooses between its start and what the latch brings back:
+#
+#     i starts at 0, i += step                 step·iteration(header): an induction variable
+#     p starts at data, p += anything else     regular between work-items if what is added is the same for them
+
+_NOTHING = frozenset({"undef", "poison"})
 
 
-def _answer(symbol: str, query: Query, dimension: int) -> Expression | None:
-    """Return a query's answer as an expression: an id, a size; offsets are taken to be 0."""
-    if query in _EXTENTS:
-        return Name(symbol)
-    size = _SIZES.get(query)
-    return Name(f"{size}({dimension})") if size is not None else ZERO if query is Query.GLOBAL_OFFSET else None
+def phi(forms: IndexForms, instruction: Instruction) -> Polynomial:
+    """Return a phi's polynomial."""
+    block = forms.kernel.block_of[instruction.name]
+    loop = forms.control_flow.loop_of[block]
+    if loop is not None and loop.header == block:
+        return _of_header(forms, instruction, loop)
+    if len(instruction.operands) == 1:
+        return _out_of_loop(forms, instruction)
+    parts = [forms.form(operand) for operand in instruction.operands if operand.text not in _NOTHING]
+    return choice(forms, instruction, PieceKind.JOINED, parts)
 
 
-def extent_of_id(symbol: str) -> Polynomial | None:
-    """Return how many values an id has, as a polynomial; None for another symbol."""
-    query = queried(symbol)
-    return answer(_EXTENTS[query[0]], query[1]) if query is not None and query[0] in _EXTENTS else None
+def _of_header(forms: IndexForms, phi: Instruction, loop: Loop) -> Polynomial:
+    """Return the polynomial of a phi at a loop's header."""
+    itself = forms.own(phi)
+    entering = [v for v, block in zip(phi.operands, phi.incoming, strict=True) if block not in loop.blocks]
+    latches = [v for v, block in zip(phi.operands, phi.incoming, strict=True) if block in loop.blocks]
+    if len(entering) != 1 or len(latches) != 1:
+        return itself
+    step = forms.assuming(phi, latches[0]) - itself
+    origins = forms.symbols.origins(step)
+    if f"%{phi.name}" in origins:
+        return itself
+    start = forms.form(entering[0])
+    if all(forms.symbols.block_of(symbol) not in loop.blocks for symbol in origins):
+        return start + step * Polynomial.symbol(iteration(loop.header))
+    return _carried(forms.symbols, phi, start, step)
 
 
-def without_queries(polynomial: Polynomial) -> Polynomial:
-    """Return a polynomial with global sizes as groups times local sizes, so that equal ones look equal."""
+def _carried(symbols: Symbols, phi: Instruction, start: Polynomial, step: Polynomial) -> Polynomial:
+    """Return a sum of steps that change: it moves like its start where steps are the same for all work-items."""
 
-    def value_of(symbol: str) -> Polynomial:
-        query = queried(symbol)
-        if query is None or query[0] is not Query.GLOBAL_SIZE:
-            return Polynomial.symbol(symbol.replace(Query.ENQUEUED_LOCAL_SIZE.value, Query.LOCAL_SIZE.value))
-        dimension = query[1]
-        return answer(Query.LOCAL_SIZE, dimension) * answer(Query.GROUP_COUNT, dimension)
+    def difference(dimension: int) -> Polynomial | None:
+        gain = symbols.difference(step, dimension)
+        return symbols.difference(start, dimension) if gain is not None and not gain.terms else None
 
-    return polynomial.replaced(value_of)
+    return symbols.add(f"%{phi.name}", Piece(PieceKind.CARRIED, (start, step), phi.name, difference))
 
 
-def with_means(expression: Expression, extents: Mapping[str, Expression]) -> Expression:
-    """Return an expression with names of ids and iterations replaced by their means.
+def _out_of_loop(forms: IndexForms, phi: Instruction) -> Polynomial:
+    """Return the phi that takes a value out of a loop: regular along dimensions where all leave it together."""
+    symbols, block = forms.symbols, forms.kernel.block_of[phi.name]
+    inner, source = forms.form(phi.operands[0]), phi.incoming[0]
+    left = [loop for loop in forms.control_flow.loops_around(source) if block not in loop.blocks]
+    inner = inner.replaced(lambda symbol: symbols.after(symbol, left))
+    blocks = frozenset().union(*(loop.blocks for loop in left))
+    changing = symbols.origins(inner) - {trips(loop.header) for loop in left}
+    if not any(symbols.block_of(symbol) in blocks for symbol in changing):
+        return inner
 
-    Args:
-        expression: over sizes, ids and iterations.
-        extents: how many values the names have, from 0 on.
+    def difference(dimension: int) -> Polynomial | None:
+        apart = any(map(symbols.divergence(dimension).is_left_apart, left))
+        return None if apart else symbols.difference(inner, dimension)
+
+    return symbols.add(f"%{phi.name}", Piece(PieceKind.LEFT, (inner,), phi.name, difference))
+
+
+# One of several values, chosen in a way that is not followed.
+#
+# It moves like those of the values that move, if these agree: `min`, `max`, `clamp`, `select`, a phi, `x ^
+# uniform`.
+
+
+def choice(
+    forms: IndexForms, instruction: Instruction, kind: PieceKind, parts: Sequence[Polynomial]
+) -> Polynomial:
+    """Return the polynomial of a choice between values."""
+    if parts and all(part.terms == parts[0].terms for part in parts):
+        return parts[0]
+    symbols = forms.symbols
+
+    def difference(dimension: int) -> Polynomial | None:
+        found = [symbols.difference(part, dimension) for part in parts]
+        moving = [gain for gain in found if gain is None or gain.terms]
+        if not moving:
+            return None if symbols.is_divergent(instruction.name, dimension) else ZERO
+        return moving[0] if all(gain == moving[0] for gain in moving) else None
+
+    return symbols.add(f"%{instruction.name}", Piece(kind, tuple(parts), instruction.name, difference))
+
+
+def select(forms: IndexForms, instruction: Instruction) -> Polynomial:
+    """`select`."""
+    parts = [forms.form(operand) for operand in instruction.operands[1:]]
+    return choice(forms, instruction, PieceKind.SELECTED, parts)
+
+
+# Arithmetic and calls.
+
+
+def unchanged(forms: IndexForms, instruction: Instruction) -> Polynomial | None:
+    """Extensions, truncations and the like: what they are given, but for bits."""
+    source = instruction.operands[0]
+    is_index = isinstance(source.type, IntegerType | PointerType)
+    is_bit = isinstance(instruction.type, IntegerType) and instruction.type.width == 1
+    return forms.form(source) if is_index and not is_bit else None
+
+
+def multiply(forms: IndexForms, instruction: Instruction) -> Polynomial | None:
+    """`mul`."""
+    return _product(*forms.both(instruction))
+
+
+def _product(first: Polynomial, second: Polynomial) -> Polynomial | None:
+    return first * second if len(first.terms) * len(second.terms) <= _MAXIMUM_TERMS else None
+
+
+def shift_left(forms: IndexForms, instruction: Instruction) -> Polynomial | None:
+    """`shl`: a product with a power of two."""
+    shifted, distance = forms.both(instruction)
+    return _product(shifted, _power_of_two(forms, instruction, distance))
+
+
+def shift_right(forms: IndexForms, instruction: Instruction) -> Polynomial:
+    """`lshr`, `ashr`: a quotient by a power of two."""
+    shifted, distance = forms.both(instruction)
+    power = _power_of_two(forms, instruction, distance)
+    return quotient(forms.symbols, shifted, power, instruction.name)
+
+
+def _power_of_two(forms: IndexForms, instruction: Instruction, exponent: Polynomial) -> Polynomial:
+    if exponent.is_constant:
+        return Polynomial.constant(1 << max(0, min(exponent.constant_part, _LARGEST_SHIFT)))
+    symbols = forms.symbols
+
+    def difference(dimension: int) -> Polynomial | None:
+        return ZERO if symbols.difference(exponent, dimension) == ZERO else None
+
+    piece = Piece(PieceKind.POWER, (exponent,), instruction.name, difference)
+    return symbols.add(symbols.shortened(f"2^({exponent})"), piece)
+
+
+def divide(forms: IndexForms, instruction: Instruction) -> Polynomial:
+    """`udiv`, `sdiv`."""
+    return quotient(forms.symbols, *forms.both(instruction), instruction.name)
+
+
+def remainder(forms: IndexForms, instruction: Instruction) -> Polynomial:
+    """`urem`, `srem`."""
+    first, second = forms.both(instruction)
+    return first - second * quotient(forms.symbols, first, second, instruction.name)
+
+
+def bitwise_and(forms: IndexForms, instruction: Instruction) -> Polynomial | None:
+    """Return the `and` of two values: with 2^k - 1 it is a remainder, with -2^k the rest."""
+    first, mask = forms.both(instruction)
+    if first.is_constant:
+        first, mask = mask, first
+    value = mask.number
+    if value is None:
+        return None
+    power = value + 1 if value >= 0 else -value
+    if power & (power - 1) or power == 0:
+        return None
+    modulus = Polynomial.constant(power)
+    whole = modulus * quotient(forms.symbols, first, modulus, instruction.name)
+    return first - whole if value >= 0 else whole
+
+
+def bitwise_or(forms: IndexForms, instruction: Instruction) -> Polynomial:
+    """`or` of numbers without a common bit is their sum; of others a choice."""
+    first, second = forms.both(instruction)
+    if "disjoint" in instruction.flags:
+        return first + second
+    return choice(forms, instruction, PieceKind.BITS, (first, second))
+
+
+def exclusive_or(forms: IndexForms, instruction: Instruction) -> Polynomial:
+    """`xor`: with -1 a ring operation; with another uniform number it keeps neighbours together."""
+    first, second = forms.both(instruction)
+    if first == second:
+        return ZERO
+    if second.number == -1:
+        return second - first
+    return choice(forms, instruction, PieceKind.BITS, (first, second))
+
+
+def component(forms: IndexForms, instruction: Instruction) -> Polynomial | None:
+    """`extractelement` of what `insertelement` put there."""
+    vector, index = instruction.operands
+    while vector.kind is ValueKind.INSTRUCTION and index.kind is ValueKind.CONSTANT:
+        source = forms.kernel.definition[vector.text]
+        if source.opcode != "insertelement" or source.operands[2].kind is not ValueKind.CONSTANT:
+            break
+        if source.operands[2].text == index.text:
+            return forms.form(source.operands[1])
+        vector = source.operands[0]
+    return None
+
+
+def call(forms: IndexForms, instruction: Instruction) -> Polynomial | None:
+    """Queries of the NDRange, and builtins on integers that are products, sums or choices."""
+    query = query_form(instruction)
+    if query is not None:
+        return query
+    name, arguments = builtin_name(instruction.callee), instruction.arguments
+    if name in ("mul24", "mad24"):
+        product = multiply(forms, instruction)
+        if product is None or name == "mul24":
+            return product
+        return product + forms.form(arguments[2])
+    if name.startswith("convert_") and isinstance(arguments[0].type, IntegerType):
+        return forms.form(arguments[0])
+    chosen = _CHOOSING.match(name)
+    if chosen is None:
+        return None
+    parts = [forms.form(argument) for argument in arguments]
+    return choice(forms, instruction, _CHOICES[chosen[1] or chosen[2]], parts)
+
+
+def quotient(symbols: Symbols, dividend: Polynomial, divisor: Polynomial, instruction: str) -> Polynomial:
+    """Return the whole quotient of two values, rounded either way, computed by an instruction of this name.
+
+    Equal quotients have the same symbol wherever they are computed.
     """
-    means = {name: product([number(0.5), total([extent, number(-1)])]) for name, extent in extents.items()}
-    return replaced(expression, means)
+    if divisor.is_constant and divisor.constant_part == 0:
+        return ZERO
+    if dividend.is_constant and divisor.is_constant:
+        return Polynomial.constant(dividend.constant_part // divisor.constant_part)
+    exact = dividend.divided(divisor)
+    if exact is not None:
+        return exact
+
+    def difference(dimension: int) -> Polynomial | None:
+        gain, change = (symbols.difference(part, dimension) for part in (dividend, divisor))
+        if gain is None or change is None or change.terms:
+            return None
+        return _gain_of_quotient(gain, divisor)
+
+    symbol = symbols.shortened(f"({dividend})/({divisor})")
+    return symbols.add(symbol, Piece(PieceKind.QUOTIENT, (dividend, divisor), instruction, difference))
+
+
+def _gain_of_quotient(gain: Polynomial, divisor: Polynomial) -> Polynomial | None:
+    """Return what the quotient gains where the dividend gains `gain`: an exact part of it, or usually nothing."""
+    exact = gain.divided(divisor)
+    if exact is not None:
+        return exact
+    if not gain.is_constant:
+        return None
+    is_small = not divisor.is_constant or 2 * abs(gain.constant_part) <= abs(divisor.constant_part)
+    return ZERO if is_small else None
+
+
+PREDICT: Mapping[str, Callable[[IndexForms, Instruction], Polynomial | None]] = {
+    "add": add,
+    "sub": subtract,
+    "mul": multiply,
+    "getelementptr": address,
+    "shl": shift_left,
+    "or": bitwise_or,
+    "xor": exclusive_or,
+    "and": bitwise_and,
+    **dict.fromkeys(("sext", "zext", "trunc", "freeze", "bitcast"), unchanged),
+    **dict.fromkeys(("addrspacecast", "ptrtoint", "inttoptr"), unchanged),
+    **dict.fromkeys(("udiv", "sdiv"), divide),
+    **dict.fromkeys(("urem", "srem"), remainder),
+    **dict.fromkeys(("lshr", "ashr"), shift_right),
+    "select": select,
+    "phi": phi,
+    "extractelement": component,
+    "call": call,
+}
+"""The rule of each opcode; results of others are symbols of their own."""

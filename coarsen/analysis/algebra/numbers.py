@@ -1,8 +1,6 @@
-"""Whole numbers modulo 2^n: operands that are numbers, their widths, and the operations of the ring."""
+"""Operands that are whole numbers, their widths, and how they compare."""
 
 from __future__ import annotations
-
-from typing import Protocol, Self, TypeVar
 
 from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand, ValueKind
@@ -36,66 +34,3 @@ def relation_of(comparison: Instruction, *, holds: bool = True) -> str:
     """
     relation = predicate(comparison).lstrip("us")
     return relation if holds else _OPPOSITE[relation]
-
-
-# Rules that hold in all three semantics, because these numbers are a ring.
-#
-#     (x + y) mod 2^n = (x mod 2^n + y mod 2^n) mod 2^n        whatever wraps on the way
-#
-# They take the operands' forms alone, so whoever has forms may use them, with a walk over a kernel or without.
-
-
-class RingElement(Protocol):
-    """What forms can do: polynomials, and polynomials that say more."""
-
-    def __add__(self, other: Self, /) -> Self:
-        """Return the sum."""
-
-    def __sub__(self, other: Self, /) -> Self:
-        """Return the difference."""
-
-    def __mul__(self, other: Self, /) -> Self:
-        """Return the product."""
-
-    def scaled(self, factor: int) -> Self:
-        """Return the product with a number."""
-
-    @property
-    def number(self) -> int | None:
-        """The number that it is, None where it isn't one for sure."""
-
-
-F = TypeVar("F", bound=RingElement)
-
-
-class RingRule(Protocol):
-    """The form of a result from those of two operands; None where the rule says nothing."""
-
-    def __call__(self, first: F, second: F, width: int, /) -> F | None:
-        """Apply the rule to the operands of an operation on integers of `width` bits."""
-
-
-def add(first: F, second: F, width: int) -> F:
-    """`add`, whatever its width."""
-    return first + second
-
-
-def subtract(first: F, second: F, width: int) -> F:
-    """`sub`, whatever its width."""
-    return first - second
-
-
-def multiply(first: F, second: F, width: int) -> F:
-    """`mul`, whatever its width."""
-    return first * second
-
-
-def shift_left(shifted: F, distance: F, width: int) -> F | None:
-    """`shl` by a number of bits below its width; any other is poison."""
-    number = distance.number
-    return shifted.scaled(1 << number) if number is not None and 0 <= number < width else None
-
-
-def complement(first: F, mask: F, width: int) -> F | None:
-    """`xor` with -1 is -x - 1."""
-    return mask - first if mask.number == -1 else None

@@ -1,16 +1,17 @@
 """The one walk over a kernel's values, address arithmetic included: the form of each from those of its operands.
 
-It knows no opcode. What an operation does is in `rules.py`; what a form is, in `predict/` and `prove/`.
+What an operation does, a table of rules says: `PREDICT` in `index_forms.py`, `PROVE` in `exact_forms.py`. Rules
+that both have stand here.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic
+from typing import Any, Generic, TypeVar
 
-from coarsen.analysis.algebra.numbers import F
+from coarsen.analysis.algebra.polynomial import ModularForm, Polynomial
 from coarsen.ir.graph.instruction import Instruction, source_element_type
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
@@ -29,18 +30,30 @@ from coarsen.ir.types import (
 # Phis that are followed one from the other; no index in a sensible kernel comes near.
 _DEEPEST = 60
 
+F = TypeVar("F", Polynomial, ModularForm)
+# The rules of a semantics, by opcode; each takes the walk of that semantics.
+Rules = Mapping[str, Callable[[Any, Instruction], F | None]]
+
 
 class Walk(ABC, Generic[F]):
     """The forms of a kernel's integers and addresses, each found when first asked for.
 
     Args:
         kernel: in normal form.
+        rules: by opcode; each gives None where it says nothing.
         assumed: forms of some phis, taken for granted.
         depth: how many phis lead here.
     """
 
-    def __init__(self, kernel: Kernel, assumed: Mapping[str, F] | None = None, depth: int = 0) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        rules: Rules[F],
+        assumed: Mapping[str, F] | None = None,
+        depth: int = 0,
+    ) -> None:
         self.kernel = kernel
+        self._rules: Rules[F] = rules
         self._forms: dict[str, F] = dict(assumed or {})
         self._depth = depth
 
@@ -63,12 +76,8 @@ class Walk(ABC, Generic[F]):
         """Return an index as an address counts it: with all its bits, extended with its sign."""
 
     @abstractmethod
-    def has_rule(self, opcode: str) -> bool:
-        """Return True if results of an opcode may follow from its operands."""
-
-    @abstractmethod
-    def applied(self, instruction: Instruction) -> F | None:
-        """Return what an instruction's rule gives; None where it says nothing, or too much."""
+    def kept(self, form: F, type_: Type) -> F | None:
+        """Return a rule's result of a type as it is kept; None where it says too much."""
 
     # Of all.
 
@@ -77,6 +86,10 @@ class Walk(ABC, Generic[F]):
         if value.kind is ValueKind.INSTRUCTION:
             return self.of_instruction(self.kernel.definition[value.text])
         return self.leaf(value)
+
+    def both(self, instruction: Instruction) -> tuple[F, F]:
+        """Return the forms of an instruction's two operands."""
+        return self.form(instruction.operands[0]), self.form(instruction.operands[1])
 
     def of_instruction(self, instruction: Instruction) -> F:
         """Return the form of an instruction's result."""
@@ -91,13 +104,9 @@ class Walk(ABC, Generic[F]):
                 self._forms[latest.name] = self._found(latest)
         return self._forms[instruction.name]
 
-    def block_of(self, instruction: Instruction) -> str:
-        """Return the name of the block in which an instruction stands."""
-        return self.kernel.block_of[instruction.name]
-
     def _missing(self, instruction: Instruction) -> Iterator[Instruction]:
         """Yield the operands that must be known first. Phis ask for theirs when they are found."""
-        if instruction.opcode != "phi" and self.has_rule(instruction.opcode):
+        if instruction.opcode != "phi" and instruction.opcode in self._rules:
             for operand in instruction.operands:
                 if operand.kind is ValueKind.INSTRUCTION and operand.text not in self._forms:
                     yield self.kernel.definition[operand.text]
@@ -105,10 +114,27 @@ class Walk(ABC, Generic[F]):
     def _found(self, instruction: Instruction) -> F:
         if not isinstance(instruction.type, IntegerType | PointerType):
             return self.own(instruction)
+        rule = self._rules.get(instruction.opcode)
         self._depth += 1
-        found = self.applied(instruction) if self._depth < _DEEPEST else None
+        found = rule(self, instruction) if rule is not None and self._depth < _DEEPEST else None
         self._depth -= 1
-        return self.own(instruction) if found is None else found
+        kept = self.kept(found, instruction.type) if found is not None else None
+        return self.own(instruction) if kept is None else kept
+
+
+# Rules of every semantics.
+
+
+def add(walk: Walk[F], instruction: Instruction) -> F:
+    """`add`, whatever its width."""
+    first, second = walk.both(instruction)
+    return first + second
+
+
+def subtract(walk: Walk[F], instruction: Instruction) -> F:
+    """`sub`, whatever its width."""
+    first, second = walk.both(instruction)
+    return first - second
 
 
 # Address arithmetic:
@@ -128,7 +154,7 @@ class AddressStep:
 
 def address(walk: Walk[F], instruction: Instruction) -> F | None:
     """`getelementptr`, in any semantics; None for vectors of pointers."""
-    steps = address_steps(instruction, walk.kernel.structures)
+    steps = address_steps(instruction)
     if steps is None:
         return None
     total = walk.form(instruction.operands[0])
@@ -138,17 +164,10 @@ def address(walk: Walk[F], instruction: Instruction) -> F | None:
     return total
 
 
-def address_steps(
-    instruction: Instruction, structures: Mapping[str, StructType]
-) -> tuple[AddressStep, ...] | None:
+def address_steps(instruction: Instruction) -> tuple[AddressStep, ...] | None:
     """Return the steps from the first operand of a `getelementptr` to its result.
 
-    Args:
-        instruction: the `getelementptr`.
-        structures: the module's, by name.
-
-    Returns:
-        The steps in the order of the indices; None for vectors of pointers.
+    They are in the order of the indices; None for vectors of pointers.
     """
     type_ = source_element_type(instruction)
     indices = instruction.operands[1:]

@@ -128,7 +128,8 @@ class _Progress:
     def waiting(self) -> WaitingLoop | None:
         """Return the loop if it waits for others."""
         exits = self._states.exits()
-        cut = [(block, onward) for block, onward, leaving in exits if self._is_left(block, leaving)]
+        # What is left by a branch in the end, when a work-item runs alone.
+        cut = [(b, onward) for b, onward, leaving in exits if self._comes(self._condition(b), leaving, b)]
         stuck = self._states.stuck(cut)
         observed = self._observed_by(self._condition(block) for block in self._states.ways_out(stuck))
         if not observed or is_given_back(self._flow, self._memory, self._loop, observed):
@@ -268,7 +269,10 @@ class _Progress:
         steady = []
         for source, value in sources.items():
             facts = self._facts_before(block, source, asked)
-            if facts is None or not self._is_on_way(source, asked.passed):
+            # Whether an iteration may pass both blocks, if there is a second one.
+            passed = asked.passed
+            is_on_way = not passed or source == passed or passed in self._ahead(source)
+            if facts is None or not (is_on_way or source in self._ahead(passed)):
                 continue
             steady.append(self._is_steady(value, replace(asked, facts=facts)))
             conditions = () if self._is_of_header(phi) else self._deciding(phi, [source])
@@ -290,10 +294,6 @@ class _Progress:
         about_phis = [fact for fact in asked.facts if fact[0] in here and fact[1] not in stale]
         known = facts_before(self._kernel, about_phis, phis, source)
         return None if known is None else known | self._states.facts(source, block)
-
-    def _is_on_way(self, block: str, passed: str) -> bool:
-        """Return True if an iteration may pass both of two blocks, or if there is no second one."""
-        return not passed or block == passed or passed in self._ahead(block) or block in self._ahead(passed)
 
     def _ahead(self, block: str) -> set[str]:
         """Return the blocks that are reached from one within an iteration, of inner loops too."""
@@ -424,15 +424,6 @@ class _Progress:
         return read is not None and self._memory.key(read) == self._memory.key(pointer)
 
     # Whether a branch leaves the loop.
-
-    def _is_left(self, block: str, leaving: bool) -> bool:
-        """Return True if the loop is left by a branch in the end, when a work-item runs alone.
-
-        Args:
-            block: that ends with the branch.
-            leaving: what its condition is where the loop is left.
-        """
-        return self._comes(self._condition(block), leaving, block)
 
     def _comes(self, value: Operand, wanted: bool, block: str, seen: frozenset[str] = frozenset()) -> bool:
         """Return True if a condition, of a block's branch, is as wanted in the end."""

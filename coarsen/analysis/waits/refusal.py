@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from coarsen.analysis.agreement_tests import asked_id, is_wide_id
+from coarsen.analysis.control_flow import reached
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.memory_effects import FUNCTIONS
 from coarsen.analysis.shared_memory import SharedMemory
@@ -97,14 +98,12 @@ class _Waits:
 
     def _before_a_barrier(self, start: _Part, barriers: dict[str, int]) -> set[_Part]:
         """The parts of blocks that are reached from one without passing a barrier."""
-        found, pending = {start}, [start]
-        while pending:
-            block, number = pending.pop()
-            for target in self._flow.successors(block) if number == barriers[block] else ():
-                if (target, 0) not in found:
-                    found.add((target, 0))
-                    pending.append((target, 0))
-        return found
+
+        def following(part: _Part) -> Iterator[_Part]:
+            block, number = part
+            return ((target, 0) for target in self._flow.successors(block) if number == barriers[block])
+
+        return {start} | reached([start], following)
 
     # One work-item alone.
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.analysis.control_flow import ControlFlow, FlowGraph, Loop
+from coarsen.analysis.control_flow import ControlFlow, FlowGraph, Loop, reached
 from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
@@ -171,16 +171,8 @@ def _turned(following: Mapping[_State, Iterable[_State]]) -> Mapping[_State, lis
     return found
 
 
-def _reached(start: Iterable[_State], following: Mapping[_State, Iterable[_State]]) -> set[_State]:
-    """Return what is reached by at least one step."""
-    found: set[_State] = set()
-    pending = [*start]
-    while pending:
-        for each in following.get(pending.pop(), ()):
-            if each not in found:
-                found.add(each)
-                pending.append(each)
-    return found
+def _reached(starts: Iterable[_State], following: Mapping[_State, Iterable[_State]]) -> set[_State]:
+    return reached(starts, lambda state: following.get(state, ()))
 
 
 # Facts about integers on a path through a loop: values that follow from those of phis, and from branches taken.

@@ -14,34 +14,32 @@ from dataclasses import dataclass
 from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.build import coerce
-from coarsen.backend.opencl_c.c.names import Names, label_name
-from coarsen.backend.opencl_c.c.statements import Assign, Statement
-from coarsen.backend.opencl_c.c.tree import Expression, Name, names_in
+from coarsen.backend.opencl_c.c.tree import Assign, Expression, Name, Statement
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
-from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.backend.opencl_c.decide.folding import plan_folding
-from coarsen.backend.opencl_c.decide.liveness import Liveness, Reads, share_variables
-from coarsen.backend.opencl_c.decide.pointees import Pointees, declared_type
-from coarsen.backend.opencl_c.decide.records import field_names
-from coarsen.backend.opencl_c.decide.signs import Signs
-from coarsen.backend.opencl_c.decide.variables import Variables
-from coarsen.backend.opencl_c.express.block_statements import statements_of
+from coarsen.backend.opencl_c.decide.folding import Dataflow, plan_folding
+from coarsen.backend.opencl_c.decide.liveness import Liveness, share_variables
+from coarsen.backend.opencl_c.decide.pointees import Pointees, Signs, declared_type
+from coarsen.backend.opencl_c.decide.variables import Names, Variables, label_name
+from coarsen.backend.opencl_c.express.calls import stem
 from coarsen.backend.opencl_c.express.comparisons import equality
 from coarsen.backend.opencl_c.express.constant_expressions import constant, constant_lanes
-from coarsen.backend.opencl_c.express.intrinsics import stem
 from coarsen.backend.opencl_c.express.opcodes import HANDLERS
+from coarsen.backend.opencl_c.express.statements import statements_of
 from coarsen.backend.opencl_c.express.translator import Translator
-from coarsen.backend.opencl_c.printing.expressions import same_text
-from coarsen.backend.opencl_c.printing.preamble import kernel_text
-from coarsen.backend.opencl_c.printing.statements import Printer
+from coarsen.backend.opencl_c.printing.expressions import Printer, same_text
+from coarsen.backend.opencl_c.printing.preamble import field_names, kernel_text
 from coarsen.backend.opencl_c.structure.blocks import structured
-from coarsen.backend.opencl_c.structure.cases import Test
-from coarsen.backend.opencl_c.structure.loops import shaped, without_unused_labels
-from coarsen.backend.opencl_c.structure.scopes import declare, declare_at_top, without_forward_jumps
-from coarsen.backend.opencl_c.structure.terminators import BlockWriter, Copy, branch_graph, in_order
+from coarsen.backend.opencl_c.structure.scopes import (
+    declare,
+    declare_at_top,
+    shaped,
+    without_forward_jumps,
+    without_unused_labels,
+)
+from coarsen.backend.opencl_c.structure.terminators import Arm, Node, Test, branch_graph, in_order
 from coarsen.base.limits import refusing_deep_nesting
 from coarsen.errors import InternalError
-from coarsen.ir.graph.instruction import attached, predicate, source_element_type
+from coarsen.ir.graph.instruction import Instruction, attached, predicate, source_element_type
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import node_items
@@ -90,11 +88,6 @@ _OWN_FUNCTIONS = (
 )
 
 
-def _functions_called(kernel: Kernel) -> set[str]:
-    """The functions that the text may call, which no variable may hide."""
-    return {*map(builtin_name, kernel.callees), *map(stem, kernel.callees), *_OWN_FUNCTIONS}
-
-
 _BOTH_WAYS = 2
 _SAMPLER = "__translate_sampler_initializer"
 
@@ -106,13 +99,14 @@ class _Writer:
         self.dataflow = Dataflow(kernel)
         self.effects = EffectsOfKernel.of_kernel(kernel)
         folding = plan_folding(kernel, self.flow, self.dataflow, self.effects)
-        self.reads = Reads(kernel, self.dataflow, folding)
-        self.liveness = Liveness(kernel, self.flow, self.dataflow, folding, self.reads)
+        self.liveness = Liveness(kernel, self.flow, self.dataflow, folding)
         shared = share_variables(self.liveness)
         pointees = Pointees(kernel, self.dataflow)
         signs = Signs(kernel, self.dataflow, pointees, shared)
         self.names = Names(argument.name for argument in kernel.arguments)
-        for taken in (kernel.name, *_functions_called(kernel)):
+        # No variable may hide a function that the text calls.
+        called = (*map(builtin_name, kernel.callees), *map(stem, kernel.callees), *_OWN_FUNCTIONS)
+        for taken in (kernel.name, *called):
             self.names.fixed(taken)
         self.variables = Variables(kernel, self.dataflow, folding, pointees, signs, shared, self.names)
         expressions = self.variables.expressions()
@@ -149,22 +143,24 @@ class _Writer:
 
     def _body(self) -> list[Statement]:
         done = [value.instruction for value in self.variables.initial_values.values()]
-        blocks = BlockWriter(
-            statements=lambda name: statements_of(
-                self.translator, self.effects, name, done if name == self.flow.entry else frozenset()
-            ),
-            condition=lambda name: self.translator.value(self.kernel.block[name].terminator.operands[0]),
-            copies=self._copies,
-            test=self._test,
-            equals=self._equals,
-            unroll_hints=unroll_hints(self.kernel, self.flow),
-        )
-        graph = branch_graph(self.flow, blocks)
+        nodes = {name: self._node(name, done) for name in self.flow.reverse_postorder}
+        for header, hint in unroll_hints(self.kernel, self.flow).items():
+            nodes[header].unroll_hint = hint
+        graph = branch_graph(self.flow, nodes, self._test, self._equals)
         body = without_unused_labels(structured(graph))
         if not graph.is_reducible:
             return declare_at_top(body, self.translator.variable_types)
         body = without_unused_labels(without_forward_jumps(body))
         return declare(shaped(body), self.translator.variable_types)
+
+    def _node(self, name: str, done: list[Instruction]) -> Node:
+        terminator = self.kernel.block[name].terminator
+        arms = tuple(Arm(target, tuple(self._copies(name, target))) for target in terminator.targets)
+        condition = self.translator.value(terminator.operands[0]) if len(arms) > 1 else None
+        if condition is not None and arms[0].target == arms[1].target:
+            arms, condition = arms[:1], None
+        skipped = done if name == self.flow.entry else ()
+        return Node(name, statements_of(self.translator, self.effects, name, skipped), arms, condition)
 
     def _test(self, block: str) -> Test | None:
         """The comparison with a constant that a block ends with, if nothing else needs its result."""
@@ -215,14 +211,14 @@ class _Writer:
                 continue
             expression = coerce(self.translator.value(value), variable.type)
             if not same_text(expression, variable):
-                copies.append(Copy(variable.text, expression, names_in(expression)))
+                copies.append(Assign(variable.text, expression))
         return in_order(copies, self._kept)
 
     def _enters_loop(self, source: str, target: str) -> bool:
         loop = self.flow.loop_of[target]
         return loop is not None and loop.header == target and source not in loop.blocks
 
-    def _kept(self, copy: Copy) -> Name:
+    def _kept(self, copy: Assign) -> Name:
         type_: CType = self.translator.variable_types[copy.variable]
         return self.translator.new_variable(f"next_{copy.variable}", type_)
 
@@ -253,12 +249,13 @@ def standard_of(kernel: Kernel, *, is_newer: bool = False) -> str:
         kernel: a kernel in normal form.
         is_newer: whether something else that it does is known to need OpenCL C 2.0.
     """
-    newer = is_newer or _calls_newer(kernel) or _has_generic_pointers(kernel) or _has_atomic_types(kernel)
+    newer = (
+        is_newer
+        or any(_ONLY_2_0.fullmatch(builtin_name(callee)) for callee in kernel.callees)
+        or _has_generic_pointers(kernel)
+        or any(_is_atomic(declared_type(argument, kernel.structures)) for argument in kernel.arguments)
+    )
     return _NEWER_STANDARD if newer else DEFAULT_STANDARD
-
-
-def _calls_newer(kernel: Kernel) -> bool:
-    return any(_ONLY_2_0.fullmatch(builtin_name(callee)) for callee in kernel.callees)
 
 
 def _has_generic_pointers(kernel: Kernel) -> bool:
@@ -277,10 +274,6 @@ def _has_generic_pointers(kernel: Kernel) -> bool:
 def _is_generic(constant: str) -> bool:
     """Return True for a constant that is computed from a generic pointer other than null."""
     return _GENERIC in constant and _GENERIC in constant.replace(_GENERIC_NULL, "")
-
-
-def _has_atomic_types(kernel: Kernel) -> bool:
-    return any(_is_atomic(declared_type(argument, kernel.structures)) for argument in kernel.arguments)
 
 
 def _is_atomic(type_: CType) -> bool:

@@ -16,10 +16,9 @@ from coarsen.cli.kernel_input import naming_file, with_file
 from coarsen.cli.messages import note, raise_last
 from coarsen.cli.options import parsed_size
 from coarsen.cli.output import Format, counted, print_line, write_result
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import InvalidInputError, RefusalError, printable
 from coarsen.ir.added_arguments import described_arguments
-from coarsen.pipeline import Observer
+from coarsen.pipeline import CoarsenedKernel, Observer
 from coarsen.variant.transforms import DeviceKind
 
 # The version that every implementation builds a program for if none is named.
@@ -32,10 +31,10 @@ _SHORT_LOOP = (
 
 _WRITERS: Mapping[Form, Callable[[CoarsenedKernel], str | bytes]] = MappingProxyType(
     {
-        Form.CL: lambda coarsened: coarsened.opencl_c,
-        Form.LL: lambda coarsened: coarsened.llvm_ir,
-        Form.SPV: lambda coarsened: coarsened.spirv,
-        Form.PTX: lambda coarsened: coarsened.ptx(),
+        "cl": lambda coarsened: coarsened.opencl_c,
+        "ll": lambda coarsened: coarsened.llvm_ir,
+        "spv": lambda coarsened: coarsened.spirv,
+        "ptx": lambda coarsened: coarsened.ptx(),
     }
 )
 
@@ -76,7 +75,7 @@ def apply(asked: ApplyOptions) -> None:
         )
     else:
         request.check()
-        refusals = _write_kernels(request.for_each_kernel(), observer, asked.emit or Form.CL, asked.output)
+        refusals = _write_kernels(request.for_each_kernel(), observer, asked.emit or "cl", asked.output)
     if logging.getLogger("coarsen").isEnabledFor(logging.INFO):
         _show_times(observer)
     raise_last(refusals)
@@ -122,7 +121,7 @@ def _write_kernels(
     if len(requests) == 1:
         _write_kernel(requests[0], observer, emit, output)
         return []
-    if output is None and emit is Form.SPV:
+    if output is None and emit == "spv":
         names = ", ".join(str(request.kernel) for request in requests)
         raise InvalidInputError(f"there are several kernels, choose one with -k, or -o FILE for all: {names}")
     if output is None:
@@ -146,7 +145,7 @@ def _write_kernels(
 
 def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path | None) -> None:
     lowered = request.lowered(observer)
-    coarsened = CoarsenedKernel.of(request.coarsened(lowered, observer))
+    coarsened = request.coarsened(lowered, observer)
     with naming_file(request.file), observer.stage("write"):
         content = _WRITERS[emit](coarsened)
     kept_to = [*lowered.sentences, *(each.sentence for each in request.pads(lowered.lowered))]
@@ -161,22 +160,22 @@ def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path
     assumed = [with_file(assumption, request.file) for assumption in coarsened.assumptions]
     for sentence in (*kept_to, *assumed, *added, *built):
         note(sentence)
-    if request.transforms.device_kind is DeviceKind.ANY and emit is not Form.PTX:
+    if request.transforms.device_kind is DeviceKind.ANY and emit != "ptx":
         for place in dict.fromkeys(place for plan in coarsened.plans for place in plan.short_loops_in_lock_step()):
             note(with_file("".join((f"{place}: " if place else "", _SHORT_LOOP)), request.file))
     if output is not None and isinstance(content, str):
-        mark = ";" if emit is Form.LL else "//"
+        mark = ";" if emit == "ll" else "//"
         # OpenCL C has the added arguments in a comment of its own.
-        notes = (*kept_to, *coarsened.assumptions, *(() if emit is Form.CL else added), *built)
+        notes = (*kept_to, *coarsened.assumptions, *(() if emit == "cl" else added), *built)
         content = launch_comment(coarsened, notes, mark) + content
     write_result(content, output)
 
 
 def _standard(coarsened: CoarsenedKernel, emit: Form) -> str:
     """The build option that an OpenCL driver needs for a form of the kernel; the default for other forms."""
-    if emit is Form.CL:
+    if emit == "cl":
         return coarsened.opencl_c_standard
-    return coarsened.spirv_standard if emit is Form.SPV else _DEFAULT_STANDARD
+    return coarsened.spirv_standard if emit == "spv" else _DEFAULT_STANDARD
 
 
 def _show(text: str) -> None:

@@ -2,7 +2,7 @@
 
 paper            the 17 features at each factor
 work             loops, instructions and accesses as functions of the sizes of the launch; with --global-size
-                 their values, with --factor the work of that variant beside the original's, from the plan
+                 their values
 registers:CHIP   registers at each factor, estimated and by the chip's compiler
 """
 
@@ -26,14 +26,12 @@ from coarsen.backend.registers import registers_on
 from coarsen.cli.kernel_input import lower_file, naming_file, whole_arguments
 from coarsen.cli.options import parsed_size
 from coarsen.cli.output import Format, print_json, print_line, print_table
-from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.register_pressure import maximum_live_words
-from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts, padded
+from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.cost.work_functions import (
     AccessFunction,
     WorkFunctions,
     launch_sizes_by_name,
-    launched_sizes,
     work_functions,
 )
 from coarsen.errors import InvalidInputError
@@ -44,13 +42,14 @@ from coarsen.ir.types import AddressSpace
 from coarsen.pipeline import run_pipeline
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.options import COARSENING_OPTIONS, TRANSFORM_OPTIONS, variant_of
+from coarsen.variant.options import COARSENING_OPTIONS, TRANSFORM_OPTIONS
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
     from coarsen.cli.apply.options import ApplyOptions
 
 
+_OF_VARIANTS = {**COARSENING_OPTIONS, **TRANSFORM_OPTIONS}
 _NOTHING = "-"
 _UNKNOWN = "depends on data"
 _KINDS = ("paper", "work")
@@ -78,11 +77,7 @@ def show_features(asked: ApplyOptions, kinds: str) -> None:
         raise InvalidInputError(f"{'--size' if asked.size else '--global-size'} goes with --features work")
     if asked.size and asked.global_size is None:
         raise InvalidInputError("--size needs --global-size too: work is that of a launch")
-    along, variant = _variant(asked.chosen)
-    if variant is not None and not has_work:
-        raise InvalidInputError("--factor goes with --features work")
-    if variant is not None and asked.global_size is None:
-        raise InvalidInputError("--factor needs --global-size too: work is that of a launch")
+    along = _dimension(asked.chosen)
     lowered = lower_file(asked.file, asked.kernel, asked.build_options)
     with naming_file(asked.file):
         shown: list[Part] = [(_features_as_data, _print_features, (feature_table(lowered, along),))]
@@ -90,7 +85,7 @@ def show_features(asked: ApplyOptions, kinds: str) -> None:
             found = _registers(lowered, along, chip)
             shown.append((_registers_as_data, partial(_print_registers, chip), (found,)))
         if has_work:
-            shown += _work(lowered, asked, variant)
+            shown.append(_work(lowered, asked))
     if asked.report_format is Format.JSON:
         print_json({name: value for as_data, _, parts in shown for name, value in as_data(*parts).items()})
         return
@@ -108,19 +103,13 @@ def _read_kinds(kinds: str) -> tuple[str, bool]:
     return "".join(chips), "work" in others
 
 
-def _variant(chosen: Mapping[str, Any]) -> tuple[int, Variant | None]:
-    """The dimension of the features, and the variant whose work is asked for; None for none."""
-    for name, option in COARSENING_OPTIONS.items():
-        if len(chosen[name] or ()) > 1:
-            raise InvalidInputError(f"--features takes --{option.name} once")
-    given = {name: chosen[name][0] for name in COARSENING_OPTIONS if chosen[name]}
-    merged = Coarsening(**{"factor": 1, **given})
-    variant = variant_of((merged,), (), **{name: chosen[name] for name in TRANSFORM_OPTIONS})
-    if "factor" in given:
-        return merged.dimension, variant
-    if {*given} - {"dimension"} or variant != Variant(coarsenings=(merged,)):
-        raise InvalidInputError("--stride, --level and transforms go with --factor")
-    return merged.dimension, None
+def _dimension(chosen: Mapping[str, Any]) -> int:
+    """The dimension of the features. Raises InvalidInputError for other options of a variant."""
+    along = chosen["dimension"] or [0]
+    given = [name for name, option in _OF_VARIANTS.items() if chosen[name] not in (option.default, None, [])]
+    if {*given} - {"dimension", "factor"} or chosen["factor"] or len(along) > 1:
+        raise InvalidInputError("--features is of the kernel as it is: of a variant it takes --dim, once")
+    return Coarsening(1, along[0]).dimension
 
 
 def _features_as_data(table: FeatureTable) -> Data:
@@ -159,8 +148,6 @@ def _registers_as_data(registers: Mapping[int, Data]) -> Data:
 _FIGURES = {
     "live_words": "live words, estimated",
     "per_work_item": "registers per work-item",
-    "scalar": "scalar registers",
-    "occupancy": "occupancy",
     "scratch_bytes": "scratch bytes",
 }
 
@@ -168,11 +155,7 @@ _FIGURES = {
 def _print_registers(chip: str, registers: Mapping[int, Data]) -> None:
     headings = [str(factor) for factor in registers]
     figures = {words: [row[name] for row in registers.values()] for name, words in _FIGURES.items()}
-    cells = [
-        [words, *(_NOTHING if figure is None else str(figure) for figure in found)]
-        for words, found in figures.items()
-        if any(figure is not None for figure in found)
-    ]
+    cells = [[words, *map(str, found)] for words, found in figures.items()]
     print_line()
     print_table([f"on {chip}", *headings], cells, numbers=headings)
 
@@ -180,27 +163,15 @@ def _print_registers(chip: str, registers: Mapping[int, Data]) -> None:
 # The work of a kernel as functions of the sizes of its launch.
 
 
-def _work(kernel: Kernel, asked: ApplyOptions, variant: Variant | None) -> Iterator[Part]:
-    """Yield the work, and that of the variant."""
+def _work(kernel: Kernel, asked: ApplyOptions) -> Part:
     functions = work_functions(kernel)
     items = parsed_size("--global-size", asked.global_size)
     if items is None:
-        yield _work_as_data, _print_work, (kernel, functions, None)
-        return
-    local_size = parsed_size("--local-size", asked.local_size)
-    launch, known = (
-        LaunchSizes(padded(items), launch_size(kernel, local_size)),
-        whole_arguments(kernel, asked.size or ()),
-    )
-    sizes = {**launch_sizes_by_name(launch), **known}
+        return _work_as_data, _print_work, (kernel, functions, None)
+    launch = LaunchSizes(padded(items), launch_size(kernel, parsed_size("--local-size", asked.local_size)))
+    sizes = {**launch_sizes_by_name(launch), **whole_arguments(kernel, asked.size or ())}
     used = {name: size for name, size in sizes.items() if name in functions.names}
-    yield _work_as_data, _print_work, (kernel, functions, used)
-    if variant is None:
-        return
-    planned = PlannedKernel(kernel)
-    both = [planned.work(each, launch, known) for each in (Variant(), variant)]
-    costs = asdict(planned.plan_costs(variant, launch, known))
-    yield _planned_as_data, _print_planned, (variant, launched_sizes(variant, launch), *both, costs)
+    return _work_as_data, _print_work, (kernel, functions, used)
 
 
 def _work_as_data(_: Kernel, functions: WorkFunctions, sizes: Sizes | None) -> Data:
@@ -208,7 +179,7 @@ def _work_as_data(_: Kernel, functions: WorkFunctions, sizes: Sizes | None) -> D
     data: Data = {
         "arguments": functions.arguments,
         "loops": [
-            {"header": loop.header, "count": _as_data(loop.count), "basis": loop.basis.value}
+            {"header": loop.header, "count": _as_data(loop.count), "is_bound": loop.is_bound}
             for loop in functions.loops
         ],
         "instructions": {kind.value: _as_data(count) for kind, count in functions.instructions.items()},
@@ -279,7 +250,7 @@ def _loop_rows(kernel: Kernel, functions: WorkFunctions) -> Iterator[Row]:
     for loop in functions.loops:
         position = kernel.block[loop.header].terminator.position
         place = f"line {position.line}" if position is not None else f"block {loop.header}"
-        yield f"{place}, {loop.basis}", loop.count
+        yield f"{place}, at most" if loop.is_bound else place, loop.count
 
 
 def _work_rows(functions: WorkFunctions) -> Iterator[Row]:
@@ -317,51 +288,3 @@ def _heading(access: AccessFunction) -> str:
 
 def _target(access: AccessFunction) -> str:
     return access.access.base.text if access.access.base is not None else "an unknown pointer"
-
-
-# The work of a variant beside the original's, counted from the plan of the transforms.
-
-
-def _planned_as_data(
-    variant: Variant, launch: LaunchSizes, original: WorkCounts, planned: WorkCounts, costs: Data
-) -> Data:
-    rows = [*_planned_rows(original, planned)]
-    data = {
-        "configuration": str(variant),
-        "global_size": launch.global_size,
-        "local_size": launch.local_size,
-        "values": {words: value for words, _, value in rows},
-        "original": {words: value for words, value, _ in rows},
-        "accesses": [asdict(access) for access in planned.accesses],
-        "plan": costs,
-    }
-    return {"planned_work": data}
-
-
-def _print_planned(
-    variant: Variant, _: LaunchSizes, original: WorkCounts, planned: WorkCounts, costs: Data
-) -> None:
-    print_line()
-    print_line(f"{variant}: the work of a coarsened work-item, from the plan")
-    print_line()
-    rows = [[words, *(f"{value:.6g}" for value in values)] for words, *values in _planned_rows(original, planned)]
-    print_table(["work", "original", "planned"], rows, numbers=["original", "planned"])
-    print_line()
-    rows = [[name.replace("_", " "), f"{value:.6g}"] for name, value in costs.items()]
-    print_table(["plan", "value"], rows, numbers=["value"])
-
-
-def _planned_rows(*both: WorkCounts) -> Iterator[tuple[str, float, float]]:
-    """The work in words, of the original and of the variant."""
-    for kind in InstructionClass:
-        original, planned = (work.instructions.get(kind, 0.0) for work in both)
-        if original or planned:
-            yield kind.value, original, planned
-    for words, store in (("loads", False), ("stores", True)):
-        original, planned = (sum(a.count for a in work.accesses if a.store == store) for work in both)
-        yield words, original, planned
-    names = ("barriers", "chain_operations", "chain_accesses", "live_words", "local_bytes")
-    words_of = ("barriers", "dependent operations", "dependent accesses", "live words", "local bytes of a group")
-    for words, name in zip(words_of, names, strict=True):
-        original, planned = (getattr(work, name) for work in both)
-        yield words, original, planned

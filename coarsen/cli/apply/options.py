@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from coarsen.cli.declared import option
 from coarsen.cli.options import SourceOptions, file_argument, kernel_option
@@ -14,14 +14,7 @@ from coarsen.cli.output import Format
 from coarsen.cli.variant_options import EVERY, variant_options
 from coarsen.variant.transforms import DeviceKind
 
-
-class Form(enum.StrEnum):
-    """The forms that can be written: OpenCL C, LLVM IR, SPIR-V, PTX."""
-
-    CL = "cl"
-    LL = "ll"
-    SPV = "spv"
-    PTX = "ptx"
+Form = Literal["cl", "ll", "spv", "ptx"]
 
 
 class Stage(enum.StrEnum):

@@ -15,11 +15,10 @@ from coarsen.cli.output import picked
 from coarsen.cost.access_costs import AccessCost, LoopReuse
 from coarsen.cost.banks import MemoryDevice
 from coarsen.cost.memory_report import MemoryReport
-from coarsen.cost.pads import LocalArray
-from coarsen.cost.plan_cost import RegionCost
+from coarsen.cost.pads import PadCost
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.ir.added_arguments import DescribedArgument
-from coarsen.remarks.report import CoarseningReport, KernelReport, RoleCount
+from coarsen.remarks.report import CoarseningReport, KernelReport, RegionCost, RoleCount
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
 
@@ -47,14 +46,14 @@ def refusal_json(refusal: RefusalError, kernel: str | None, file: Path) -> dict[
 
 
 def _coarsening(report: CoarseningReport, file: Path) -> dict[str, Any]:
-    outside = report.cost.outside
+    outside = report.outside
     work = {"outside": outside.work, "interleaved": report.interleaved_work, "copies": report.copied_work}
     return {
         **picked(report.coarsening, "factor dimension stride level"),
-        "shared": report.cost.shared,
+        "shared": report.shared,
         "work": work,
         "outside": picked(outside, _PART),
-        "regions": [_region(region, report, file) for region in report.cost.regions],
+        "regions": [_region(region, report, file) for region in report.regions],
     }
 
 
@@ -131,16 +130,8 @@ def memory_json(report: MemoryReport, file: Path) -> dict[str, Any]:
         "local_size": list(report.local_size) if report.local_size else None,
         "accesses": [_access(each, file) for each in report.accesses],
         "mending": [picked(each, "option argument condition before after") for each in report.offers],
-        "pads": [
-            {
-                "name": each.name,
-                "asked": str(each.asked),
-                "pad": str(each.pad),
-                **picked(each, "before after reason"),
-            }
-            for each in report.pads
-        ],
-        "arrays": [_padded_array(each) for each in report.arrays],
+        "pads": [_pad(each) for each in report.pads],
+        "arrays": [_pad(each) for each in report.arrays],
     }
 
 
@@ -183,15 +174,9 @@ def _loop(loop: LoopReuse) -> dict[str, Any]:
     return {**picked(loop, "header line"), "bytes_between": between}
 
 
-def _padded_array(array: LocalArray) -> dict[str, Any]:
-    swizzle, padding = array.swizzle, array.padding
-    return {
-        **picked(array, "name row_elements element_bytes"),
-        "pad_words": padding.words,
-        "before": padding.unpadded_cost,
-        "after": padding.cost,
-        "swizzle": {**picked(swizzle, "mask unit_bytes"), "after": swizzle.cost} if swizzle else None,
-    }
+def _pad(cost: PadCost) -> dict[str, Any]:
+    pads = {"asked": str(cost.asked), "pad": str(cost.pad)}
+    return {"name": cost.name, **pads, **picked(cost, "before after reason")}
 
 
 def place_json(position: SourcePosition | None, file: Path) -> dict[str, Any]:

@@ -18,15 +18,13 @@ from coarsen.cli.apply.request import Request
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.output import Format, console, counted, json_text, write_result
 from coarsen.cost.memory_report import memory_lines
-from coarsen.cost.plan_cost import Part, RegionCost
 from coarsen.errors import InvalidInputError, RefusalError, aligned, printable
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import LaidOutKernel, Observer, for_distinct_memory
 from coarsen.remarks.explanation import Explanation, Marks, explain_kernel
-from coarsen.remarks.report import CoarseningReport, KernelReport, RoleCount, report_of
-from coarsen.remarks.source_places import Lines
+from coarsen.remarks.report import CoarseningReport, KernelReport, Lines, Part, RegionCost, RoleCount, report_of
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.wide_accesses import WideAccesses
@@ -111,13 +109,11 @@ def distinct_lines(distinct: DistinctMemory) -> Iterator[str]:
 
 def _coarsening(report: CoarseningReport) -> Iterator[str]:
     yield from _summary(report)
-    rows = [row for region in report.cost.regions for row in _rows(region, report, 0)]
-    rows.append(_row("outside of regions", "", "interleaved", report.cost.outside, report.cost.work))
+    rows = [row for region in report.regions for row in _rows(region, report, 0)]
+    rows.append(_row("outside of regions", "", "interleaved", report.outside, report.work))
     rows.append(("whole kernel", "", "", *_whole(report), "100 %"))
     yield from aligned(_HEADINGS, rows, _NUMBERS)
-    reasons = [
-        (_where(region, report), region.planned.reason) for region in report.regions() if region.planned.reason
-    ]
+    reasons = [(_where(region, report), region.planned.reason) for region in report.all() if region.planned.reason]
     if reasons:
         yield ""
         yield "Why not more:"
@@ -125,22 +121,20 @@ def _coarsening(report: CoarseningReport) -> Iterator[str]:
 
 
 def _summary(report: CoarseningReport) -> Iterator[str]:
-    outermost = len(report.cost.regions)
+    outermost = len(report.regions)
     if not outermost:
         yield f"{report.coarsening}: no divergent region"
         return
-    nested = len(list(report.regions())) - outermost
+    nested = len(list(report.all())) - outermost
     regions = counted(outermost, "divergent region") + (f" and {nested} nested" if nested else "")
     yield f"{report.coarsening}: {regions}"
-    interleaved, copied = (
-        _percent(work, report.cost.work) for work in (report.interleaved_work, report.copied_work)
-    )
+    interleaved, copied = (_percent(work, report.work) for work in (report.interleaved_work, report.copied_work))
     yield f"{interleaved} of the work is interleaved in regions, {copied} copied"
 
 
 def _rows(region: RegionCost, report: CoarseningReport, depth: int) -> Iterator[tuple[str, ...]]:
     where, done = _INDENT * depth + _where(region, report), str(region.planned.treatment)
-    yield _row(where, _range(report.lines(region)), done, region.own, report.cost.work)
+    yield _row(where, _range(report.lines(region)), done, region.own, report.work)
     for nested in region.nested:
         yield from _rows(nested, report, depth + 1)
 
@@ -162,11 +156,11 @@ def _where(region: RegionCost, report: CoarseningReport) -> str:
 
 
 def _whole(report: CoarseningReport) -> tuple[str, ...]:
-    parts = list(report.cost.parts())
+    parts = list(report.parts())
     return (
         str(sum(part.instructions for part in parts)),
         str(sum(part.uniform for part in parts)),
-        str(report.cost.shared),
+        str(report.shared),
     )
 
 

@@ -12,16 +12,15 @@ from coarsen.base.bug_report import __version__
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.messages import note
 from coarsen.cli.options import parsed_size
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.cost.banks import ANY_CPU, ANY_DEVICE, MemoryDevice
 from coarsen.cost.pads import PadCost, costed_pads, with_pads
 from coarsen.cost.work_counts import padded
 from coarsen.errors import InvalidInputError, printable_in_line
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.frontend.lower import compile_source
+from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Coarsened, LaidOutKernel, Observer, laid_out, lower_observed, run_pipeline
+from coarsen.pipeline import CoarsenedKernel, LaidOutKernel, Observer, laid_out, run_pipeline
 from coarsen.variant.coarsening import Coarsening, Level, configuration_of
 from coarsen.variant.data_plan import ArrayPlan, array_plans
 from coarsen.variant.options import ARRAY_OPTIONS, TRANSFORM_OPTIONS
@@ -30,6 +29,7 @@ from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
     from coarsen.cli.apply.options import ApplyOptions
+    from coarsen.targets import Target
 
 
 @dataclass(frozen=True)
@@ -86,32 +86,39 @@ class Request:
         return [replace(self, kernel=name, compiled=self.unit) for name in names]
 
     @cached_property
-    def memory_device(self) -> MemoryDevice:
-        """Return how the device that was given reaches memory, or what is assumed of one of its kind."""
+    def target(self) -> Target | None:
+        """Return the device that was given; None if none was. Raises DeviceError where nothing is called so."""
         if self.asked.device is None:
-            return ANY_CPU if self.asked.device_kind is DeviceKind.CPU else ANY_DEVICE
-        # Imported late, as in `transforms`.
-        from coarsen.models.device_descriptors import memory_device
+            return None
+        # Imported late: most calls name no device.
         from coarsen.targets import target_of
 
-        return memory_device(target_of(self.asked.device).descriptor)
+        return target_of(self.asked.device)
+
+    @cached_property
+    def memory_device(self) -> MemoryDevice:
+        """Return how the device that was given reaches memory, or what is assumed of one of its kind."""
+        if self.target is None:
+            return ANY_CPU if self.asked.device_kind is DeviceKind.CPU else ANY_DEVICE
+        # Imported late, as in `target`.
+        from coarsen.models.device_descriptors import memory_device
+
+        return memory_device(self.target.descriptor)
 
     @cached_property
     def transforms(self) -> Transforms:
         """Return the transforms that were given, for the kind of device that was given, or that of the device."""
         chosen = {name: self.asked.chosen[name] for name in TRANSFORM_OPTIONS if name != "any_size"}
         kind = self.asked.device_kind
-        if kind is None and self.asked.device is not None:
-            # Imported late: most calls name no device.
-            from coarsen.targets import target_of
-
-            kind = DeviceKind.GPU if target_of(self.asked.device).descriptor.is_gpu else DeviceKind.CPU
+        if kind is None and self.target is not None:
+            kind = DeviceKind.GPU if self.target.descriptor.is_gpu else DeviceKind.CPU
         return Transforms(**chosen) if kind is None else Transforms(**chosen, device_kind=kind)
 
-    @cached_property
+    @property
     def macros(self) -> DeviceMacros:
-        """Return the facts about the device that the kernel may ask for, by `macros_of`."""
-        return macros_of(self.asked.device)
+        """Return what a kernel may ask for about the device; portable facts if none is named, or it isn't here."""
+        here = None if self.target is None else self.target.installed
+        return PORTABLE if here is None else here.macros
 
     @cached_property
     def unit(self) -> TranslationUnit:
@@ -137,7 +144,7 @@ class Request:
         with naming_file(self.file):
             with observer.stage("lower"):
                 unit = self.unit
-            lowered = lower_observed(unit, self.kernel, (), observer)
+            lowered = observer.made("lower", lambda: lower(unit, self.kernel))
             pads = self.pads(lowered)
             return laid_out(lowered, with_pads(self.arrays, pads), observer)
 
@@ -155,7 +162,9 @@ class Request:
         merged = self._variant(self.factors).coarsenings if self.factors else ()
         return costed_pads(lowered, self.arrays, self.memory_device, merged, self.local_size)
 
-    def coarsened(self, lowered: LaidOutKernel, observer: Observer, *, counts_clean_up: bool = False) -> Coarsened:
+    def coarsened(
+        self, lowered: LaidOutKernel, observer: Observer, *, counts_clean_up: bool = False
+    ) -> CoarsenedKernel:
         """Carry it out.
 
         Args:
@@ -195,21 +204,6 @@ class Request:
             model = "the launch model; `coarsen predict` answers with a whole launch"
         note(f"predicted factor {predicted.factor} along dimension {dimension} for {device}, by {model}")
         return predicted.factor
-
-
-def macros_of(device: str | None) -> DeviceMacros:
-    """Return the facts that a kernel may ask for about a device; portable ones if none is named, or it isn't here.
-
-    Raises:
-        DeviceError: nothing is called so.
-    """
-    if device is None:
-        return PORTABLE
-    # Imported late: most calls name no device.
-    from coarsen.targets import target_of
-
-    installed = target_of(device).installed
-    return PORTABLE if installed is None else installed.macros
 
 
 # The comment at the head of a coarsened kernel in a file: what it is, and how it is launched.

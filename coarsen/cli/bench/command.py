@@ -9,15 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from coarsen.cli.bench.options import (
-    Caches,
     CodeForm,
     bench_search,
-    checked_export,
+    check_export,
     device_kind,
     seed_option,
     with_prior,
@@ -32,11 +31,12 @@ from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.tuning.settings import Remeasure
 
 if TYPE_CHECKING:
-    from coarsen.cli.bench.progress import Tally
+    from coarsen.cli.progress import Tally
     from coarsen.opencl_bench.sweep.pack.writing import PackSummary
     from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.opencl_bench.sweep.several import SweepResult
     from coarsen.tuning.engine.plan import SweepPlan
+    from coarsen.tuning.records.code import Form
     from coarsen.tuning.records.measurement import Method
     from coarsen.tuning.store.database import Store
 
@@ -78,12 +78,10 @@ class BenchOptions:
         "how long.  [default: until it ends by itself]",
         "NUMBER|SHARE%|SECONDSs",
     )
-    form: list[CodeForm] | None = option(
-        "What a device is given; several and ptx for --pack.  [default: opencl_c]"
-    )
+    form: list[CodeForm] | None = option("What a device is given; several for --pack.  [default: opencl_c]")
     quick: bool = option("Few runs, wide intervals: a first look.", default=False)
     no_confirmation: bool = option("Don't time the best configurations once more in new processes.", default=False)
-    caches: Caches = option("cold flushes the caches before every timed run.", default=Caches.WARM)
+    caches: Literal["warm", "cold"] = option("cold flushes the caches before every timed run.", default="warm")
     store: str | None = store_option()
     again: Remeasure = option("Which stored rows to measure once more.", default=Remeasure.NOTHING)
     scheduler: str | None = option(
@@ -101,13 +99,13 @@ class BenchOptions:
         "python -m coarsen.opencl_bench.run_pack FOLDER.",
         "FOLDER",
     )
-    output: Path | None = option("Write the rows there too: .json (T4), .parquet or .csv.", "FILE", "-o --output")
+    output: Path | None = option("Write the rows there too: .parquet, .jsonl or .csv.", "FILE", "-o --output")
     output_format: Format = format_option()
 
     @property
-    def forms(self) -> tuple[CodeForm, ...]:
+    def forms(self) -> tuple[Form, ...]:
         """Return what devices are given."""
-        return tuple(self.form or [CodeForm.OPENCL_C])
+        return tuple(each.value for each in self.form or [CodeForm.OPENCL_C])
 
     def method(self, wanted: SpaceOptions) -> Method:
         """Return how each configuration of a space is measured."""
@@ -117,7 +115,7 @@ class BenchOptions:
         # None of so many rows as a grid has is worth minutes of a compiler's time.
         most = GRID_COMPILE_SECONDS if wanted.is_grid else usual.compile_seconds
         seconds = min(usual.compile_seconds, most)
-        return replace(usual, cold_cache=self.caches is Caches.COLD, compile_seconds=seconds)
+        return replace(usual, cold_cache=self.caches == "cold", compile_seconds=seconds)
 
 
 @takes(BenchOptions)
@@ -130,7 +128,7 @@ def bench(asked: BenchOptions) -> None:
     of --layout, --place and the like are tried beside the array as written. Exit code 5 if any result was wrong.
 
     With --pack nothing is measured: the folder holds the code of every configuration; inputs are made there. That
-    machine needs Python, NumPy, PyOpenCL (or cuda-bindings, for --form ptx) and coarsen, whose run_pack writes
+    machine needs Python, NumPy, PyOpenCL and coarsen, whose run_pack writes
     a file for `coarsen results import`.
 
     Example: coarsen bench sgemm mt -d pocl -d intel --quick
@@ -139,7 +137,7 @@ def bench(asked: BenchOptions) -> None:
 
     Example: coarsen bench sgemm --space level=item,group --space at-once=2 --search guided --budget 60
 
-    Example: coarsen bench sgemm mt --device gpu --form opencl_c --form ptx --pack for_the_gpu
+    Example: coarsen bench sgemm mt --device gpu --form opencl_c --form spirv --pack for_the_gpu
     """
     wanted = SpaceOptions.read(asked.space, asked.define, asked.chosen)
     if asked.pack is not None:
@@ -148,10 +146,11 @@ def bench(asked: BenchOptions) -> None:
             raise InvalidInputError(f"--pack measures nothing: leave out {' and '.join(given)}")
         _write_pack(asked, wanted, asked.pack)
         return
-    if len(asked.forms) > 1 or CodeForm.PTX in asked.forms:
-        raise InvalidInputError("--form is opencl_c or spirv, once; ptx and several are for --pack")
+    if len(asked.forms) > 1:
+        raise InvalidInputError("--form is given once; several are for --pack")
     _check_cluster(asked)
-    checked_export(asked.output)
+    if asked.output is not None:
+        check_export(asked.output)
     is_sample = "sample" in wanted.values
     search = bench_search(asked.search, asked.budget, asked.seed, asked.scheduler, is_sample=is_sample)
     results = _measure(asked, _planned(asked, wanted, search), search)
@@ -205,12 +204,12 @@ def _planned(asked: BenchOptions, wanted: SpaceOptions, search: SearchRequest | 
     from coarsen.tuning.engine.plan import SweepPlan
 
     preset, form = asked.preset or USUAL_PRESET, asked.forms[0]
-    usual = SweepPlan("", "", preset, asked.seed, method=asked.method(wanted), form=form.value)
+    usual = SweepPlan("", "", preset, asked.seed, method=asked.method(wanted), form=form)
     usual = replace(usual, confirms=not asked.no_confirmation)
     from coarsen.opencl_bench.sweep.search_sweep import planned_search_rows
 
     benchmarks = benchmarks_of(asked.kernels)
-    places = places_of(asked.device, form.value, asked.scheduler is not None)
+    places = places_of(asked.device, form, asked.scheduler is not None)
     expected = {}
     for benchmark, name in benchmarks:
         for place in places:
@@ -232,7 +231,7 @@ def _write_pack(asked: BenchOptions, wanted: SpaceOptions, folder: Path) -> None
             PackPart(name, preset, wanted.of(benchmark, preset, kind, USUAL_LIMITS))
             for benchmark, name in benchmarks_of(asked.kernels)
         ),
-        forms=tuple(each.value for each in asked.forms),
+        forms=asked.forms,
         seed=asked.seed,
         method=asked.method(wanted),
         device_kind=kind,
@@ -256,8 +255,8 @@ def _measure(
     asked: BenchOptions, expected: Mapping[SweepPlan, int], search: SearchRequest | None
 ) -> list[SweepResult]:
     """Do the sweeps and print the report; `expected` is the number of feasible rows of each."""
-    from coarsen.cli.bench.progress import watching
     from coarsen.cli.bench.report import print_report, print_report_as_json
+    from coarsen.cli.progress import Tally, watching
     from coarsen.tuning.store.database import open_store
 
     start = time.perf_counter()
@@ -265,7 +264,7 @@ def _measure(
         rows = counted(sum(expected.values()), "row")
         note(f"{rows} to measure in {counted(len(expected), 'sweep')}, those apart that the store has")
         try:
-            with watching(expected) as tally:
+            with watching(Tally(expected)) as tally:
                 results = _sweep(asked, [*expected], store, tally, search)
         except KeyboardInterrupt:
             say_interrupted(tally.measured, store.location)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coarsen.cli.declared import option
+from coarsen.cli.output import check_writable
 from coarsen.errors import InvalidInputError
 from coarsen.variant.transforms import DeviceKind
 
@@ -20,18 +21,10 @@ if TYPE_CHECKING:
 
 
 class CodeForm(enum.StrEnum):
-    """What the device is given; PTX is for packs."""
+    """What the device is given."""
 
     OPENCL_C = "opencl_c"
     SPIRV = "spirv"
-    PTX = "ptx"
-
-
-class Caches(enum.StrEnum):
-    """The state of the caches before a timed run: as the runs before left them, or flushed."""
-
-    WARM = "warm"
-    COLD = "cold"
 
 
 def preset_option() -> Any:  # noqa: ANN401 (as `field`)
@@ -53,23 +46,14 @@ def device_kind(words: Sequence[str] | None) -> DeviceKind:
     return DeviceKind(word)
 
 
-def checked_export(path: Path | None) -> Path | None:
-    """Return the file to write, once it is known to be of a known kind: a sweep takes long.
-
-    Raises InvalidInputError.
-    """
-    if path is None:
-        return None
+def check_export(path: Path) -> None:
+    """Check that rows can be written there: a sweep takes long. Raises InvalidInputError."""
     # Imported late: it loads PyArrow.
     from coarsen.opencl_bench.results.exchange.files import WRITERS
 
     if path.suffix not in WRITERS:
         raise InvalidInputError(f"{path}: the name must end with one of {', '.join(WRITERS)}")
-    if not path.resolve().parent.is_dir():
-        raise InvalidInputError(f"{path}: there is no such folder")
-    if path.is_dir():
-        raise InvalidInputError(f"{path}: can't be written: it is a folder")
-    return path
+    check_writable(path)
 
 
 # A search in place of the whole space: its name, its budget, and what it is asked of each plan.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
-from coarsen.cli.bench.progress import duration
-from coarsen.cli.output import counted, print_json, print_line, print_table, shortened
+from coarsen.cli.output import counted, picked, print_json, print_line, print_records, print_table, shortened
+from coarsen.cli.progress import duration
 from coarsen.cli.results.text import best_row_as_data, source_file
 from coarsen.errors import CoarsenError
 from coarsen.opencl_bench.results.best import BestRow, best_row, best_words, geometric_mean, launch_words
@@ -27,32 +28,6 @@ LONGEST_REASON = 100
 PASTED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Failures:
-    """Rows that failed alike: in one way, for reasons that differ in numbers only. `reason` is the first one's."""
-
-    invalidity: str
-    rows: int
-    reason: str
-    kernels: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How a run spent its time. The shares are of the time that the sweeps took, all together.
-
-    What breaks a constraint is never measured, so it counts in none of these but `infeasible`.
-    """
-
-    rows: int
-    infeasible: int
-    measured: int
-    seconds: float
-    rows_per_hour: float
-    measuring_share: float
-    timed_share: float
-
-
 def print_report(results: Sequence[SweepResult], seconds: float, location: str) -> None:
     """Print the results as tables.
 
@@ -64,13 +39,12 @@ def print_report(results: Sequence[SweepResult], seconds: float, location: str) 
     headings = ["kernel", "device", "baseline", "best configuration", "speed-up", "verified against", "failed"]
     print_table(headings, map(_table_row, results), numbers=["failed"])
     print_line()
-    _print_searches(results)
-    _print_notes(results)
+    _print_remarks(results)
     for mean in means(results):
         count = counted(mean["kernels"], "kernel")
         print_line(f"{mean['device']}: geometric mean {mean['speedup']:.2f} over {count}")
     _print_failures(failures(results))
-    print_line(_pace_line(pace(results, seconds)))
+    print_line(_run_line(**run_as_data(results, seconds)))
     print_line(f"The rows are in {location}")
     _print_pastes(results)
 
@@ -81,8 +55,8 @@ def print_report_as_json(results: Sequence[SweepResult], seconds: float, locatio
         {
             "sweeps": [_as_data(result) for result in results],
             "geometric_means": means(results),
-            "failures": [asdict(entry) for entry in failures(results)],
-            "run": asdict(pace(results, seconds)),
+            "failures": failures(results),
+            "run": run_as_data(results, seconds),
             "store": location,
         }
     )
@@ -99,36 +73,28 @@ def means(results: Sequence[SweepResult]) -> list[dict[str, Any]]:
     return found
 
 
-def failures(results: Iterable[SweepResult]) -> list[Failures]:
-    """Return the failed rows, grouped; most of them first within each way of failing."""
+def failures(results: Iterable[SweepResult]) -> list[dict[str, Any]]:
+    """Return the failed rows in groups: of one way to fail, for reasons that differ in numbers only."""
     failed = [row for result in results for row in result.rows if row.invalidity is not Invalidity.CORRECT]
-    alike = groupby(sorted(failed, key=_kind), key=_kind)
-    groups = [list(rows) for _, rows in alike]
-    entries = [
-        Failures(
-            rows[0].invalidity.value,
-            len(rows),
-            rows[0].reason,
-            tuple(dict.fromkeys(row.subject.benchmark for row in rows)),
-        )
+    groups = [list(rows) for _, rows in groupby(sorted(failed, key=_kind), key=_kind)]
+    found = [
+        {
+            "invalidity": rows[0].invalidity.value,
+            "rows": len(rows),
+            "reason": rows[0].reason,
+            "kernels": list(dict.fromkeys(row.subject.benchmark for row in rows)),
+        }
         for rows in groups
     ]
-    return sorted(entries, key=lambda entry: (entry.invalidity == "constraints", entry.invalidity, -entry.rows))
+    return sorted(found, key=lambda each: (each["invalidity"] == "constraints", each["invalidity"], -each["rows"]))
 
 
-def pace(results: Sequence[SweepResult], seconds: float) -> Pace:
-    """Return how the run spent its time."""
-    measured = [row for result in results for row in result.measured_rows]
-    sweeping = sum(result.seconds for result in results)
-    return Pace(
-        rows=sum(len(result.feasible_rows) for result in results),
-        infeasible=sum(len(result.rows) - len(result.feasible_rows) for result in results),
-        measured=len(measured),
-        seconds=seconds,
-        rows_per_hour=3600 * len(measured) / seconds if seconds else 0.0,
-        measuring_share=sum(row.measure_seconds for row in measured) / sweeping if sweeping else 0.0,
-        timed_share=sum(row.timed_seconds for row in measured) / sweeping if sweeping else 0.0,
-    )
+def run_as_data(results: Sequence[SweepResult], seconds: float) -> dict[str, Any]:
+    """Return the rows of a run, how many were measured now, and its wall-clock time."""
+    rows = sum(len(result.feasible_rows) for result in results)
+    measured = sum(len(result.measured_rows) for result in results)
+    infeasible = sum(len(result.rows) for result in results) - rows
+    return {"rows": rows, "infeasible": infeasible, "measured": measured, "seconds": seconds}
 
 
 def _best(result: SweepResult) -> BestRow | None:
@@ -152,19 +118,12 @@ def _paste(result: SweepResult, best: BestRow) -> Paste:
     return paste_of(best.row, source_file(result.plan.benchmark))
 
 
-def _print_searches(results: Iterable[SweepResult]) -> None:
-    """Say of each search how it went."""
-    for result in results:
-        for sentence in _search_lines(result.searched) if result.searched is not None else ():
-            print_line(f"{result.benchmark} on {result.plan.device}: {sentence}")
-
-
-def _print_notes(results: Iterable[SweepResult]) -> None:
-    """Say of each sweep what is to be known of its best."""
+def _print_remarks(results: Iterable[SweepResult]) -> None:
+    """Say of each sweep how its search went, and what is to be known of its best."""
     for result in results:
         best = _best(result)
-        sentences = (*best.notes, *_conversion(result, best)) if best else ()
-        for sentence in sentences:
+        searched = _search_lines(result.searched) if result.searched is not None else ()
+        for sentence in (*searched, *((*best.notes, *_conversion(result, best)) if best else ())):
             print_line(f"{result.benchmark} on {result.plan.device}: {sentence}")
 
 
@@ -227,39 +186,35 @@ def _kind(row: Measurement) -> tuple[str, str]:
     return row.invalidity.value, _NUMBERS.sub("0", row.reason)
 
 
-def _print_failures(entries: Sequence[Failures]) -> None:
-    if not entries:
+def _print_failures(found: Sequence[Mapping[str, Any]]) -> None:
+    if not found:
         return
-    totals: dict[str, int] = {}
-    for entry in entries:
-        totals[entry.invalidity] = totals.get(entry.invalidity, 0) + entry.rows
+    totals: Counter[str] = Counter()
+    for each in found:
+        totals[each["invalidity"]] += each["rows"]
     print_line()
-    print_line(f"Configurations without a time: {_counts(totals)}")
-    shown = entries[:LISTED_FAILURES]
-    print_table(["", "rows", "reason, of the first", "kernels"], map(_failures_row, shown), numbers=["rows"])
-    if len(entries) > len(shown):
-        print_line(f"… and {len(entries) - len(shown)} more reasons; `coarsen results export FILE.csv` writes all")
+    print_line(f"Configurations without a time: {', '.join(f'{kind} {rows}' for kind, rows in totals.items())}")
+    print_records(found[:LISTED_FAILURES], _FAILURES, numbers=["rows"])
+    if len(found) > LISTED_FAILURES:
+        more = len(found) - LISTED_FAILURES
+        print_line(f"… and {more} more reasons; `coarsen results export FILE.csv` writes all")
     print_line()
 
 
-def _counts(totals: Mapping[str, int]) -> str:
-    return ", ".join(f"{kind} {rows}" for kind, rows in totals.items())
+_FAILURES: Mapping[str, Callable[[Mapping[str, Any]], str]] = MappingProxyType(
+    {
+        "": lambda each: each["invalidity"],
+        "rows": lambda each: str(each["rows"]),
+        "reason, of the first": lambda each: shortened(each["reason"], LONGEST_REASON),
+        "kernels": lambda each: ", ".join(each["kernels"][:3]) + (", …" if len(each["kernels"]) > 3 else ""),
+    }
+)
 
 
-def _failures_row(entry: Failures) -> list[str]:
-    kernels = ", ".join(entry.kernels[:3]) + (", …" if len(entry.kernels) > 3 else "")
-    return [entry.invalidity, str(entry.rows), shortened(entry.reason, LONGEST_REASON), kernels]
-
-
-def _pace_line(run: Pace) -> str:
-    rows = counted(run.rows, "row") + (f" and {run.infeasible} that break a constraint" if run.infeasible else "")
-    if not run.measured:
-        return f"{rows}, all of them stored before"
-    return (
-        f"{rows}; {run.measured} of them measured now, in {duration(run.seconds)}: "
-        f"{run.rows_per_hour:.0f} rows per hour, {run.measuring_share:.0%} of the time measuring "
-        f"({run.timed_share:.0%} in timed runs)"
-    )
+def _run_line(rows: int, infeasible: int, measured: int, seconds: float) -> str:
+    text = counted(rows, "row") + (f" and {infeasible} that break a constraint" if infeasible else "")
+    now = f"; {measured} of them measured now, in {duration(seconds)}"
+    return f"{text}{now if measured else ', all of them stored before'}"
 
 
 def _search_lines(searched: Searched) -> Iterator[str]:
@@ -278,16 +233,11 @@ def _search_lines(searched: Searched) -> Iterator[str]:
 
 def _search_as_data(searched: Searched) -> dict[str, Any]:
     """Return a search as JSON takes it."""
-    trial, verdict = searched.found.best, searched.found.additivity
+    trial = searched.found.best
     return {
-        "searcher": searched.searcher,
-        "tried": searched.tried,
-        "failed": searched.failed,
-        "choices": searched.choices,
-        "share": searched.share,
+        **picked(searched, "searcher tried failed choices share"),
         "ending": searched.found.ending,
         "best": None if searched.best is None else variant_to_json(searched.best),
         "best_time": None if trial is None else trial.time,
-        "additivity": None if verdict is None else str(verdict),
         "notes": list(searched.found.notes),
     }

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from coarsen.cli.declared import takes
 from coarsen.cli.evaluate.options import EvaluateOptions
-from coarsen.cli.messages import note
-from coarsen.cli.options import checked_dimension, existing_folder, prepared_folder
+from coarsen.cli.options import checked_dimension, existing_folder
 from coarsen.cli.output import Format, print_json
 from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
@@ -27,7 +26,7 @@ def evaluate(asked: EvaluateOptions) -> None:
     """
     existing_folder("--kernels", asked.kernels)
     if asked.launch:
-        for name in ("model", "device", "unseen", "preset", "dimension", "figures", "details"):
+        for name in ("model", "device", "unseen", "preset", "dimension", "details"):
             if getattr(asked, name):
                 raise InvalidInputError(f"--{'dim' if name == 'dimension' else name} is not for --launch")
         existing_folder("--models", asked.models)
@@ -39,8 +38,6 @@ def evaluate(asked: EvaluateOptions) -> None:
         return
     if asked.models is not None:
         raise InvalidInputError("--models is for --launch: the other models are fitted anew")
-    if asked.without_sizes:
-        raise InvalidInputError("--without-sizes is for --launch")
     if asked.training and not asked.unseen:
         raise InvalidInputError("--training is for --unseen and --launch")
     from coarsen.models.evaluation.entrants import entrant
@@ -49,22 +46,17 @@ def evaluate(asked: EvaluateOptions) -> None:
     names = tuple(entrant(name).name for name in asked.model or DEFAULT_METHODS)
     dimension, devices = checked_dimension(asked.dimension), tuple(asked.device or ())
     _check_packages(*names)
-    # Imported late: it loads what draws.
-    from coarsen.cli.evaluate.report import Report, as_data, print_report, write_figures
+    from coarsen.cli.evaluate.report import Report, as_data, print_report
 
-    with prepared_folder(asked.figures):
-        report = Report.of(asked, Plan(names, asked.seeds, dimension, devices, asked.unseen))
-        if asked.output_format is Format.JSON:
-            print_json(as_data(report))
-        else:
-            print_report(report, asked.details)
-        if asked.figures is not None:
-            written = write_figures(report, asked.figures)
-            note(f"written: {', '.join(map(str, written)) or 'no figure'}")
+    report = Report.of(asked, Plan(names, asked.seeds, dimension, devices, asked.unseen))
+    if asked.output_format is Format.JSON:
+        print_json(as_data(report))
+    else:
+        print_report(report, asked.details)
 
 
 def _check_packages(*methods: str) -> None:
     """Refuse to start without the packages that methods need. Raises InvalidInputError."""
-    check_packages(("matplotlib", "pandas", "pyarrow", "sqlalchemy"), "evaluating")
+    check_packages(("pandas", "pyarrow", "sqlalchemy"), "evaluating")
     for name in methods:
         check_packages(_PACKAGES.get(name, ()), f"{name} is fitted anew, which", "train")

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coarsen.base.names import did_you_mean
 from coarsen.base.processes import processors
 from coarsen.cli.messages import note
 from coarsen.cli.output import counted
 from coarsen.errors import InvalidInputError
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.evaluation.evaluation import Plan
-from coarsen.models.examples import Example
-from coarsen.opencl_bench.results.curves import Curve, CurveData, merged, read_table
+from coarsen.models.examples import Curve, Example
+from coarsen.models.held_out import refuse_judge
+from coarsen.opencl_bench.results.curves import CurveData, merged, read_table
 from coarsen.opencl_bench.results.examples import examples_of
-from coarsen.opencl_bench.results.launch_cases import check_learnable
 from coarsen.opencl_bench.results.measured_curves import read_curves
 from coarsen.opencl_bench.results.measured_rows import shipped_files
 
@@ -48,7 +49,7 @@ def read_data(asked: EvaluateOptions, plan: Plan) -> EvaluationData:
         InvalidInputError: a file can't be read; a kernel is not known; a device is not in the data.
     """
     read = merged([read_curves(source, asked.preset, asked.kernels) for source in asked.data])
-    devices = _asked_for(plan.devices, read.curves)
+    devices = tuple(name_in(read.curves, device) for device in plan.devices)
     further = _training(asked) if plan.unseen else CurveData(())
     _say([*read.notes, *further.notes])
     note(
@@ -60,20 +61,25 @@ def read_data(asked: EvaluateOptions, plan: Plan) -> EvaluationData:
     return EvaluationData(data.examples, more.examples, {**_published(), **read.predicted}, devices)
 
 
-def _asked_for(devices: Iterable[str], curves: Iterable[Curve]) -> tuple[str, ...]:
-    """The devices by the names that the data has for them; upper and lower case are alike."""
+def name_in(curves: Iterable[Curve], *words: str) -> str:
+    """Return the first of some names that the data has for a device; upper and lower case are alike.
+
+    Raises InvalidInputError where it has none of them.
+    """
     names = dict.fromkeys(curve.device for curve in curves)
     alike = {name.casefold(): name for name in names} | {name: name for name in names}
-    for device in devices:
-        if device not in alike and device.casefold() not in alike:
-            raise InvalidInputError(f"the data has nothing of a device '{device}'; it has {', '.join(names)}")
-    return tuple(alike.get(device) or alike[device.casefold()] for device in devices)
+    for word in words:
+        found = alike.get(word) or alike.get(word.casefold())
+        if found is not None:
+            return found
+    near = did_you_mean(words[0], names)
+    raise InvalidInputError(f"the data has nothing of a device '{words[0]}'{near}; it has {', '.join(names)}")
 
 
 def _training(asked: EvaluateOptions) -> CurveData:
     sources = asked.training or [*map(str, synthetic_files())]
     found = merged([read_curves(source, None, asked.kernels) for source in sources])
-    check_learnable((curve.kernel for curve in found.curves), asked.kernels)
+    refuse_judge(curve.kernel for curve in found.curves)
     return found
 
 

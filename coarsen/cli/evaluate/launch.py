@@ -13,17 +13,15 @@ from coarsen.cli.output import Format, counted, print_json, print_line, print_re
 from coarsen.errors import InvalidInputError
 from coarsen.models.held_out import is_calibration
 from coarsen.models.launch.evaluation import (
-    Judgement,
     LaunchOutcome,
     LaunchScore,
-    Promise,
     launch_scores,
-    promise_score,
 )
 
 if TYPE_CHECKING:
     from coarsen.cli.evaluate.options import EvaluateOptions
     from coarsen.models.launch.case import LaunchCase
+    from coarsen.models.launch.evaluation import Judgement
 
 
 FAMILIES = "families held out"
@@ -54,10 +52,6 @@ def _judgements(asked: EvaluateOptions) -> Mapping[str, Judgement]:
         if asked.training and asked.models:
             raise InvalidInputError("--training and --models FOLDER exclude each other with --launch")
         return {"unseen kernels": _unseen(asked)}
-    if asked.without_sizes:
-        raise InvalidInputError(
-            "--without-sizes is for kernels that are not learned from: give --models or --training"
-        )
     # Imported late: they load scikit-learn.
     from coarsen.models.launch.evaluation import judge_nested
     from coarsen.models.launch.settling import family_folds
@@ -70,27 +64,26 @@ def _judgements(asked: EvaluateOptions) -> Mapping[str, Judgement]:
         )
     folds = family_folds(fitted_on, held_out)
     judgement = judge_nested(list(judged(folds, TreeSettings(), _SEED, note)))
-    calibration = judgement.only(is_calibration)
+    calibration = only_calibration(judgement)
     found = {FAMILIES: judgement, f"{FAMILIES}, the calibration set": calibration}
-    return {name: each for name, each in found.items() if each.outcomes}
+    return {name: each for name, each in found.items() if each}
 
 
 def _unseen(asked: EvaluateOptions) -> Judgement:
     from coarsen.base.processes import processors
-    from coarsen.launch_prediction import launch_model
     from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
     from coarsen.models.launch.device import launch_device
     from coarsen.models.launch.evaluation import ask, judge
     from coarsen.models.launch.training import TreeSettings, split, train_launch
     from coarsen.opencl_bench.results.launch_cases import read_launch_cases
+    from coarsen.prediction import launch_model
 
     if asked.models is not None:
         model = launch_model(asked.models)
     else:
         fitted_on, settled_on = split(read_cases(asked.training or (), asked.kernels))
         model = train_launch(fitted_on, settled_on, TreeSettings(), _SEED, note).model
-    unsized = asked.without_sizes
-    found = read_launch_cases(asked.data, asked.kernels, processors(), at_usual_sizes=unsized)
+    found = read_launch_cases(asked.data, asked.kernels, processors())
     for text in found.notes:
         note(text)
     if not found.cases:
@@ -105,16 +98,21 @@ def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase
         InvalidInputError: a file can't be read; a kernel is unknown, or one of the second judge.
     """
     from coarsen.base.processes import processors
-    from coarsen.opencl_bench.results.launch_cases import read_learnable_cases
+    from coarsen.opencl_bench.results.launch_cases import read_launch_cases
 
     note(f"planning the launches of {counted(len(sources), 'file')}")
-    found = read_learnable_cases(sources, kernels, processors())
+    found = read_launch_cases(sources, kernels, processors(), learned=True)
     for text in found.notes:
         note(text)
     return found.cases
 
 
-# Scores: a table of entrants for each device, and the error of probabilities.
+def only_calibration(judgement: Judgement) -> Judgement:
+    """Return the outcomes of the calibration set."""
+    return tuple(outcome for outcome in judgement if is_calibration(outcome.kernel))
+
+
+# Scores: a table of entrants for each device.
 
 _COLUMNS: Mapping[str, Callable[[tuple[str, LaunchScore]], str]] = MappingProxyType(
     {
@@ -135,13 +133,6 @@ def print_judgement(judgement: Judgement) -> None:
     for device, outcomes in by_device(judgement).items():
         print_line(f"{device}:")
         print_records(launch_scores(outcomes).items(), _COLUMNS, numbers=[*_COLUMNS][1:5])
-        found = promise_score([each for each in judgement.promises if each.device == device])
-        if found is not None:
-            print_line(
-                f"Probabilities that the most promising coarsening beats every uncoarsened launch are off by "
-                f"{found.calibration_error:.3f} on average, where right ones would be by {found.least_error:.3f} "
-                f"(Brier score {found.brier:.3f}, {found.promises} cases)"
-            )
         print_line()
 
 
@@ -149,10 +140,7 @@ def judgement_as_data(judgement: Judgement) -> dict[str, object]:
     """Return the scores for JSON, by device and entrant."""
     return {
         "devices": {
-            device: {
-                "entrants": {name: asdict(score) for name, score in launch_scores(outcomes).items()},
-                "calibration": _promises([each for each in judgement.promises if each.device == device]),
-            }
+            device: {"entrants": {name: asdict(score) for name, score in launch_scores(outcomes).items()}}
             for device, outcomes in by_device(judgement).items()
         }
     }
@@ -161,11 +149,6 @@ def judgement_as_data(judgement: Judgement) -> dict[str, object]:
 def by_device(judgement: Judgement) -> Mapping[str, list[LaunchOutcome]]:
     """Return the outcomes on each device, in the order of the data."""
     found: dict[str, list[LaunchOutcome]] = {}
-    for outcome in judgement.outcomes:
+    for outcome in judgement:
         found.setdefault(outcome.device, []).append(outcome)
     return found
-
-
-def _promises(promises: Sequence[Promise]) -> dict[str, object] | None:
-    found = promise_score(promises)
-    return None if found is None else asdict(found)

@@ -38,9 +38,6 @@ class EvaluateOptions:
     unseen: bool = option("Learn nothing from the data, from the training files alone.", default=False)
     preset: str | None = option("The sizes; needed where results have several.", "NAME")
     kernels: Path | None = option("Descriptions (NAME.toml) of kernels that are not the suite's.", "FOLDER")
-    figures: Path | None = option(
-        "Write figures there: calibration, predictions; and the factors as a table.", "FOLDER"
-    )
     details: bool = option("Show what each method chose for each kernel.", default=False)
     launch: bool = option(
         "Evaluate the launch model, and what stands beside it, over the best uncoarsened local size: on "

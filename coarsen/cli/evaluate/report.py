@@ -1,4 +1,4 @@
-"""The results of `coarsen evaluate`: as tables, as JSON, as figures."""
+"""The results of `coarsen evaluate`, and of the evaluation that `coarsen train` makes: as tables, as JSON."""
 
 from __future__ import annotations
 
@@ -6,17 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
-
-from coarsen.base.files import replace_file
 from coarsen.cli.evaluate.data import kernel_count, read_data
-from coarsen.cli.messages import NowAndThen, note
 from coarsen.cli.output import counted, print_line, print_lines, print_table
-from coarsen.errors import InvalidInputError
-from coarsen.models.evaluation.calibration import Calibration, calibrations
+from coarsen.cli.progress import Fits, watching
 from coarsen.models.evaluation.entrants import NEVER, ORACLE, UNIQUE
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
 from coarsen.models.evaluation.scores import (
@@ -28,12 +22,9 @@ from coarsen.models.evaluation.scores import (
     SpeedupScore,
     oracle_log_speedup,
 )
-from coarsen.opencl_bench import plots
 
 if TYPE_CHECKING:
     from coarsen.cli.evaluate.options import EvaluateOptions
-
-_SECONDS_BETWEEN_NOTES = 20.0
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,8 @@ class Report:
         """Evaluate the methods of a plan. Raises as `read_data` and `evaluate` do."""
         data = read_data(asked, plan)
         plan = replace(plan, published=data.published, devices=data.devices)
-        found = evaluate(data.data, data.further, plan, _Progress())
+        with watching(Fits()) as fits:
+            found = evaluate(data.data, data.further, plan, fits)
         shared = {each.family for each in data.data} & {each.family for each in data.further}
         return cls(plan, found, (len(data.further), kernel_count(data.further)), bool(shared))
 
@@ -62,11 +54,6 @@ class Report:
     def measured_devices(self) -> tuple[str, ...]:
         """The devices whose curves are known."""
         return tuple(device for device in self.evaluation.devices if self.evaluation.is_measured(device))
-
-    @property
-    def other_devices(self) -> tuple[str, ...]:
-        """The devices of which the best factors alone are known."""
-        return tuple(device for device in self.evaluation.devices if not self.evaluation.is_measured(device))
 
     @property
     def protocol(self) -> str:
@@ -79,17 +66,6 @@ class Report:
         return "Each kernel was predicted by models that had not seen it or its family on any device."
 
 
-class _Progress:
-    """Prints the progress of the fits on standard error now and then."""
-
-    def __init__(self) -> None:
-        self._pace = NowAndThen(_SECONDS_BETWEEN_NOTES)
-
-    def __call__(self, method: str, done: int, total: int) -> None:
-        if self._pace.is_due():
-            note(f"{method}: {done} of {total} fits")
-
-
 # Tables.
 
 _SPEEDUP_HEADINGS = (
@@ -100,9 +76,8 @@ _SPEEDUP_HEADINGS = (
     "over unique",
     "<0.95",
     "worst",
-    "abstained",
 )
-_HIT_HEADINGS = ("method", "exact", "within one doubling", "mean error, doublings", "abstained")
+_HIT_HEADINGS = ("method", "exact", "within one doubling", "mean error, doublings")
 _SPEEDUP_LEGEND = (
     "Geometric mean: of the speed-ups over the uncoarsened kernel, over kernels and",
     "seeds; in brackets the 95 % bootstrap interval over kernels. Of oracle: of the",
@@ -113,27 +88,27 @@ _SPEEDUP_LEGEND = (
 
 
 def print_report(report: Report, details: bool) -> None:
-    """Print the scores on each device, and on all together; calibration; with `details` each kernel's factors."""
+    """Print the scores on each device, and on all together; with `details` each kernel's factors."""
+    found, measured = report.evaluation, report.measured_devices
     print_line(report.protocol)
-    for device in report.measured_devices:
-        _print_speedups(device, report.evaluation.speedup_scores(device))
+    for device in measured:
+        print_speedups(device, found.speedup_scores(device))
         if details:
-            _print_details(report, device)
-    if len(report.measured_devices) > 1:
-        together = report.evaluation.speedup_scores(*report.measured_devices)
-        _print_speedups(f"all {len(report.measured_devices)} devices", together)
-    for device in report.other_devices:
-        _print_hits(device, report.evaluation.hit_scores(device))
-        if details:
-            _print_details(report, device)
-    for name, found in calibrations(report.evaluation).items():
-        _print_calibration(name, found)
+            print_choices(found, device)
+    if len(measured) > 1:
+        print_speedups(f"all {len(measured)} devices", found.speedup_scores(*measured))
+    for device in found.devices:
+        if device not in measured:
+            print_hits(f"{device} (best factors alone)", found.hit_scores(device))
+            if details:
+                print_choices(found, device)
     if report.measured_devices:
         print_line()
         print_lines(*_SPEEDUP_LEGEND)
 
 
-def _print_speedups(device: str, scores: Mapping[str, SpeedupScore]) -> None:
+def print_speedups(device: str, scores: Mapping[str, SpeedupScore]) -> None:
+    """Print a table of methods and the speed-ups of what they chose."""
     _print_heading(device, max(score.cases for score in scores.values()))
     paired = any(UNIQUE in score.over for score in scores.values())
     kept = [name for name in _SPEEDUP_HEADINGS if paired or name != "over unique"]
@@ -154,7 +129,6 @@ def _speedup_cells(name: str, score: SpeedupScore) -> list[str]:
         f"{over.value:.2f} {_range(over.interval, 2)}" if over is not None and name != UNIQUE else "",
         _number(score.losses),
         f"{score.worst:.2f} {score.worst_case[0]}" if score.worst < 1 else f"{score.worst:.2f}",
-        _number(score.abstentions),
     ]
 
 
@@ -171,15 +145,15 @@ def _choices(count: float) -> str:
     return f"{_number(count)} {'choice' if count == 1 else 'choices'}"
 
 
-def _print_hits(device: str, scores: Mapping[str, HitScore]) -> None:
-    _print_heading(f"{device} (best factors alone)", max(score.cases for score in scores.values()))
+def print_hits(device: str, scores: Mapping[str, HitScore]) -> None:
+    """Print a table of methods and how often they find the best factor."""
+    _print_heading(device, max(score.cases for score in scores.values()))
     rows = [
         [
             name,
             f"{_number(score.exact)}/{score.cases}",
             f"{_number(score.within_one_doubling)}/{score.cases}",
             f"{score.mean_error:.2f} {_range(score.interval, 2)}",
-            _number(score.abstentions),
         ]
         for name, score in scores.items()
     ]
@@ -192,29 +166,6 @@ def _print_hits(device: str, scores: Mapping[str, HitScore]) -> None:
 def _print_heading(device: str, cases: int) -> None:
     print_line()
     print_line(f"{device}: {counted(cases, 'kernel' if not device.startswith('all ') else 'case')}")
-
-
-def _print_details(report: Report, device: str) -> None:
-    print_line()
-    print_table(*_details(report.evaluation, device))
-
-
-def _print_calibration(name: str, found: Calibration) -> None:
-    print_line()
-    print_line(f"{name}: predicted probability that a step helps against the observed share")
-    headings = ("called", "steps", "mean", "helped")
-    rows = [
-        [
-            f"{100 * each.low:.0f} to {100 * each.high:.0f} %",
-            _number(each.steps),
-            _per_cent(each.mean_probability),
-            f"{_per_cent(each.helped)} ({100 * each.interval.low:.0f}–{100 * each.interval.high:.0f})",
-        ]
-        for each in found.bins
-    ]
-    print_table(headings, rows, numbers=headings[1:3])
-    error, brier = found.expected_calibration_error, found.brier
-    print_line(f"{_number(found.steps)} steps; expected calibration error {error:.3f}, Brier score {brier:.3f}")
 
 
 def _spread(spread: SeedSpread, what: str, digits: int) -> str:
@@ -237,8 +188,8 @@ def _number(count: float) -> str:
     return f"{count:.0f}" if math.isclose(count, round(count), abs_tol=1e-9) else f"{count:.1f}"
 
 
-def _details(evaluation: Evaluation, device: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """The factors chosen on a device, with their speed-ups where these are known: headings and rows.
+def print_choices(evaluation: Evaluation, device: str) -> None:
+    """Print the factors chosen for each kernel on a device, with their speed-ups where these are known.
 
     Of several seeds: the factor chosen most often, with a mark where others were chosen too, and the geometric
     mean of the speed-ups.
@@ -253,7 +204,8 @@ def _details(evaluation: Evaluation, device: str) -> tuple[Sequence[str], Sequen
         )
         for kernel, outcome in known.items()
     ]
-    return ("kernel", "best", *outcomes), rows
+    print_line()
+    print_table(("kernel", "best", *outcomes), rows)
 
 
 def _best(outcome: Outcome) -> str:
@@ -264,7 +216,7 @@ def _best(outcome: Outcome) -> str:
 def _chosen(outcomes: Sequence[Outcome]) -> str:
     if not outcomes:
         return ""
-    counts = Counter(outcome.choice.factor for outcome in outcomes)
+    counts = Counter(outcome.factor for outcome in outcomes)
     factor = min(counts, key=lambda each: (-counts[each], each))
     text = f"{factor}{'~' if len(counts) > 1 else ''}"
     if not outcomes[0].is_measured:
@@ -273,46 +225,11 @@ def _chosen(outcomes: Sequence[Outcome]) -> str:
     return f"{text}: {math.exp(mean):.2f}"
 
 
-# Figures, and what `--format json` prints.
-
-NAMES = ("calibration", "predictions")
-
-
-def write_figures(report: Report, folder: Path) -> list[Path]:
-    """Write the figures that the evaluation has numbers for, and `factors.md`; says which it has none for.
-
-    Returns:
-        the files written.
-
-    Raises:
-        InvalidInputError: one can't be written.
-    """
-    paths = []
-    for name, figure in _figures(report):
-        paths.append(folder / f"{name}.svg")
-        plots.save(figure, paths[-1])
-    paths.append(folder / "factors.md")
-    replace_file(plots.markdown(plots.factor_table(plots.choice_table(report.evaluation))).encode(), paths[-1])
-    return paths
-
-
-def _figures(report: Report) -> Iterator[tuple[str, Figure]]:
-    for name in NAMES:
-        try:
-            yield name, _drawn(name, report)
-        except InvalidInputError as error:
-            note(f"no {name}: {error}")
-
-
-def _drawn(name: str, report: Report) -> Figure:
-    """A figure. Raises InvalidInputError where there is nothing to draw."""
-    if name == "calibration":
-        return plots.draw_calibration(calibrations(report.evaluation))
-    return plots.draw_predictions(plots.choice_table(report.evaluation))
+# What `--format json` prints.
 
 
 def as_data(report: Report) -> dict[str, Any]:
-    """Return the plan, the scores on each device and on all measured ones, what was chosen, calibration."""
+    """Return the plan, the scores on each device and on all measured ones, and what was chosen."""
     found, measured = report.evaluation, report.measured_devices
     return {
         "methods": list(found.outcomes),
@@ -322,7 +239,6 @@ def as_data(report: Report) -> dict[str, Any]:
         "further_training": {"curves": report.further[0], "kernels": report.further[1]},
         "devices": {device: _device(found, device, device in measured) for device in found.devices},
         "all_measured": {name: asdict(score) for name, score in found.speedup_scores(*measured).items()},
-        "calibration": {name: asdict(each) for name, each in calibrations(report.evaluation).items()},
     }
 
 
@@ -355,9 +271,7 @@ def _choice(outcome: Outcome) -> dict[str, Any]:
     """Return the choice at one seed; without a speed-up where the best factor alone is known."""
     return {
         "seed": outcome.seed,
-        "factor": outcome.choice.factor,
+        "factor": outcome.factor,
         "ran": outcome.ran if outcome.is_measured else None,
         "speedup": math.exp(outcome.log_speedup) if outcome.is_measured else None,
-        "abstained": outcome.choice.abstained,
-        "step_probability": {str(factor): p for factor, p in outcome.choice.step_probability.items()},
     }

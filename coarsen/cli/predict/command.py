@@ -17,14 +17,12 @@ from coarsen.cli.kernel_input import KERNEL_SUFFIXES, kernels_of, naming_file, w
 from coarsen.cli.messages import raise_last
 from coarsen.cli.options import checked_dimension, existing_folder, parsed_size
 from coarsen.cli.output import Format, print_json, print_line
-from coarsen.cli.predict.input import KernelInput
-from coarsen.cli.predict.options import PredictOptions
+from coarsen.cli.predict.options import KernelInput, PredictOptions
 from coarsen.cli.predict.output import launch_as_data, print_cascade, print_launch, say_whose
 from coarsen.cli.stores import check_packages
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
-from coarsen.launch_prediction import AskedLaunch, launch_model, predict_launch
 from coarsen.models.launch.decision import Risk
-from coarsen.prediction import chosen_cascade, predict_by_cascade
+from coarsen.prediction import AskedLaunch, chosen_cascade, launch_model, predict_by_cascade, predict_launch
 from coarsen.targets import Target, installed_device, target_of
 from coarsen.user_models import ModelName, answering_model, launch_model_folder
 
@@ -80,7 +78,7 @@ def _ask_of_each(ask: Callable[[PredictOptions], None], asked: PredictOptions) -
         RefusalError: the last one, after all have been asked about.
     """
     path = Path(asked.file)
-    is_file = path.suffix in KERNEL_SUFFIXES and path.exists() and asked.measure is None
+    is_file = path.suffix in KERNEL_SUFFIXES and path.exists()
     names = kernels_of(path, asked.kernel, asked.build_options) if is_file else (asked.kernel,)
     if len(names) == 1:
         ask(asked)
@@ -160,7 +158,7 @@ def _check_measurable(given: KernelInput) -> None:
     """Raise InvalidInputError for a kernel without inputs, or where a package is missing."""
     beside = given.path.with_suffix(".toml")
     if given.benchmark is None and beside.is_file():
-        raise InvalidInputError(f"give {beside} in place of the kernel, or --measure NUMBER: it has the inputs")
+        raise InvalidInputError(f"give {beside} in place of the kernel: it has the inputs")
     if given.benchmark is None:
         raise InvalidInputError(
             "there are no inputs: `coarsen describe` writes a description of the launch, which is to be given "

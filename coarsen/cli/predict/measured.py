@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from coarsen.cli.bench.progress import watching
 from coarsen.cli.output import Format, print_json, print_line, print_lines, print_table
-from coarsen.cli.predict.input import KernelInput
+from coarsen.cli.predict.options import KernelInput
 from coarsen.cli.predict.output import (
     CHOSEN,
     interval_text,
@@ -19,6 +18,7 @@ from coarsen.cli.predict.output import (
     predicted_text,
     ratio_text,
 )
+from coarsen.cli.progress import Tally, watching
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import VerificationError
 from coarsen.models.launch.expected_improvement import Expected
@@ -75,7 +75,7 @@ def measure_and_print(
         each.variant: Expected(-math.log(each.over_own.value), each.deviation) for each in prediction.launches
     }
     choice = prediction.chosen.variant
-    with open_store(asked.store) as store, watching({plan: planned_rows(count)}) as tally:
+    with open_store(asked.store) as store, watching(Tally({plan: planned_rows(count)})) as tally:
         measured = measure_promising(given.benchmark, device, plan, own, count, store, expected, choice, tally)
         location = store.location
     if asked.output_format is Format.JSON:

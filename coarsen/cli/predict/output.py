@@ -1,21 +1,15 @@
-"""Output of `coarsen predict`: the launch model's launch and both its speed-ups, or the cascade's steps; and why.
-
-Intervals of speed-ups are small bars of text, one below the other on a common logarithmic scale:
-
-0.5     1    2
-  ├──●──┤
-"""
+"""Output of `coarsen predict`: the launch model's launch and its speed-ups, or the cascade's steps; and why."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 
 from coarsen.cli.messages import note
-from coarsen.cli.output import Format, print_json, print_line, print_lines, print_records
+from coarsen.cli.output import Format, picked, print_json, print_line, print_lines, print_records
 from coarsen.models import Contribution, Prediction, Step
 from coarsen.models.launch.prediction import ExpectedLaunch, LaunchPrediction, Ratio
 from coarsen.targets import Target
@@ -23,9 +17,6 @@ from coarsen.variant.variant import Variant, shape
 from coarsen.variant.variant_json import variant_to_json
 
 CHOSEN = "◀ chosen"
-WIDTH = 21
-# The least part of the scale that is shown on either side of 1, however narrow the intervals are.
-LEAST_REACH = 1.25
 _SHOWN = 8
 # Effects on the logarithm of a speed-up, or on a probability, below this are nearly none.
 _NOTICEABLE = 0.005
@@ -52,41 +43,6 @@ def interval_text(low: float, high: float) -> str:
     return f"{ratio_text(low)} to {ratio_text(high)}"
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalBars:
-    """A scale from `low` to `high`, both ratios, with 1 in between."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def over(cls, intervals: Sequence[tuple[float, float]]) -> IntervalBars:
-        """Return the scale that shows all of some intervals."""
-        lows, highs = zip(*intervals, strict=True) if intervals else ((), ())
-        return cls(min((1.0 / LEAST_REACH, *lows)), max((LEAST_REACH, *highs)))
-
-    @property
-    def heading(self) -> str:
-        """The labels of the scale: 1 at its place, and each end if there is room."""
-        low, high, one = f"{self.low:.2g}", f"{self.high:.2g}", self._place(1.0)
-        left = (low if len(low) < one else "").ljust(one)
-        right = (high if len(high) < WIDTH - one - 1 else "").rjust(WIDTH - one - 1)
-        return f"{left}1{right}"
-
-    def drawn(self, low: float, middle: float, high: float) -> str:
-        """Return an interval with its middle; 1 is marked where nothing else stands."""
-        cells = [" "] * WIDTH
-        cells[self._place(1.0)] = "│"
-        first, last = self._place(low), self._place(high)
-        cells[first : last + 1] = "─" * (last + 1 - first)
-        cells[self._place(middle)] = "●"
-        return "".join(cells)
-
-    def _place(self, ratio: float) -> int:
-        share = math.log(ratio / self.low) / math.log(self.high / self.low)
-        return min(WIDTH - 1, max(0, round(share * (WIDTH - 1))))
-
-
 def print_launch(prediction: LaunchPrediction, target: Target) -> None:
     """Print what is predicted for a kernel on a device."""
     chosen = prediction.chosen
@@ -110,13 +66,11 @@ def predicted_text(prediction: LaunchPrediction) -> str:
 def _print_launches(prediction: LaunchPrediction) -> None:
     """Print the most promising launches, the chosen one and the own one among them."""
     shown = _shown(prediction)
-    bars = IntervalBars.over([(each.over_best.low, each.over_best.high) for each in shown])
     columns: Mapping[str, Callable[[ExpectedLaunch], str]] = {
         "launch": lambda each: launch_text(each.variant, prediction.own),
         "over own": lambda each: ratio_text(each.over_own.value),
         "over best uncoarsened": lambda each: ratio_text(each.over_best.value),
         "80 % interval": lambda each: interval_text(each.over_best.low, each.over_best.high),
-        bars.heading: lambda each: bars.drawn(each.over_best.low, each.over_best.value, each.over_best.high),
         "is faster": lambda each: f"{each.chance:.0%}",
         "": lambda each: CHOSEN if each is prediction.chosen else "",
     }
@@ -132,8 +86,7 @@ def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, ob
         "device": {"name": prediction.device, "full_name": target.descriptor.full_name},
         "own_launch": variant_to_json(prediction.own),
         "risk": prediction.risk.value,
-        "factor": prediction.factor,
-        "dimension": prediction.dimension,
+        **picked(prediction, "factor dimension"),
         "choice": _as_data(prediction.chosen),
         "choice_text": launch_text(prediction.chosen.variant, prediction.own),
         "choices": {
@@ -147,9 +100,7 @@ def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, ob
             {**asdict(influence), "effect": math.exp(influence.effect)} for influence in prediction.influences
         ],
         "nearest": [asdict(neighbour) for neighbour in prediction.nearest],
-        "training_kernel": prediction.training_kernel,
-        "sizes_are_assumed": prediction.sizes_are_assumed,
-        "unknown": list(prediction.unknown),
+        **picked(prediction, "training_kernel sizes_are_assumed unknown"),
     }
 
 
@@ -236,9 +187,7 @@ def _as_data(launch: ExpectedLaunch) -> dict[str, object]:
         "variant": variant_to_json(launch.variant),
         "multiple_of": list(launch.multiple_of),
         "over_best_uncoarsened": asdict(launch.over_best),
-        "over_own": asdict(launch.over_own),
-        "chance": launch.chance,
-        "utility": launch.utility,
+        **picked(launch, "over_own chance utility"),
     }
 
 

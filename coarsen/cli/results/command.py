@@ -19,7 +19,7 @@ from coarsen.cli.output import counted, print_json, print_line
 from coarsen.cli.results.options import ResultsOptions
 from coarsen.cli.results.plot import PLOTTING, TUNED_SUFFIX
 from coarsen.cli.stores import STORE_PACKAGES, check_packages, choice_key, existing_store, row_or_choice
-from coarsen.errors import InvalidInputError, printable_in_line
+from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.results.results import Results
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 NEEDED_PACKAGES = ("sqlalchemy", "pandas", "pyarrow")
-_NAMED = 4  # keys and kernels, in an error
 COMPACT_SUFFIX = ".compact.parquet"
 _SQLITE = b"SQLite format 3\0"
 
@@ -38,8 +37,8 @@ def results(asked: ResultsOptions) -> None:
 
     ls: the rows and choices in the store; best: the best configuration of each kernel on each device;
     show KEY: a row or a choice in full, with the lines to paste; show FILE.tuned.json: its rules and versions;
-    plot: speed-up against factor, a tuned file over its inputs, or a page; export FILE: rows as .json (T4),
-    .parquet or .csv (for spreadsheets alone), or choices as .json; import FILE...: such files, or another store;
+    plot: speed-up against factor, a tuned file over its inputs, or a page; export FILE: rows as .parquet,
+    .jsonl or .csv (for spreadsheets alone), or choices as .json; import FILE...: such files, or another store;
     forget KEY...: a kernel whose choice is forgotten is tuned again.
 
     Of a kernel that was edited, only the rows of the version that was measured last count. Nothing is lost in an
@@ -297,24 +296,10 @@ def _forget(asked: ResultsOptions) -> None:
         else:
             forgotten = sum(table.forget(each) for each in asked.filters())
         if not forgotten:
-            raise _nothing_to_forget(opened, asked)
+            kernels = table.kernels()
+            near = next((did_you_mean(name, kernels) for name in asked.kernel or () if name not in kernels), "")
+            raise InvalidInputError(f"nothing of that is remembered in {opened.location}{near}")
         print_line(f"{counted(forgotten, 'choice')} forgotten in {opened.location}")
-
-
-def _nothing_to_forget(store: Store, asked: ResultsOptions) -> InvalidInputError:
-    """Return the error that says what is remembered, where none of it was meant."""
-    kernels = store.remembered.kernels()
-    if not kernels:
-        return InvalidInputError(f"nothing is remembered in {store.location}")
-    meant = [f"the kernel '{kernel}'" for kernel in asked.kernel or ()]
-    meant += [f"a device called '{device}'" for device in asked.device or ()]
-    names = ", ".join(f"{printable_in_line(name)} ({count})" for name, count in list(kernels.items())[:_NAMED])
-    hint = next((did_you_mean(kernel, kernels) for kernel in asked.kernel or () if kernel not in kernels), "")
-    more = f" and {len(kernels) - _NAMED} more" if len(kernels) > _NAMED else ""
-    return InvalidInputError(
-        f"none of the {counted(sum(kernels.values()), 'choice')} in {store.location} is for "
-        f"{' and '.join(meant)}{hint}: they are for {names}{more}"
-    )
 
 
 _LOOKED_FOR = ("--kernel", "--device", "--preset")

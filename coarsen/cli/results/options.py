@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import enum
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from coarsen.cli.declared import argument, option
 from coarsen.cli.options import format_option
@@ -18,22 +17,7 @@ if TYPE_CHECKING:
     from coarsen.tuning.records.measurement import Measurement
     from coarsen.tuning.remembered.choice import RememberedChoice
     from coarsen.tuning.store.database import Store
-    from coarsen.tuning.store.remembered import RememberedFilter
-
-
-class CurveOf(enum.StrEnum):
-    """The lines of a figure: one for each of these."""
-
-    DEVICE = "device"
-    DIMENSION = "dimension"
-    STRIDE = "stride"
-
-
-class Taken(enum.StrEnum):
-    """The configurations of a factor that the curves take."""
-
-    BEST = "best"
-    BASELINE = "baseline"
+    from coarsen.tuning.store.schema import Filter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +35,7 @@ class ResultsOptions:
     preset: str | None = option("Only rows of this preset.", "NAME")
     remembered: bool = option("Choices that tuning found, and no measured rows.", default=False)
     source: list[Path] | None = option(
-        "Plot, or list the best of, a file instead: .parquet, .json (T4), .jsonl (of a pack), or "
-        "NAME.tuned.json. May be repeated.",
+        "Plot, or list the best of, a file instead: .parquet, .jsonl, or NAME.tuned.json. May be repeated.",
         "FILE",
         "--from",
     )
@@ -60,10 +43,12 @@ class ResultsOptions:
     output: Path | None = option(
         "Plot there: a figure .svg, .png or .pdf, or a page .html.", "FILE", "-o --output"
     )
-    by: CurveOf | None = option("What a curve is of; all but device are of one device.  [default: device]")
-    choice: Taken | None = option(
-        "What the curves take at each factor: the best, or the best with the baseline's local size.  "
-        "[default: best]"
+    by: Literal["device", "dimension", "stride"] = option(
+        "What a curve is of; all but device are of one device.", default="device"
+    )
+    choice: Literal["best", "baseline"] = option(
+        "What the curves take at each factor: the best, or the best with the baseline's local size.",
+        default="best",
     )
     descriptions: Path | None = option("For a page: NAME.toml of kernels that are not the suite's.", "FOLDER")
     over: str | None = option(
@@ -79,7 +64,7 @@ class ResultsOptions:
 
     def rows(self, store: Store) -> Iterator[Measurement]:
         """Return the rows of a store that are meant, each once."""
-        from coarsen.tuning.store.database import Filter
+        from coarsen.tuning.store.schema import Filter
 
         filters = [Filter(benchmark=kernel, device=device, preset=self.preset) for kernel, device in self._pairs()]
         if len(filters) == 1:
@@ -91,11 +76,11 @@ class ResultsOptions:
         found = {each.key.digest: each for wanted in self.filters() for each in store.remembered.choices(wanted)}
         return list(found.values())
 
-    def filters(self) -> list[RememberedFilter]:
+    def filters(self) -> list[Filter]:
         """Return the filters of choices."""
-        from coarsen.tuning.store.remembered import RememberedFilter
+        from coarsen.tuning.store.schema import Filter
 
-        return [RememberedFilter(kernel, device) for kernel, device in self._pairs()]
+        return [Filter(kernel=kernel, device=device) for kernel, device in self._pairs()]
 
     def _pairs(self) -> Iterable[tuple[str | None, str | None]]:
         return itertools.product(self.kernel or (None,), self.device or (None,))

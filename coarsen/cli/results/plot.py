@@ -7,29 +7,24 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from coarsen.cli.messages import note
 from coarsen.cli.options import existing_folder
-from coarsen.cli.output import print_json
-from coarsen.cli.results.options import CurveOf, ResultsOptions, Taken
+from coarsen.cli.output import check_writable, print_json
 from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from coarsen.cli.results.options import ResultsOptions
-    from coarsen.opencl_bench.reporting.curve_points import By, Choice
     from coarsen.opencl_bench.results.results import Results
 
 TUNED_SUFFIX = ".tuned.json"
 PAGE_SUFFIX = ".html"
 PLOTTING = ("matplotlib", "pandas", "pyarrow", "sqlalchemy")
-# From this number of kernels on, the page takes long enough that a note says so.
-_MANY = 30
 # The most names in a note.
 _NAMED = 3
 
@@ -50,43 +45,40 @@ def check(asked: ResultsOptions, tuned: Sequence[Path], has_rows: bool) -> None:
     Raises:
         InvalidInputError: no output is named, or one that can't be written; options for another figure.
     """
-    curves: dict[str, object] = {"--by": asked.by, "--choice": asked.choice}
-    if asked.output is not None and is_page(asked):
-        _refuse({**curves, "--over": asked.over, "-f json": asked.is_json}, "for a figure, not for a page")
-        _check_page(asked.output, asked.descriptions)
-        return
-    _refuse({"--descriptions": asked.descriptions}, "for a page: -o FILE.html")
     if asked.output is None and not asked.is_json:
         raise InvalidInputError("no output given: use -o FILE.svg, -o FILE.html or -f json")
-    if tuned and (has_rows or len(tuned) > 1):
+    if tuned and not is_page(asked) and (has_rows or len(tuned) > 1):
         raise InvalidInputError("a figure is of measurements or of one tuned file; -o FILE.html takes several")
-    if tuned:
-        _refuse(curves, "for the curves of measurements")
+    kind = "a page" if is_page(asked) else "a tuned file" if tuned else "measurements"
+    given = {
+        "--by": asked.by != "device",
+        "--choice": asked.choice != "best",
+        "--over": asked.over,
+        "--descriptions": asked.descriptions,
+        "--format": asked.is_json,
+    }
+    for name, value in given.items():
+        if value and name not in _TAKEN[kind]:
+            raise InvalidInputError(f"{name} is not for {kind}")
+    if asked.output is None:
+        return
+    if is_page(asked):
+        check_packages(("jinja2",), "the page")
+        existing_folder("--descriptions", asked.descriptions)
+        check_writable(asked.output)
     else:
-        _refuse({"--over": asked.over}, f"for a tuned file: --from NAME{TUNED_SUFFIX}")
-    if asked.output is not None:
         # Imported late: it loads matplotlib.
         from coarsen.opencl_bench.reporting.sheet import file_type
 
         file_type(asked.output)
 
 
-def _check_page(output: Path, descriptions: Path | None) -> None:
-    check_packages(("jinja2",), "the page")
-    existing_folder("--descriptions", descriptions)
-    folder = output.absolute().parent
-    if output.is_dir():
-        raise InvalidInputError(f"{output}: can't be written: it is a folder")
-    if not folder.is_dir():
-        raise InvalidInputError(f"{output}: can't be written: there is no folder {folder}")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InvalidInputError(f"{output}: can't be written: {folder} is closed to you")
-
-
-def _refuse(options: Mapping[str, object], why: str) -> None:
-    given = [name for name, value in options.items() if value]
-    if given:
-        raise InvalidInputError(f"{' and '.join(given)} {'is' if len(given) == 1 else 'are'} {why}")
+# What is drawn, and the options that it takes.
+_TAKEN = {
+    "a page": ("--descriptions",),
+    "a tuned file": ("--over", "--format"),
+    "measurements": ("--by", "--choice", "--format"),
+}
 
 
 def draw_curves(results: Results, asked: ResultsOptions) -> None:
@@ -104,7 +96,7 @@ def draw_curves(results: Results, asked: ResultsOptions) -> None:
     from coarsen.opencl_bench import plots
     from coarsen.opencl_bench.results.rows import frame_with_intervals
 
-    by, choice = cast("By", asked.by or CurveOf.DEVICE), cast("Choice", asked.choice or Taken.BEST)
+    by, choice = asked.by, asked.choice
     rows = frame_with_intervals(results.measurements, lambda frame: plots.curve_points(frame, by, choice)["key"])
     if asked.is_json:
         print_json({"curves": records(plots.curve_points(rows, by, choice))})
@@ -155,17 +147,9 @@ def write_page(results: Results | None, asked: ResultsOptions, tuned: Sequence[P
 
     assert asked.output is not None
     names = () if results is None else results.benchmarks
-    if len(names) > _MANY:
-        note(f"coarsening and drawing {len(names)} kernels")
     write_report(results, asked.output, kernels=asked.descriptions, processes=processors(), tuned=tuple(tuned))
     unknown = [name for name in names if known_kernel(name, asked.descriptions) is None]
     if unknown:
-        note(_without_source(unknown, asked.descriptions))
+        more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+        note(f"without source, for want of --descriptions FOLDER: {', '.join(unknown[:_NAMED])}{more}")
     note(f"written: {asked.output}")
-
-
-def _without_source(names: Sequence[str], kernels: Path | None) -> str:
-    """Return what the page lacks of kernels that are neither the suite's nor described, and what mends it."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    why = "it says why" if kernels else "--descriptions FOLDER names the folder with NAME.toml of them"
-    return f"the page has no source of {', '.join(names[:_NAMED])}{more}; {why}"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,19 +17,18 @@ from coarsen.cli.output import (
     print_line,
     print_lines,
     print_records,
-    print_table,
+    record_fields,
 )
 from coarsen.cli.stores import KEY_DIGITS
 from coarsen.errors import CoarsenError
-from coarsen.opencl_bench.results.best import BestRow, Case, Summary, best_words, verified_against
+from coarsen.opencl_bench.results.best import BestRow, Summary, best_words, verified_against
 from coarsen.opencl_bench.results.paste import paste_of, paste_of_variant
 from coarsen.opencl_bench.results.versions import newest_versions
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.measure.speedup import Speedup, median
-from coarsen.tuning.records.measurement import Environment, Invalidity, Measurement, Method, Subject
+from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.remembered.choice import RememberedChoice
 from coarsen.tuning.remembered.choice_json import choice_to_json
-from coarsen.variant.variant import shape
 from coarsen.variant.variant_json import variant_to_json
 
 if TYPE_CHECKING:
@@ -42,14 +39,12 @@ MILLISECONDS = 1e-6  # in a nanosecond
 
 
 def print_summaries(summaries: Sequence[Summary], location: str) -> None:
-    """Print a table per device and form of code, a line per benchmark and preset, and below where the rows are."""
-    ordered = sorted(summaries, key=lambda summary: (_device(summary.case), summary.case))
-    several = _several_drivers(summaries)
-    for device, group in groupby(ordered, key=lambda summary: _device(summary.case)):
-        found = list(group)
-        print_line(_place(device, _name(found[0].case) in several))
-        print_records(found, _SUMMARY_COLUMNS, numbers=["rows"])
-        print_lines(*_notes(found))
+    """Print a line per device, form of code, benchmark and preset, and below where the rows are."""
+    if summaries:
+        print_records(summaries, _SUMMARY_COLUMNS, numbers=["rows"])
+        for summary in summaries:
+            for sentence in summary.best.notes if summary.best else ():
+                print_line(f"{summary.case.benchmark} ({summary.case.preset}): {sentence}")
         print_line()
     rows = sum(summary.rows for summary in summaries)
     print_line(f"{counted(rows, 'row')} in {location}")
@@ -68,36 +63,12 @@ def print_measurement(measurement: Measurement) -> None:
         print_lines(*paste_of(measurement, source_file(measurement.subject.benchmark)).lines)
 
 
-def _device(case: Case) -> tuple[str, str, bool]:
-    """Return what a table is of: a device with a form of code, its driver, the state of the caches."""
-    return _name(case), case.driver_version, case.cold_cache
-
-
-def _name(case: Case) -> str:
-    return f"{case.device} ({case.platform}), {case.form}"
-
-
-def _several_drivers(summaries: Iterable[Summary]) -> set[str]:
-    """The names of devices with rows of several drivers."""
-    counts = Counter(name for name, _ in {_device(summary.case)[:2] for summary in summaries})
-    return {name for name, count in counts.items() if count > 1}
-
-
-def _place(device: tuple[str, str, bool], with_driver: bool) -> str:
-    name, driver, cold_cache = device
-    return f"{name}{f', driver {driver}' if with_driver else ''}{', cold caches' if cold_cache else ''}"
-
-
-def _notes(summaries: Iterable[Summary]) -> Iterator[str]:
-    """Yield what is to be known of the best of each kernel."""
-    for summary in summaries:
-        for sentence in summary.best.notes if summary.best else ():
-            yield f"{summary.case.benchmark} ({summary.case.preset}): {sentence}"
-
-
 _SUMMARY_COLUMNS: Mapping[str, Callable[[Summary], str]] = MappingProxyType(
     {
         "benchmark": lambda each: each.case.benchmark,
+        "device": lambda each: f"{each.case.device} ({each.case.platform})",
+        "driver": lambda each: each.case.driver_version,
+        "form": lambda each: f"{each.case.form}{', cold caches' if each.case.cold_cache else ''}",
         "preset": lambda each: each.case.preset,
         "rows": lambda each: str(each.rows),
         "failed": lambda each: ", ".join(f"{ending} {count}" for ending, count in each.failures.items()),
@@ -121,61 +92,14 @@ def _summary_as_data(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _fields(measurement: Measurement) -> Iterator[tuple[str, str]]:
-    """The fields of a row with their names, as texts; those without a value are empty."""
-    yield "key", measurement.key
-    yield from _subject(measurement.subject)
-    yield "role", measurement.role.value
-    yield "configuration", str(measurement.candidate)
-    yield "baseline", str(measurement.baseline or "")
-    yield from _outcome(measurement)
-    yield from _environment(measurement.environment)
-    yield "method", _method(measurement.method)
-    yield "started", measurement.started_at
-    yield "compiled in", f"{measurement.compile_seconds:.3g} s"
-    yield "measured in", f"{measurement.measure_seconds:.3g} s ({measurement.timed_seconds:.3g} s of it timed)"
-    yield "SHA-256 of the code", measurement.code_hash
-
-
-def _outcome(measurement: Measurement) -> Iterator[tuple[str, str]]:
-    yield "outcome", measurement.invalidity.value
-    yield "reason", measurement.reason
-    if measurement.invalidity is Invalidity.CORRECT:
-        coarsened = bool(measurement.candidate.coarsenings)
-        yield "verified against", verified_against(measurement.oracle, coarsened=coarsened)
-        yield "time", _times(measurement.nanoseconds)
-        yield "time of the baseline", _times(measurement.baseline_nanoseconds)
-        yield "speed-up", str(speedup_of(measurement) or "")
-
-
-def _subject(subject: Subject) -> Iterator[tuple[str, str]]:
-    yield "benchmark", subject.benchmark
-    yield "kernel", subject.kernel
-    yield "preset", subject.preset
-    yield "size", _pairs(dict(subject.size))
-    yield "seed", str(subject.seed)
-    yield "build options", " ".join(subject.build_options)
-    yield "SHA-256 of the IR", subject.ir_hash
-
-
-def _environment(environment: Environment) -> Iterator[tuple[str, str]]:
-    yield "device", environment.device
-    yield "device types", ", ".join(environment.device_types)
-    yield "vendor", environment.vendor
-    yield "compute units", str(environment.compute_units)
-    yield "driver", environment.driver_version
-    yield "platform", f"{environment.platform}, {environment.platform_version}"
-    yield "form of the code", environment.form
-    yield "versions", _pairs(dict(environment.versions))
-
-
-def _method(method: Method) -> str:
-    caches = "cold" if method.cold_cache else "warm"
-    return (
-        f"{method.minimum_repetitions} to {method.repetitions} repetitions with {caches} caches, after "
-        f"{method.warm_up} to warm up, until the interval is narrower than {method.interval_width:g}; "
-        f"given up after {method.timeout_multiple:g} times the best"
-    )
+def _fields(row: Measurement) -> Iterator[tuple[str, str]]:
+    """The fields of a row, as the page about results calls them; those without a value are empty."""
+    yield "key", row.key
+    if row.invalidity is Invalidity.CORRECT:
+        yield "speed-up", str(speedup_of(row) or "")
+        yield "verified against", verified_against(row.oracle, coarsened=bool(row.candidate.coarsenings))
+    for name, text in record_fields(row):
+        yield name, _times(getattr(row, name.replace(" ", "_"))) if name.endswith("nanoseconds") else text
 
 
 def _times(nanoseconds: Sequence[int]) -> str:
@@ -187,19 +111,9 @@ def _times(nanoseconds: Sequence[int]) -> str:
     return f"{values[0]} ms, the median of {len(nanoseconds)} ({values[1]} to {values[2]} ms)"
 
 
-def _pairs(values: Mapping[str, object]) -> str:
-    return " ".join(f"{name}={value}" for name, value in values.items())
-
-
 def _minute(time: str) -> str:
     """A time in ISO 8601 up to its minutes."""
     return time[:16].replace("T", " ")
-
-
-HEADINGS = (
-    *("kernel", "device", "baseline", "best configuration", "speed-up", "verified against"),
-    *("measured", "failed"),
-)
 
 
 def print_best(table: pd.DataFrame) -> None:
@@ -210,7 +124,7 @@ def print_best(table: pd.DataFrame) -> None:
     """
     from coarsen.opencl_bench.results.rows import geometric_means
 
-    print_table(HEADINGS, _best_lines(table), numbers=("measured", "failed"))
+    print_records(table.itertuples(), _BEST_COLUMNS, numbers=("measured", "failed"))
     print_line()
     for row in geometric_means(table).itertuples():
         mean = "" if math.isnan(row.speedup) else f"geometric mean {row.speedup:.2f}; "
@@ -238,19 +152,22 @@ def records(rows: pd.DataFrame) -> list[dict[str, object]]:
     ]
 
 
-def _best_lines(table: pd.DataFrame) -> Iterator[list[str]]:
-    for row in table.itertuples():
-        speedup = "none" if math.isnan(row.speedup) else best_words(Speedup(row.speedup, row.low, row.high))
-        yield [
-            row.benchmark,
-            row.label,
-            row.baseline,
-            row.configuration or "none",
-            speedup,
-            verified_against(row.oracle, coarsened=row.factor > 1 or bool(row.arrays)),
-            f"{row.measured} of {row.configurations}",
-            str(row.failed),
-        ]
+def _best_speedup(row: Any) -> str:  # noqa: ANN401 (a row of pandas)
+    return "none" if math.isnan(row.speedup) else best_words(Speedup(row.speedup, row.low, row.high))
+
+
+_BEST_COLUMNS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
+    {
+        "kernel": lambda row: row.benchmark,
+        "device": lambda row: row.label,
+        "baseline": lambda row: row.baseline,
+        "best configuration": lambda row: row.configuration or "none",
+        "speed-up": _best_speedup,
+        "verified against": lambda row: verified_against(row.oracle, coarsened=row.factor > 1 or bool(row.arrays)),
+        "measured": lambda row: f"{row.measured} of {row.configurations}",
+        "failed": lambda row: str(row.failed),
+    }
+)
 
 
 # How `coarsen results` prints remembered choices.
@@ -299,31 +216,10 @@ def _words(choice: RememberedChoice) -> str:
 
 def _choice_fields(choice: RememberedChoice) -> Iterator[tuple[str, str]]:
     """All fields with their names; empty ones are not shown."""
-    key = choice.key
-    yield "key", key.digest
-    yield "kernel", key.kernel
-    yield "SHA-256 of the IR", key.ir_hash
+    yield "key", choice.key.digest
     yield "choice", _words(choice)
-    yield "speed-up over the launch as it was", str(choice.speedup) if choice.has_result else ""
-    yield "over the fastest local size tried uncoarsened", str(choice.speedup_over_uncoarsened or "")
-    yield "class of sizes", str(key.size_class)
-    yield "tuned at", f"global size {shape(choice.global_size)}, local size {_chosen_local_size(choice)}"
-    if choice.has_result:
-        yield "confirmed", f"in {counted(choice.processes, 'new process', 'new processes')}"
-        yield "tried", f"{counted(choice.trials, 'configuration')} in {choice.seconds:.3g} s"
-    else:
-        yield "tried", f"for {choice.seconds:.3g} s, without a result; tuning with more seconds tries again"
-    yield "found", choice.found_at
-    yield "allowed", key.allowed
-    yield "device", key.device
-    yield "vendor", key.vendor
-    yield "driver", choice.driver_version
-    yield "platform", f"{key.platform}, {choice.platform_version}"
-    yield "versions", " ".join(f"{name}={version}" for name, version in choice.versions)
-
-
-def _chosen_local_size(choice: RememberedChoice) -> str:
-    return "left to the device" if choice.local_size is None else shape(choice.local_size)
+    results = () if choice.has_result else ("speedup", "trials", "processes")
+    yield from ((name, text) for name, text in record_fields(choice) if name not in ("variant", *results))
 
 
 # Leave out rows of kernels that were edited since, and say so.

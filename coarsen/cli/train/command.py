@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from coarsen.cli.declared import takes
-from coarsen.cli.options import checked_dimension, existing_folder, prepared_folder
+from coarsen.cli.options import check_folder, checked_dimension, existing_folder
 from coarsen.cli.output import Format, print_line
+from coarsen.cli.stores import check_packages
 from coarsen.cli.train.options import TrainOptions
 from coarsen.errors import InvalidInputError
 from coarsen.user_models import ModelName, answering_model
@@ -30,6 +31,7 @@ def train(asked: TrainOptions) -> None:
     Example: coarsen train --model launch --data launches.sqlite --output models
     """
     existing_folder("--kernels", asked.kernels)
+    check_folder(asked.folder)
     if asked.model is ModelName.LAUNCH:
         for name, value in {"--device": asked.device, "--dim": asked.dim}.items():
             if value:
@@ -37,17 +39,16 @@ def train(asked: TrainOptions) -> None:
         # Imported late: it loads the suite.
         from coarsen.cli.train.launch import train_launch_model
 
-        with prepared_folder(asked.folder):
-            train_launch_model(asked)
+        train_launch_model(asked)
     else:
-        from coarsen.cli.train.cascade import check_libraries, train_cascade
-
         if asked.device is None:
             raise InvalidInputError("give the cascade's --device, or --model launch for the model of all devices")
         checked_dimension(asked.dim)
-        check_libraries()
-        with prepared_folder(asked.folder):
-            train_cascade(asked, asked.device)
+        check_packages(("torch", "sklearn"), "training", "train")
+        # Imported late: it loads the suite.
+        from coarsen.cli.train.cascade import train_cascade
+
+        train_cascade(asked, asked.device)
     if asked.output_format is not Format.JSON:
         print_line(_how_to_use(asked.model, asked.device, asked.output))
 

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.cli.evaluate.launch import judgement_as_data, print_judgement, read_cases
+from coarsen.cli.evaluate.launch import judgement_as_data, only_calibration, print_judgement, read_cases
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, print_json, print_line
 from coarsen.cli.stores import check_packages
@@ -66,7 +66,6 @@ def _facts(
     fitted: FittedLaunch,
     judgement: Judgement,
 ) -> dict[str, object]:
-    from coarsen.models.held_out import is_calibration
     from coarsen.models.launch.storage import cases_by_device
 
     return {
@@ -81,7 +80,7 @@ def _facts(
         },
         "evaluation": {
             "families_held_out": judgement_as_data(judgement),
-            "calibration_set": judgement_as_data(judgement.only(is_calibration)),
+            "calibration_set": judgement_as_data(only_calibration(judgement)),
             "settled": {risk.value: list(score) for risk, score in fitted.settled.scores.items()},
         },
         "settings": {**asdict(settings), "seed": wanted.seed},

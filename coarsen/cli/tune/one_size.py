@@ -21,7 +21,7 @@ from coarsen.variant.variant_json import variant_to_json
 if TYPE_CHECKING:
     from coarsen.cli.tune.options import TuneOptions
     from coarsen.devices.discovery import DeviceDescription
-    from coarsen.drop_in.remembering import Kept
+    from coarsen.drop_in.measured_launch import Kept
     from coarsen.policy.keys import KernelFacts
     from coarsen.tuning.remembered.choice import RememberedKey
     from coarsen.tuning.settings import Tune
@@ -128,7 +128,7 @@ def _tuned_file(tuned: Tuned, subject: Subject, path: Path | None) -> Path | Non
 
 def _remember(tuned: Tuned, subject: Subject, facts: KernelFacts, settings: Tune) -> Kept:
     """Remember a choice for programs that launch the kernel at these sizes."""
-    from coarsen.drop_in.remembering import Kept, choice_of, remember
+    from coarsen.drop_in.measured_launch import Kept, choice_of, remember
 
     reason = _reason_against(tuned, subject, facts)
     if reason:
@@ -139,14 +139,14 @@ def _remember(tuned: Tuned, subject: Subject, facts: KernelFacts, settings: Tune
 
 def _remember_no_result(subject: Subject, facts: KernelFacts, settings: Tune) -> None:
     """Remember that the time was over before anything was found out."""
-    from coarsen.drop_in.remembering import no_result, remember_no_result
+    from coarsen.drop_in.measured_launch import no_result, remember
     from coarsen.tuning.tuner import launches_alike
 
     if launches_alike(subject.benchmark, subject.preset):
         own = subject.benchmark.preset(subject.preset).local_size
         sizes = subject.benchmark.real_launches(subject.preset, own)[0].global_size, own or None
         key = _key(subject, facts, *sizes)
-        remember_no_result(no_result(key, subject.device, *sizes, settings.seconds), settings.store)
+        remember(no_result(key, subject.device, *sizes, settings.seconds), settings.store)
 
 
 def _key(
@@ -253,25 +253,18 @@ def laid_out_fields(tuned: Tuned, runs: int | None) -> Iterator[tuple[str, str]]
 
 def laid_out_as_data(tuned: Tuned, runs: int | None, file: Path | None) -> dict[str, Any]:
     """Return the same for JSON, and the tuned file's path."""
-    found = tuned.laid_out
-    if found is None:
-        return {
-            "laid_out": None,
-            "laid_out_trials": tuned.laid_out_trials,
-            "tuned_file": str(file) if file else None,
+    found, data = tuned.laid_out, None
+    if found is not None:
+        data = {
+            "choice": variant_to_json(found.variant),
+            "speedup": asdict(found.speedup),
+            "conversion_seconds": found.conversion.seconds,
+            "runs_until_it_pays": found.conversion.runs,
+            "runs": runs,
+            "gain_over_runs": None if runs is None else found.gain_over(runs),
         }
-    charged = {"runs": runs, "gain_over_runs": None if runs is None else found.gain_over(runs)}
-    data = {
-        "choice": variant_to_json(found.variant),
-        "speedup": asdict(found.speedup),
-        "conversion_seconds": found.conversion.seconds,
-        "runs_until_it_pays": found.conversion.runs,
-    }
-    return {
-        "laid_out": {**data, **charged},
-        "laid_out_trials": tuned.laid_out_trials,
-        "tuned_file": str(file) if file else None,
-    }
+    tried = {"laid_out_trials": tuned.laid_out_trials}
+    return {"laid_out": data, **tried, "tuned_file": str(file) if file else None}
 
 
 # How `coarsen tune` prints what it found.

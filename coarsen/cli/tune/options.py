@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from coarsen.cli.bench.options import Caches, parsed_budget, preset_option, seed_option
+from coarsen.cli.bench.options import parsed_budget, preset_option, seed_option
 from coarsen.cli.declared import argument, option
 from coarsen.cli.options import format_option
 from coarsen.cli.output import Format
@@ -60,7 +60,9 @@ class TuneOptions:
         "FOLDER",
         show_default=False,
     )
-    caches: Caches = option("Over inputs: cold flushes the caches before every timed run.", default=Caches.WARM)
+    caches: Literal["warm", "cold"] = option(
+        "Over inputs: cold flushes the caches before every timed run.", default="warm"
+    )
     runs: int | None = option(
         "With layouts: charge the conversion to NUMBER runs on the same data.", "NUMBER", min=1, show_default=False
     )
@@ -90,7 +92,7 @@ class TuneOptions:
     @property
     def has_inputs(self) -> bool:
         """Return True if an option is given that only tuning over inputs has; a tuned file, layouts have, too."""
-        return self.inputs is not None or self.inputs_from is not None or self.caches is not Caches.WARM
+        return self.inputs is not None or self.inputs_from is not None or self.caches != "warm"
 
     def stage_one(self) -> StageOneSettings:
         """Return how versions are searched over inputs. Raises InvalidInputError for `--trials` that are none."""
@@ -109,7 +111,7 @@ class TuneOptions:
         return OverInputs(
             listed,
             stage_one=self.stage_one(),
-            method=Method(cold_cache=self.caches is Caches.COLD),
+            method=Method(cold_cache=self.caches == "cold"),
             distinct=self.distinct,
         )
 

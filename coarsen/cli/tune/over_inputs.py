@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,26 +10,20 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from coarsen.cli.bench.inputs import described_name
-from coarsen.cli.bench.progress import SECONDS_BETWEEN_LINES, rows_per_minute
-from coarsen.cli.messages import INTERRUPTED, NowAndThen, note, say_interrupted
+from coarsen.cli.messages import INTERRUPTED, note, say_interrupted
 from coarsen.cli.output import Format, counted, print_json, print_line, print_lines, print_table
+from coarsen.cli.progress import Tally, watching
 from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.cli.tune.tuned_text import print_summary
-from coarsen.drop_in.live_line import is_live, live_line
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.drawing import list_inputs, numbers_of
 from coarsen.opencl_bench.inputs.evidence import worth_of_choice
 from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs, listed_presets
-from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, KEY
+from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, KEY, InputSpace, list_file
 from coarsen.opencl_bench.workloads.described.read import read_description, read_table
-from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
-from coarsen.opencl_bench.workloads.input_space import InputSpace
-from coarsen.tuning.engine.observer import SweepObserver
-from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.tuning.workload.benchmark import Size
-from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
     from coarsen.cli.tune.options import TuneOptions
@@ -51,7 +43,7 @@ def described_over_inputs(asked: TuneOptions) -> Path | None:
     name, is_asked_for = described_name(asked.kernel), asked.has_inputs or asked.output is not None
     if isinstance(name, Path):
         table = read_table(name)
-        return name if is_asked_for or table.has(KEY) or table.has(RECORDED) else None
+        return name if is_asked_for or table.has(KEY) else None
     if is_asked_for:
         raise InvalidInputError(f"{asked.kernel} has no inputs to tune over: name a description, KERNEL.toml")
     return None
@@ -148,7 +140,7 @@ class ListedInputs:
     """Inputs to tune over.
 
     Args:
-        path: of the description that lists them.
+        path: of the description.
         count: how many of those that it lists; None for all.
         places: the numbers of each, by name.
         lines: what else is to be said of what they cover.
@@ -192,15 +184,14 @@ def listed_inputs(path: Path, count: int | None, recording: Path | None) -> List
     if recording is not None:
         found = inputs_from(path, recording, count or DEFAULT_COUNT)
         note(f"listed the inputs in {found.path}")
-        return ListedInputs(found.path, None, found.places, tuple(_recorded_lines(found, path.name)))
-    if not read_table(path).has(RECORDED):
+        return ListedInputs(path, None, found.inputs, tuple(_recorded_lines(found)))
+    if read_table(path).has(KEY) or not list_file(path).is_file():
         listed, is_new = list_inputs(path)
         if is_new:
             note(f"listed the inputs in {listed}")
     description = read_description(path)
     sizes = [description.sizes[name] for name in listed_presets(description, count)]
-    space = None if description.recorded else description.inputs
-    lines = () if space is None else tuple(_drawn_lines(space, sizes))
+    lines = () if description.inputs is None else tuple(_drawn_lines(description.inputs, sizes))
     return ListedInputs(path, count, tuple({**each} for each in sizes), lines)
 
 
@@ -214,18 +205,12 @@ def _drawn_lines(space: InputSpace, sizes: Sequence[Size]) -> Iterator[str]:
     yield f"{counted(len(sizes), 'input')} of {counted(groups, 'different size')}"
 
 
-def _recorded_lines(found: FromRecording, name: str) -> Iterator[str]:
-    """Yield what is to be said of recorded launches; `name` is the file name of the kernel's description."""
-    chosen, groups = len(found.inputs), len({each.group for each in found.inputs})
+def _recorded_lines(found: FromRecording) -> Iterator[str]:
+    """Yield what is to be said of recorded launches."""
     yield (
-        f"{counted(chosen, 'input')} of {counted(groups, 'different size')}, from "
-        f"{found.different} different launches; of {found.launches} recorded launches of the kernel, "
-        f"{found.covered} passed exactly these"
+        f"{counted(len(found.inputs), 'input')} of {counted(found.different, 'different size')}; of "
+        f"{found.launches} recorded launches of the kernel, {found.covered} have these sizes"
     )
-    if found.without_contents:
-        generated = "uniform, for none were recorded" if found.has_uniform else f"generated as {name} declares"
-        recorded = chosen - found.without_contents
-        yield f"contents of buffers: {recorded} as recorded, {found.without_contents} {generated}"
     for reason, count in [*found.left_out.items()][:_REASONS]:
         yield f"left out: {count} launch{'' if count == 1 else 'es'}, since {reason}"
     others = [*found.left_out.values()][_REASONS:]
@@ -236,18 +221,17 @@ def _recorded_lines(found: FromRecording, name: str) -> Iterator[str]:
 # How `coarsen tune` over inputs ends: rows are kept whatever happens, the tuned file is written and summarised.
 
 
-def measured_rows(url: str | None, tune: Callable[[Store, InputsProgress], TunedOverInputs]) -> TunedOverInputs:
+def measured_rows(url: str | None, tune: Callable[[Store, Tally], TunedOverInputs]) -> TunedOverInputs:
     """Return what a tuning finds, its rows in a store; where it is interrupted, say what is kept and exit.
 
     Args:
         url: of the store; None for the user's.
         tune: measures.
     """
-    is_drawn = is_live()
-    progress = InputsProgress(is_live=is_drawn)
+    progress = Tally()
     with open_store(url) as store:
         try:
-            with live_line(lambda: progress.line) if is_drawn else nullcontext():
+            with watching(progress):
                 return tune(store, progress)
         except KeyboardInterrupt:
             say_interrupted(progress.measured, store.location)
@@ -268,57 +252,3 @@ def _keep_and_tell(tuned: TunedOverInputs, output: Path, listed: ListedInputs, o
         print_json({**made, **rows, "choice": asdict(choice), "coverage": listed.coverage})
     else:
         print_summary(tuned.file, len(tuned.times.inputs), str(output), choice)
-
-
-class InputsProgress(SweepObserver):
-    """Counts rows, and prints a line about them now and then. How many there will be, a search doesn't know.
-
-    Args:
-        clock: seconds since any moment.
-        is_live: whether the line is drawn all the time, by somebody else, and not printed.
-
-    Attributes:
-        measured: how many rows were measured.
-        found: how many the store had.
-        failed: how many of both failed.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic, is_live: bool = False) -> None:
-        self.measured = self.found = self.failed = 0
-        self._input = ""
-        self._clock = clock
-        self._is_live = is_live
-        self._current = ""
-        self._pace = NowAndThen(SECONDS_BETWEEN_LINES, clock)
-
-    def measuring(self, benchmark: str, candidate: Variant) -> None:
-        """See `SweepObserver`."""
-        self._current = str(candidate)
-        if not self._is_live and self._pace.is_due():
-            note(self.line)
-
-    def stored(self, measurement: Measurement, measured: bool) -> None:
-        """See `SweepObserver`."""
-        if measurement.invalidity is Invalidity.CONSTRAINTS:
-            return
-        self._input = measurement.subject.preset
-        self.measured += measured
-        self.found += not measured
-        self.failed += measurement.invalidity is not Invalidity.CORRECT
-
-    @property
-    def line(self) -> str:
-        """Return the progress and what is measured now, in one line."""
-        return f"{self}; now {self._current}" if self._current else str(self)
-
-    def __str__(self) -> str:
-        """Return the progress in one line."""
-        seconds = self._clock() - self._pace.start
-        parts = [
-            f"{counted(self.measured, 'row')} measured",
-            rows_per_minute(60 * self.measured / seconds) if seconds > 0 else "",
-            f"{self.found} found in the store" if self.found else "",
-            f"{self.failed} failed" if self.failed else "",
-            f"the last at {self._input}" if self._input else "",
-        ]
-        return ", ".join(filter(None, parts))

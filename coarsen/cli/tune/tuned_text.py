@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from coarsen.cli.output import counted, print_line, print_lines, print_records, print_table
 from coarsen.dispatch.tree import Leaf, rules, versions_of
 from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile
-from coarsen.opencl_bench.inputs.evidence import LEFT_OPEN
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.inputs.evidence import ChoiceWorth, FoundOverInputs, VersionWorth
@@ -85,10 +84,6 @@ def worth_lines(choice: ChoiceWorth) -> Iterator[str]:
     """Yield what choosing is worth at the inputs of the tuning, beside each baseline."""
     yield "what is chosen, over all inputs of the tuning:"
     yield f"    {choice.over_default:.2f} times as fast as the default version"
-    if choice.over_left_open is not None:
-        yield f"    {choice.over_left_open:.2f} times as fast as {LEFT_OPEN}"
-    elif choice.not_left_open:
-        yield f"    not compared with {LEFT_OPEN}: {choice.not_left_open}"
     yield f"    {choice.over_fixed:.2f} times as fast as the fixed best"
     yield f"    {choice.share:.2f} of the speed of the fastest that was tried, in this file or not"
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from coarsen.analysis.agreement_tests import side_of_one
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.legality import check_any_groups, check_legality
-from coarsen.analysis.regions import Region
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import Analysed, analysed_along
@@ -49,17 +49,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class PlannedAxis:
-    """A kernel as it is coarsened along one axis.
+    """What is done to a kernel's divergent regions where it is coarsened along one axis."""
 
-    Attributes:
-        analysed: the kernel with its divergence along the axis.
-        plan: what is done to its divergent regions.
-        copied: its blocks that each replica goes through alone (`copied_blocks`).
-    """
-
-    analysed: Analysed
     plan: RegionPlan
-    copied: frozenset[str]
+
+    @cached_property
+    def copied(self) -> frozenset[str]:
+        """The blocks that each replica goes through alone."""
+        return frozenset[str]().union(*(each.region.blocks for each in self.copied_regions()))
 
     def copied_regions(self) -> Iterator[PlannedRegion]:
         """Yield the regions that each replica goes through alone."""
@@ -111,13 +108,8 @@ class Axes:
         if key not in self._planned:
             analysed = self.analysed(axis)
             plan = plan_regions(analysed.divergence, analysed.regions, transforms)
-            self._planned[key] = PlannedAxis(analysed, plan, copied_blocks(plan))
+            self._planned[key] = PlannedAxis(plan)
         return self._planned[key]
-
-
-def copied_blocks(plan: RegionPlan) -> frozenset[str]:
-    """Return the blocks that each replica goes through alone."""
-    return frozenset[str]().union(*(each.region.blocks for each in plan.all() if _is_alone(plan, each)))
 
 
 def _is_alone(plan: RegionPlan, planned: PlannedRegion) -> bool:
@@ -143,8 +135,8 @@ def is_body_copied(planned: PlannedAxis) -> bool:
     use = planned.plan.transforms.fast_path
     if use is not Use.AUTO:
         return use is Use.NEVER
-    length = {block.name: len(block.instructions) for block in planned.analysed.kernel.blocks}
-    is_short = sum(length.values()) < _SHORT and not planned.analysed.divergence.control_flow.loops
+    length = {block.name: len(block.instructions) for block in planned.plan.kernel.blocks}
+    is_short = sum(length.values()) < _SHORT and not planned.plan.divergence.control_flow.loops
     return is_short or 2 * sum(length[block] for block in planned.copied) > sum(length.values())
 
 
@@ -158,23 +150,19 @@ def within_guard(planned: PlannedAxis) -> PlannedAxis:
         else region
         for region in planned.plan.regions
     )
-    plan = replace(planned.plan, regions=regions)
-    return replace(planned, plan=plan, copied=copied_blocks(plan))
+    return PlannedAxis(replace(planned.plan, regions=regions))
 
 
 def _shares_fast_path(planned: PlannedAxis, treated: PlannedRegion) -> bool:
     """Return True for copies of a region that starts with a branch to the kernel's end."""
-    divergence, region = planned.analysed.divergence, treated.region
+    divergence, region = planned.plan.divergence, treated.region
     if treated.treatment is not Treatment.COPIES or region.head not in divergence.branches:
         return False
-    if not _ends_kernel(divergence.kernel, region) or has_barrier(divergence, region):
+    join = divergence.kernel.block[region.join]
+    if len(join.instructions) > 1 or join.terminator.targets or has_barrier(divergence, region):
         return False
     flow = divergence.control_flow
     if flow.loop_of[region.head] is not None or not is_agreement_likely(divergence, region.head):
         return False
     everything = frozenset(flow.reverse_postorder)
     return is_repeatable_before(divergence, blocks_before(flow, flow.entry, region.head, everything))
-
-
-def _ends_kernel(kernel: Kernel, region: Region) -> bool:
-    return len(kernel.block[region.join].instructions) == 1 and not kernel.block[region.join].terminator.targets

@@ -105,7 +105,7 @@ class Copies:
         if is_shared and instruction.name:
             differs: Sequence[bool] = self._values.families.moves(self._values.place[instruction.name])
         else:
-            differs = [each.analysed.divergence.is_divergent(instruction) for each in self._planned]
+            differs = [each.plan.divergence.is_divergent(instruction) for each in self._planned]
         return tuple(a or b for a, b in zip(copied, differs, strict=True))
 
     def is_counted_from(self, root: str, seen: set[Place]) -> bool:

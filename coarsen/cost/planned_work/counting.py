@@ -9,7 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from coarsen.analysis.algebra.affine import Access
-from coarsen.cost.instruction_kinds import instruction_classes
+from coarsen.cost.instruction_kinds import access_class, instruction_classes
 from coarsen.cost.planned_work.copies import Mask, Merging
 from coarsen.cost.planned_work.families import Place
 from coarsen.cost.planned_work.layout import Addition, Classes, Layout
@@ -17,7 +17,6 @@ from coarsen.cost.planned_work.wide import WideGroups, Widening
 from coarsen.cost.work_counts import AccessCount, InstructionClass, WorkCounts
 from coarsen.cost.work_functions import AccessFunction, OriginalLaunch
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.types import AddressSpace
 from coarsen.transform.regions.plan import PlannedRegion, Treatment
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
@@ -32,12 +31,10 @@ class Tally:
     Attributes:
         layout: the kernel under the plan.
         launch: before coarsening.
-        is_shared: whether replicas that compute the same are one.
     """
 
     layout: Layout
     launch: OriginalLaunch
-    is_shared: bool
 
     @cached_property
     def by_mask(self) -> Mapping[Mask, Weights]:
@@ -110,7 +107,7 @@ class Counting:
     @cached_property
     def copies(self) -> Mapping[str, int]:
         """Return the number of copies of what replicas may share."""
-        return self.tally.layout.copies.of_members(self.merging) if self.tally.is_shared else {}
+        return self.tally.layout.copies.of_members(self.merging) if self.tally.layout.is_shared else {}
 
     @cached_property
     def instructions(self) -> dict[InstructionClass, float]:
@@ -120,8 +117,7 @@ class Counting:
             for kind, count in added.items():
                 found[kind] = found.get(kind, 0.0) + count
         for access in self.accesses:
-            is_near = access.address_space in (AddressSpace.LOCAL, AddressSpace.PRIVATE)
-            kind = InstructionClass.LOCAL_ACCESS if is_near else InstructionClass.GLOBAL_ACCESS
+            kind = access_class(access.address_space)
             found[kind] = found.get(kind, 0.0) + access.count
         if self._widening is not None:
             needless = self._needless(self._widening)
@@ -190,8 +186,8 @@ class Counting:
         found: defaultdict[InstructionClass, float] = defaultdict(float)
         for mask, weights in self.tally.by_mask.items():
             _add(found, weights, self.merging.along(mask))
-        for each in self.tally.layout.shared:
-            _add(found, each.classes, self.tally.launch.times[each.block] * self.copies[each.name])
+        for name, block, classes in self.tally.layout.shared:
+            _add(found, classes, self.tally.launch.times[block] * self.copies[name])
         for added, weights, once in self.tally.additions:
             self._add_addition(found, added, weights, once)
         return dict(found)
@@ -206,17 +202,17 @@ class Counting:
     def _copies_of(self, access: AccessFunction) -> int:
         """Return how many copies of an access there are."""
         instruction, block = access.access.instruction, access.access.block
-        if self.tally.is_shared and instruction.name in self.copies:
+        if self.tally.layout.is_shared and instruction.name in self.copies:
             return self.copies[instruction.name]
         return self.merging.along(self._mask(block, instruction))
 
     def _mask(self, block: str, instruction: Instruction) -> Mask:
-        return self.tally.layout.copies.mask(block, instruction, is_shared=self.tally.is_shared)
+        return self.tally.layout.copies.mask(block, instruction, is_shared=self.tally.layout.is_shared)
 
     def _needless(self, widening: Widening) -> Mapping[InstructionClass, float]:
         """Return the instructions that computed addresses which vector accesses don't need."""
         found: defaultdict[InstructionClass, float] = defaultdict(float)
-        kernel = self.tally.layout.planned[0].analysed.kernel
+        kernel = self.tally.layout.planned[0].plan.kernel
         seen: set[Place] = set()
         for name, accesses in widening.groups.addresses.items():
             if name in self.tally.layout.copies.roots and not self.tally.layout.copies.is_counted_from(name, seen):
@@ -256,7 +252,7 @@ class Counting:
     def diverged(self) -> float:
         """The executed instructions of regions in which replicas may part, as one replica executes them."""
         diverged = frozenset[str]().union(*(each.plan.diverged for each in self.tally.layout.planned))
-        kernel = self.tally.layout.planned[0].analysed.kernel
+        kernel = self.tally.layout.planned[0].plan.kernel
         blocks = kernel.in_order(diverged)
         return sum(self.tally.launch.times[block.name] * len(block.instructions) for block in blocks)
 
@@ -316,7 +312,7 @@ def planned_access(
 def _gaps(access: Access, chosen: Sequence[Coarsening]) -> Iterator[int]:
     """Yield the distances between accesses of neighbouring replicas of merged work-items that are numbers."""
     for coarsening in chosen:
-        stride = access.stride_along(coarsening.dimension)
+        stride = access.strides[coarsening.dimension]
         if coarsening.level is Level.ITEM and isinstance(stride, int) and stride:
             yield abs(stride) * coarsening.stride
 

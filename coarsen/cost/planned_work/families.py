@@ -13,10 +13,11 @@ count in work-items along each axis of a coarsening, those of merged work-groups
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from coarsen.analysis.algebra.exact_forms import combined, is_exact
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
-from coarsen.analysis.algebra.predict.operations import answer
+from coarsen.analysis.algebra.symbols import answer
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.cost.planned_work.axes import Axis
@@ -39,9 +40,6 @@ from coarsen.variant.coarsening import Level
 
 Offset = tuple[int, ...]
 """A place in a family, one number for each axis."""
-_SUMS = frozenset({"add", "sub", "mul", "shl"})
-_MAXIMUM_TERMS = 8
-_MAXIMUM_DEGREE = 4
 _NOTHING = Polynomial({})
 _ONE = Polynomial.constant(1)
 
@@ -258,38 +256,36 @@ def _ratio(gain: Polynomial, other: Polynomial) -> int | None:
     return times if rest == 0 else None
 
 
-@dataclass
 class ShiftedValues:
     """The places of the values of a kernel in their families.
 
     Attributes:
-        kernel: uncoarsened.
-        flow: its control flow.
-        axes: along which it would be coarsened.
-        analysed: the kernel along each of them.
         families: of its values.
         place: of each value that has a name.
         roots: the ids that are computed at the kernel's start.
         epoch: for each load, a number that is the same where nothing may have changed memory between two of them.
+
+    Args:
+        kernel: uncoarsened.
+        flow: its control flow.
+        axes: along which it would be coarsened.
+        analysed: the kernel along each of them.
     """
 
-    kernel: Kernel
-    flow: ControlFlow
-    axes: Sequence[Axis]
-    analysed: Sequence[Analysed]
-    families: Families = field(init=False)
-    place: dict[str, Place] = field(init=False, default_factory=dict)
-    roots: set[str] = field(init=False, default_factory=set)
-    epoch: dict[str, int] = field(init=False, default_factory=dict)
-    _sums: dict[str, Polynomial] = field(init=False, default_factory=dict)
-    _epoch_at_end: dict[str, int] = field(init=False, default_factory=dict)
-    _epochs: int = field(init=False, default=0)
-
-    def __post_init__(self) -> None:
-        self.families = Families(len(self.axes))
-        for block in self.flow.reverse_postorder:
+    def __init__(
+        self, kernel: Kernel, flow: ControlFlow, axes: Sequence[Axis], analysed: Sequence[Analysed]
+    ) -> None:
+        self.kernel, self.flow, self.axes, self.analysed = kernel, flow, axes, analysed
+        self.families = Families(len(axes))
+        self.place: dict[str, Place] = {}
+        self.roots: set[str] = set()
+        self.epoch: dict[str, int] = {}
+        self._sums: dict[str, Polynomial] = {}
+        self._epoch_at_end: dict[str, int] = {}
+        self._epochs = 0
+        for block in flow.reverse_postorder:
             epoch = self._epoch_at_start(block)
-            for instruction in self.kernel.block[block].instructions:
+            for instruction in kernel.block[block].instructions:
                 if self._effects.of(instruction).changes_memory:
                     epoch = self._next_epoch()
                 if instruction.name:
@@ -320,8 +316,9 @@ class ShiftedValues:
         if steps is not None:
             self.roots.add(instruction.name)
             return self._remember(instruction, self.families.linear(_query(instruction), steps))
-        if opcode in _SUMS and isinstance(instruction.type, IntegerType):
-            found = self._sum(instruction)
+        if is_exact(opcode) and isinstance(instruction.type, IntegerType):
+            left, right = map(self._polynomial, instruction.operands)
+            found = combined(opcode, left, right, instruction.type.width)
             if found is not None:
                 return self._remember(instruction, found)
         if opcode == "trunc" and isinstance(instruction.type, IntegerType):
@@ -371,22 +368,6 @@ class ShiftedValues:
     def _remember(self, instruction: Instruction, found: Polynomial) -> Place:
         self._sums[instruction.name] = found
         return self.families.of_sum(found, _width(instruction))
-
-    def _sum(self, instruction: Instruction) -> Polynomial | None:
-        left, right = (self._polynomial(operand) for operand in instruction.operands)
-        if instruction.opcode == "shl":
-            distance = right.constant_part
-            if not right.is_constant or not 0 <= distance < _width(instruction):
-                return None
-            right = Polynomial.constant(2**distance)
-        if instruction.opcode in ("mul", "shl"):
-            if len(left.terms) * len(right.terms) > 2 * _MAXIMUM_TERMS:
-                return None
-            result = left * right
-        else:
-            result = left + right if instruction.opcode == "add" else left - right
-        degree = max(map(len, result.terms), default=0)
-        return result if len(result.terms) <= _MAXIMUM_TERMS and degree <= _MAXIMUM_DEGREE else None
 
     def _polynomial(self, value: Operand) -> Polynomial:
         if value.kind is ValueKind.CONSTANT:

@@ -41,15 +41,6 @@ class Part:
 
 
 @dataclass(frozen=True)
-class SharedInstruction:
-    """An instruction that may compute what others compute (`copies.py`), no access to memory."""
-
-    name: str
-    block: str
-    classes: Classes
-
-
-@dataclass(frozen=True)
 class Addition:
     """Instructions that the replicas' coming together, or their copies, need.
 
@@ -72,66 +63,49 @@ class Addition:
     is_test: bool = False
 
 
-@dataclass(frozen=True)
 class Layout:
     """A kernel under a plan.
 
     Attributes:
         copies: how often its instructions stand.
-        parts: those that share nothing.
-        shared: those that may share.
+        planned: what is done along each axis.
+        is_shared: whether replicas that compute the same are one.
+        parts: instructions that share nothing.
+        shared: those that may compute what others compute, no accesses to memory: names, blocks, what they do.
         additions: what the plan adds.
         depths: the longest chains of its blocks: operations and accesses, with the axes they are copied along.
-        planned: what is done along each axis.
         uncertain: regions in which nothing says that the replicas agree.
-    """
-
-    copies: Copies
-    parts: tuple[Part, ...]
-    shared: tuple[SharedInstruction, ...]
-    additions: tuple[Addition, ...]
-    depths: tuple[tuple[str, Mask, int, int], ...]
-    planned: tuple[PlannedAxis, ...]
-    uncertain: int
-
-
-def layout(
-    values: ShiftedValues,
-    planned: Sequence[PlannedAxis],
-    guarded: Mask,
-    shares: BranchShares,
-    *,
-    is_shared: bool,
-) -> Layout:
-    """Lay a kernel out.
 
     Args:
-        values: its values along the axes.
+        values: the kernel's values along the axes.
         planned: what is done along each of them.
         guarded: the axes along which all is copied.
         shares: of its branches.
         is_shared: whether replicas that compute the same are one.
     """
-    copies = Copies(values, planned, guarded)
-    reached = [values.kernel.block[name] for name in values.flow.reverse_postorder]
-    members = copies.members if is_shared else {}
-    parts = [part for block in reached for part in _parts(block, values, copies, is_shared=is_shared)]
-    shared = [
-        SharedInstruction(i.name, block.name, Counter(dict(instruction_classes(i))))
-        for block in reached
-        for i in block.instructions
-        if i.name in members and i.name not in values.roots
-    ]
-    depths = [(dependence_depth(block.instructions), block.name) for block in reached]
-    return Layout(
-        copies,
-        tuple(parts),
-        tuple(each for each in shared if each.classes),
-        tuple(_additions(planned, copies, shares)),
-        tuple((name, copies.copied(name), depth.operations, depth.accesses) for depth, name in depths),
-        tuple(planned),
-        sum(_is_uncertain(each, region) for each in planned for region in each.plan.interleaved),
-    )
+
+    def __init__(
+        self,
+        values: ShiftedValues,
+        planned: Sequence[PlannedAxis],
+        guarded: Mask,
+        shares: BranchShares,
+        *,
+        is_shared: bool,
+    ) -> None:
+        self.copies = copies = Copies(values, planned, guarded)
+        self.planned, self.is_shared = tuple(planned), is_shared
+        reached = [values.kernel.block[name] for name in values.flow.reverse_postorder]
+        members = copies.members.keys() - values.roots if is_shared else ()
+        self.parts = [part for block in reached for part in _parts(block, values, copies, is_shared=is_shared)]
+        shared = [(i, block.name) for block in reached for i in block.instructions if i.name in members]
+        self.shared = [
+            (i.name, block, classes) for i, block in shared if (classes := Counter(dict(instruction_classes(i))))
+        ]
+        self.additions = list(_additions(planned, copies, shares))
+        depths = [(dependence_depth(block.instructions), block.name) for block in reached]
+        self.depths = [(name, copies.copied(name), each.operations, each.accesses) for each, name in depths]
+        self.uncertain = sum(_is_uncertain(each, region) for each in planned for region in each.plan.interleaved)
 
 
 def _parts(block: Block, values: ShiftedValues, copies: Copies, *, is_shared: bool) -> Iterator[Part]:
@@ -168,7 +142,7 @@ def _second_half(
     planned: PlannedAxis, region: PlannedRegion, block: str, shares: BranchShares
 ) -> tuple[str, Expression | None]:
     """Return how often replicas don't take the first side together: a block's count, or a share of it."""
-    flow = planned.analysed.divergence.control_flow
+    flow = planned.plan.divergence.control_flow
     first = region.first_target(flow, block)
     loop = flow.loop_of[block]
     left = [target for target in flow.successors(block) if loop is not None and target not in loop.blocks]
@@ -188,4 +162,4 @@ def _is_inside(region: PlannedRegion, planned: PlannedAxis) -> bool:
 def _is_uncertain(planned: PlannedAxis, region: PlannedRegion) -> bool:
     if region.treatment is Treatment.COPIES:
         return False
-    return not all(is_agreement_likely(planned.analysed.divergence, block) for block in region.branches)
+    return not all(is_agreement_likely(planned.plan.divergence, block) for block in region.branches)

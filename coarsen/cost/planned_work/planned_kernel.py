@@ -1,7 +1,7 @@
 """The work of a kernel's configurations, counted from the plan of the transforms.
 
     kernel ─▶ PlannedKernel ─ .work(variant, launch) ─▶ WorkCounts of a coarsened work-item
-                            └ .plan_costs(variant, launch) ─▶ PlanCosts
+                            └ .work_and_costs(variant, launch) ─▶ PlanCosts of its plan besides
 
 Everything comes from analyses of the original kernel: how often its blocks run (`analysis/executions.py`), which
 of its instructions differ between replicas and which replicas compute the same (`copies.py`), what is done to its
@@ -28,10 +28,10 @@ from coarsen.cost.planned_work.axes import Axes, Axis, check_guards, is_body_cop
 from coarsen.cost.planned_work.copies import Mask, Merging
 from coarsen.cost.planned_work.counting import Counting, PlanCosts, Tally, plan_costs
 from coarsen.cost.planned_work.families import ShiftedValues
-from coarsen.cost.planned_work.layout import Layout, layout
+from coarsen.cost.planned_work.layout import Layout
 from coarsen.cost.planned_work.wide import WideGroups
 from coarsen.cost.register_pressure import RegisterPressure
-from coarsen.cost.rewritten_ids import id_rewriter, selection
+from coarsen.cost.rewritten_ids import rewrite_ids
 from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.cost.work_functions import OriginalLaunch, counted_kernel, original_sizes
 from coarsen.ir.graph.details import CASTS, Opcode
@@ -86,12 +86,6 @@ class PlannedKernel:
         original = self._launch(variant, launch, arguments or {})
         return self._work(self._counting(variant, original), original)
 
-    def plan_costs(
-        self, variant: Variant, launch: LaunchSizes, arguments: Mapping[str, int] | None = None
-    ) -> PlanCosts:
-        """Return what the plan of a configuration adds and saves. Arguments and errors are those of `work`."""
-        return self.work_and_costs(variant, launch, arguments)[1]
-
     def work_and_costs(
         self, variant: Variant, launch: LaunchSizes, arguments: Mapping[str, int] | None = None
     ) -> tuple[WorkCounts, PlanCosts]:
@@ -107,7 +101,7 @@ class PlannedKernel:
             return original.work
         variant = counting.variant
         return counting.work(
-            live_words=self._pressure.of(variant.coarsenings), local_bytes=self._local_bytes(variant)
+            live_words=self._pressure.of(variant.coarsenings), local_bytes=self._local_bytes(variant.coarsenings)
         )
 
     def _counting(self, variant: Variant, original: OriginalLaunch) -> Counting | None:
@@ -135,7 +129,7 @@ class PlannedKernel:
         if whole not in self._tallies:
             if key not in self._layouts:
                 self._layouts[key] = self._layout(axes, guards, transforms, is_guarded=is_guarded)
-            self._tallies[whole] = Tally(self._layouts[key], original, transforms.clean_up)
+            self._tallies[whole] = Tally(self._layouts[key], original)
         return self._tallies[whole]
 
     def _layout(self, axes: _AxesKey, guards: Mask, transforms: Transforms, *, is_guarded: bool) -> Layout:
@@ -145,7 +139,7 @@ class PlannedKernel:
         planned = [self._axes.planned(axis, transforms) for axis in axes]
         if is_guarded:
             planned = [within_guard(each) for each in planned]
-        return layout(self._values[axes], planned, guards, self._shares, is_shared=transforms.clean_up)
+        return Layout(self._values[axes], planned, guards, self._shares, is_shared=transforms.clean_up)
 
     def _guards(self, variant: Variant, axes: _AxesKey) -> Mask:
         """Along which axes a guard makes copies of everything."""
@@ -162,29 +156,15 @@ class PlannedKernel:
             self._launches[key] = OriginalLaunch(self._counted, sizes, MappingProxyType(dict(arguments)))
         return self._launches[key]
 
-    def _local_bytes(self, variant: Variant) -> int:
-        alone = self._counted.functions.local_bytes
-        return planned_local_bytes(self.kernel, self._axes, variant.coarsenings, alone)
-
-
-def planned_local_bytes(kernel: Kernel, axes: Axes, chosen: Configuration, alone: int) -> int:
-    """Return the local memory that a coarsened kernel declares for a group.
-
-    Args:
-        kernel: uncoarsened.
-        axes: of the kernel.
-        chosen: the coarsenings.
-        alone: what the kernel declares uncoarsened, in bytes.
-    """
-    copies: dict[str, int] = {}
-    for name, factor in _own_memory(axes, chosen):
-        copies[name] = copies.get(name, 1) * factor
-    more = (
-        (count - 1) * size_of(kernel.globals[name[1:]].value_type)
-        for name, count in copies.items()
-        if name.startswith("@")
-    )
-    return alone + sum(more)
+    def _local_bytes(self, chosen: Configuration) -> int:
+        """Return the local memory that a coarsened kernel declares for a group."""
+        copies: dict[str, int] = {}
+        for name, factor in _own_memory(self._axes, chosen):
+            copies[name] = copies.get(name, 1) * factor
+        variables = ((name[1:], count) for name, count in copies.items() if name.startswith("@"))
+        types = self.kernel.globals
+        more = sum((count - 1) * size_of(types[name].value_type) for name, count in variables)
+        return self._counted.functions.local_bytes + more
 
 
 def own_local_arguments(axes: Axes, chosen: Configuration) -> int:
@@ -258,11 +238,7 @@ class Prologues:
 
         A query of a dimension that is known only at run time counts as well.
         """
-        rewriter = id_rewriter(self._kernel, coarsening)
-        for instruction in self._kernel.instructions():
-            if not rewriter.answered_at_start(instruction) and rewriter.handles(instruction):
-                selection(rewriter, instruction)
-        return Counter(filter(None, map(_class_of, rewriter.prologue.instructions)))
+        return Counter(filter(None, map(_class_of, rewrite_ids(self._kernel, coarsening).prologue)))
 
 
 def _class_of(instruction: Instruction) -> InstructionClass | None:

@@ -176,7 +176,7 @@ class WideGroups:
     def step(self, member: int, coarsening: Coarsening) -> int | None:
         """Return the bytes from one replica of an access to the next, None where that isn't a number for sure."""
         access = self._accesses[member]
-        stride = access.stride_along(coarsening.dimension)
+        stride = access.strides[coarsening.dimension]
         if stride == 0:
             return 0
         if coarsening.level is Level.GROUP or not isinstance(stride, int):

@@ -23,8 +23,7 @@ from coarsen.ir.graph.details import (
 )
 from coarsen.ir.graph.instruction import Attachment, Block, Instruction
 from coarsen.ir.graph.operands import Operand
-from coarsen.ir.graph.scanner import Scanner
-from coarsen.ir.graph.value_parser import WORDS_OF_CONSTANTS, ValueParser
+from coarsen.ir.graph.scanner import WORDS_OF_CONSTANTS, Scanner, ValueParser
 from coarsen.ir.types import IntegerType, PointerType, StructType, Type, VoidType
 
 _TAILS = frozenset({"tail", "musttail", "notail"})
@@ -47,6 +46,9 @@ class Parts:
     blocks: list[Block] = field(default_factory=list)
     flags: tuple[str, ...] = ()
     detail: Detail = None
+
+
+_Reader = Callable[[Scanner, ValueParser, Parts], None]
 
 
 def parse_instruction(text: str, values: ValueParser, structures: dict[str, StructType]) -> Instruction:
@@ -153,14 +155,12 @@ def _select(line: Scanner, values: ValueParser, parts: Parts) -> None:
     parts.type = parts.operands[-1].type
 
 
-def _like_first(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.operands = typed_operands(line, values)
-    parts.type = parts.operands[0].type
+def _typed_by_first(type_of: Callable[[Type], Type]) -> _Reader:
+    def read(line: Scanner, values: ValueParser, parts: Parts) -> None:
+        parts.operands = typed_operands(line, values)
+        parts.type = type_of(parts.operands[0].type)
 
-
-def _element(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.operands = typed_operands(line, values)
-    parts.type = element_of(parts.operands[0].type)
+    return read
 
 
 def _phi(line: Scanner, values: ValueParser, parts: Parts) -> None:
@@ -180,8 +180,7 @@ _ORDERINGS = frozenset({"unordered", "monotonic", "acquire", "release", "acq_rel
 _SCOPE = re.compile(r'syncscope\("[^"]*"\)')
 
 
-def element_address(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    """Read a `getelementptr`."""
+def _element_address(line: Scanner, values: ValueParser, parts: Parts) -> None:
     parts.flags = line.words_of(FLAGS)
     parts.detail = ElementAddress(line.type())
     line.expect(",")
@@ -189,8 +188,7 @@ def element_address(line: Scanner, values: ValueParser, parts: Parts) -> None:
     parts.type = pointer_like(operand.type for operand in parts.operands)
 
 
-def allocation(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    """Read an `alloca`."""
+def _allocation(line: Scanner, values: ValueParser, parts: Parts) -> None:
     type_, alignment, space = line.type(), 0, 0
     while line.take(","):
         if line.take("align "):
@@ -204,8 +202,7 @@ def allocation(line: Scanner, values: ValueParser, parts: Parts) -> None:
     parts.type = PointerType(space)
 
 
-def load(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    """Read a `load`."""
+def _load(line: Scanner, values: ValueParser, parts: Parts) -> None:
     is_volatile = _is_volatile(line)
     parts.type = line.type()
     line.expect(",")
@@ -213,8 +210,7 @@ def load(line: Scanner, values: ValueParser, parts: Parts) -> None:
     parts.detail = _access(line, is_volatile)
 
 
-def store(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    """Read a `store`."""
+def _store(line: Scanner, values: ValueParser, parts: Parts) -> None:
     is_volatile = _is_volatile(line)
     stored = values.typed(line)
     line.expect(",")
@@ -228,17 +224,20 @@ def _is_volatile(line: Scanner) -> bool:
 
 
 def _access(line: Scanner, is_volatile: bool) -> Access:
-    scope = line.matched(_SCOPE)[len('syncscope("') : -2] if line.peek_word() == "syncscope" else ""
+    scope = _scope(line)
     ordering = line.word() if line.peek_word() in _ORDERINGS else ""
     return Access(_alignment(line), is_volatile, ordering, scope)
+
+
+def _scope(line: Scanner) -> str:
+    return line.matched(_SCOPE)[len('syncscope("') : -2] if line.peek_word() == "syncscope" else ""
 
 
 def _alignment(line: Scanner) -> int:
     return line.number() if line.take(", align ") else 0
 
 
-def update(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    """Read an `atomicrmw`."""
+def _update(line: Scanner, values: ValueParser, parts: Parts) -> None:
     is_volatile = line.take("volatile ")
     operation = line.word()
     parts.operands = typed_operands(line, values)
@@ -246,19 +245,16 @@ def update(line: Scanner, values: ValueParser, parts: Parts) -> None:
     parts.detail = AtomicUpdate(_access(line, is_volatile), operation)
 
 
-def exchange(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    """Read a `cmpxchg`."""
+def _exchange(line: Scanner, values: ValueParser, parts: Parts) -> None:
     is_weak, is_volatile = line.take("weak "), line.take("volatile ")
     parts.operands = typed_operands(line, values)
     parts.type = StructType("", (parts.operands[1].type, IntegerType(1)))
-    scope = line.matched(_SCOPE)[len('syncscope("') : -2] if line.peek_word() == "syncscope" else ""
-    success, failure = line.word(), line.word()
+    scope, success, failure = _scope(line), line.word(), line.word()
     access = Access(_alignment(line), is_volatile, success, scope)
     parts.detail = AtomicUpdate(access, failure=failure, is_weak=is_weak)
 
 
-def fence(line: Scanner, _values: ValueParser, parts: Parts) -> None:
-    """Read a `fence`."""
+def _fence(line: Scanner, _values: ValueParser, parts: Parts) -> None:
     parts.detail = _access(line, is_volatile=False)
 
 
@@ -344,31 +340,27 @@ def _return(line: Scanner, values: ValueParser, parts: Parts) -> None:
         parts.operands = [values.typed(line)]
 
 
-def _nothing(_line: Scanner, _values: ValueParser, _parts: Parts) -> None:
-    pass
-
-
 _OPCODES: dict[str, Opcode] = {opcode.value: opcode for opcode in Opcode}
-_READERS: dict[Opcode, Callable[[Scanner, ValueParser, Parts], None]] = {
+_READERS: dict[Opcode, _Reader] = {
     **dict.fromkeys((*BINARY, Opcode.FNEG), _same_type),
     **dict.fromkeys(COMPARISONS, _comparison),
     **dict.fromkeys(CASTS, _cast),
     Opcode.SELECT: _select,
-    **dict.fromkeys((Opcode.FREEZE, Opcode.INSERTELEMENT), _like_first),
-    Opcode.EXTRACTELEMENT: _element,
+    **dict.fromkeys((Opcode.FREEZE, Opcode.INSERTELEMENT), _typed_by_first(lambda type_: type_)),
+    Opcode.EXTRACTELEMENT: _typed_by_first(element_of),
     Opcode.PHI: _phi,
-    Opcode.GETELEMENTPTR: element_address,
-    Opcode.ALLOCA: allocation,
-    Opcode.LOAD: load,
-    Opcode.STORE: store,
-    Opcode.ATOMICRMW: update,
-    Opcode.CMPXCHG: exchange,
-    Opcode.FENCE: fence,
+    Opcode.GETELEMENTPTR: _element_address,
+    Opcode.ALLOCA: _allocation,
+    Opcode.LOAD: _load,
+    Opcode.STORE: _store,
+    Opcode.ATOMICRMW: _update,
+    Opcode.CMPXCHG: _exchange,
+    Opcode.FENCE: _fence,
     Opcode.SHUFFLEVECTOR: _shuffle,
     Opcode.EXTRACTVALUE: _extract,
     Opcode.INSERTVALUE: _insert,
     Opcode.CALL: _call,
     Opcode.BR: _branch,
     Opcode.RET: _return,
-    Opcode.UNREACHABLE: _nothing,
+    Opcode.UNREACHABLE: lambda _line, _values, _parts: None,
 }

@@ -5,134 +5,53 @@
 LLVM keeps debug locations with care, whatever its passes do, and they change nothing of what the passes do. A
 value or block that comes back under the name it went by has that name's origin; another phi that of its values,
 if they have one in common; all else what its location says. So nothing is guessed from how a name is spelled.
-
-Since most values come back under their names, most go without a location at first, which is half of the text that
-LLVM reads and prints. Should that turn out to be too few (`Origins.suffice`), all go once more with locations.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache
+from itertools import chain
 
-from coarsen.ir.graph.debug_metadata import number_anew, without_debug_information
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.module_parser import FormerModule, Lines, parse_module
+from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.names import name_after
 from coarsen.ir.graph.origin import UNKNOWN, Origin
 from coarsen.ir.graph.printer import module_text
-from coarsen.ir.types import VoidType
+from coarsen.ir.metadata import Metadata
+from coarsen.ir.types import OtherType, VoidType
 
 _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)", re.MULTILINE)
-_PHI_VALUE = re.compile(r"\[ %([^ ,]+),")
 _FLAGS, _UNITS = "llvm.module.flags", "llvm.dbg.cu"
 _VERSION_NAME = '!"Debug Info Version"'
 _VERSION = f"!{{i32 2, {_VERSION_NAME}, i32 3}}"
 
 
-@dataclass(frozen=True)
-class Origins:
-    """The origins of a module that is with LLVM.
-
-    Attributes:
-        module: which is taken apart when LLVM gives it back.
-        lines: the text of its functions' instructions.
-        numbered: by the line that stands for each.
-        adds_version: whether the module had no version of debug information of its own.
-        is_complete: whether all instructions have a location.
-    """
-
-    module: Module
-    lines: Mapping[str, Lines]
-    numbered: Mapping[int, Origin]
-    adds_version: bool
-    is_complete: bool
-
-    def suffice(self, text: str) -> bool:
-        """Return True if all that LLVM gives back says where it comes from: by its former name, or by a location.
-
-        Where LLVM makes a location of others, it makes none if one of them is left out. So what has one has the
-        same as if none were left out.
-        """
-        if self.is_complete:
-            return True
-        [before] = self._before.values()
-        unlocated = [line for line in text.split("\n") if line.startswith("  ") and "!dbg" not in line]
-        return all(map(before.tells, unlocated))
-
-    @cached_property
-    def _before(self) -> Mapping[str, _Before]:
-        return {name: _Before(function) for name, function in self.module.functions.items()}
-
-    def parse(self, text: str) -> Module:
-        """Return the module that LLVM gives back, each instruction and block with its origin; to be done once."""
-        lines = {node: int(line) for node, line in _LOCATION.findall(text)}
-        numbered = self.numbered
-        before = self._before
-        former = FormerModule(self.module, self.lines)
-        module = parse_module(text, lambda node: numbered.get(lines.get(node, 0), UNKNOWN), former)
-        for name, function in module.functions.items():
-            before[name].restore(function)
-        if self.adds_version:
-            _drop_version(module.metadata)
-        without_debug_information(module)
-        number_anew(module)
-        return module
-
-
-class _Before:
-    """A function as LLVM was given it."""
-
-    def __init__(self, function: Function) -> None:
-        self._arguments = {argument.name for argument in function.arguments}
-        self._blocks = {block.name: block.origin for block in function.blocks}
-        # An instruction without a result may have a name, too: a mere wish, which is nobody's.
-        self._results = {
-            instruction.name: instruction.origin
-            for block in function.blocks
-            for instruction in block.instructions
-            if not isinstance(instruction.type, VoidType)
-        }
-
-    def restore(self, function: Function) -> None:
-        """Give the values and blocks of the function that LLVM gives back their origins."""
-        known = self._results
-        for block in function.blocks:
-            block.origin = self._blocks.get(block.name, block.origin)
-            for instruction in block.instructions:
-                name = instruction.name
-                if name in known:
-                    instruction.origin = known[name]
-                elif name:
-                    common = self._common(instruction) if instruction.opcode is Opcode.PHI else None
-                    instruction.origin = (common or instruction.origin).called(name_after(name, self._names))
-
-    def tells(self, line: str) -> bool:
-        """Return True for a line of a result, without a location, whose origin `restore` knows all the same."""
-        if line[2] != "%":
-            return False
-        if line[3 : line.find(" ", 3)] in self._results:
-            return True
-        named = _PHI_VALUE.findall(line) if " = phi " in line else ()
-        origins = {self._results.get(name) for name in named if name not in self._arguments}
-        return len(origins) == 1 and None not in origins
-
-    @cached_property
-    def _names(self) -> Mapping[str, DisplayName]:
-        """The names that the function's values had for a reader: of use for what LLVM has made of them."""
-        names = {name: origin.name for name, origin in self._results.items()}
-        return names | {name: DisplayName(name) for name in (*self._arguments, *self._blocks)}
-
-    def _common(self, phi: Instruction) -> Origin | None:
-        """Return the origin that all values of a phi have, LLVM's own apart."""
-        known = {self._results.get(value.name) for value in phi.operands if isinstance(value, Instruction)}
-        return known.pop() if len(known) == 1 else None
+def _restore(before: Function, after: Function) -> None:
+    """Give the values and blocks of the function that LLVM gives back the origins that they had."""
+    blocks = {block.name: block.origin for block in before.blocks}
+    # An instruction without a result may have a name, too: a mere wish, which is nobody's.
+    results = {each.name: each.origin for each in before.instructions() if not isinstance(each.type, VoidType)}
+    # Of use for what LLVM has made of them.
+    names = {name: origin.name for name, origin in results.items()}
+    names |= {each.name: DisplayName(each.name) for each in (*before.arguments, *before.blocks)}
+    for block in after.blocks:
+        block.origin = blocks.get(block.name, block.origin)
+    for instruction in after.instructions():
+        if instruction.name in results:
+            instruction.origin = results[instruction.name]
+        elif instruction.name:
+            is_phi = instruction.opcode is Opcode.PHI
+            # The origin that all values of a phi have, LLVM's own apart.
+            common = {results.get(v.name) for v in instruction.operands if is_phi and isinstance(v, Instruction)}
+            origin = (common.pop() if len(common) == 1 else None) or instruction.origin
+            instruction.origin = origin.called(name_after(instruction.name, names))
 
 
 def _drop_version(metadata: dict[str, str]) -> None:
@@ -145,16 +64,19 @@ def _drop_version(metadata: dict[str, str]) -> None:
 
 
 @dataclass
-class _Writer:
-    """Numbers origins and writes the metadata that they need, after the module's own."""
+class Located:
+    """A module on its way through LLVM: `text` goes in, with a location for instructions, `parse` reads it back.
+
+    Origins are numbered, and the metadata that they need is written after the module's own.
+
+    Attributes:
+        module: without debug information; its names are unique (`names.py`).
+    """
 
     module: Module
-    is_complete: bool
-    _starts: set[Instruction] = field(default_factory=set)
     _nodes: list[str] = field(default_factory=list)
     # Of each origin its number, and the location in each function.
     _located: dict[Origin, tuple[int, dict[str, str]]] = field(default_factory=dict)
-    _lines: dict[str, Lines] = field(default_factory=dict)
     _scopes: dict[str, int] = field(default_factory=dict)
     _adds_version: bool = False
 
@@ -171,11 +93,6 @@ class _Writer:
         for name in self.module.functions:
             details = f'name: "kernel", file: !{file}, type: !{type_}, unit: !{unit}'
             self._scopes[name] = self._node(f"distinct !DISubprogram({details}, spFlags: DISPFlagDefinition)")
-            self._lines[name] = {}
-        if not self.is_complete:
-            self._starts.update(
-                start for function in self.module.functions.values() for start in _starts(function)
-            )
         metadata = {**self.module.metadata, _UNITS: f"!{{!{unit}}}"}
         self._set_version(metadata)
         located = replace(self.module, metadata=metadata)
@@ -190,18 +107,23 @@ class _Writer:
             version = f"!{self._node(_VERSION)}"
             metadata[_FLAGS] = f"!{{{flags}, {version}}}" if flags else f"!{{{version}}}"
 
-    def origins(self) -> Origins:
-        """Return what each number and each name stands for."""
+    def parse(self, text: str) -> Module:
+        """Return the module that LLVM gives back, each instruction and block with its origin."""
+        lines = {node: int(line) for node, line in _LOCATION.findall(text)}
         numbered = {number: origin for origin, (number, _) in self._located.items()}
-        return Origins(self.module, self._lines, numbered, self._adds_version, self.is_complete)
+        module = parse_module(text, lambda node: numbered.get(lines.get(node, 0), UNKNOWN))
+        for name, function in module.functions.items():
+            _restore(self.module.functions[name], function)
+        if self._adds_version:
+            _drop_version(module.metadata)
+        without_debug_information(module)
+        number_anew(module)
+        return module
 
-    def _location(self, instruction: Instruction, text: str) -> str:
+    def _location(self, instruction: Instruction) -> str:
         assert instruction.block is not None
         assert instruction.block.function is not None
         name = instruction.block.function.name
-        self._lines[name][text] = instruction
-        if not self.is_complete and text.startswith("%") and instruction not in self._starts:
-            return ""
         origin = instruction.origin
         known = self._located.get(origin)
         if known is None:
@@ -217,19 +139,144 @@ class _Writer:
         return self._first + len(self._nodes) - 1
 
 
-def _starts(function: Function) -> Iterator[Instruction]:
-    """Yield the first instruction of each block after its phis: LLVM puts blocks before it with its location."""
-    for block in function.blocks:
-        yield block.instructions[len(block.phis)]
+# Debug information of a module: positions in the source are read from it, then it is taken out.
+
+_TEXT_OR_REFERENCE = re.compile(r'!"[^"]*"|!(\d+)\b')
+_REFERENCE = re.compile(r"!(\d+)\b")
+_LIST = re.compile(r"(?P<head>(?:distinct )?)!\{(?P<items>.*)\}")
+_KEPT = frozenset(
+    {"tbaa", "llvm.loop", "fpmath", "range", "nonnull"}
+    | {"reqd_work_group_size", "work_group_size_hint", "vec_type_hint", "intel_reqd_sub_group_size"}
+)
 
 
-def located_text(module: Module, *, is_complete: bool = True) -> tuple[str, Origins]:
-    """Return a module's text with debug locations for its instructions, and what they stand for.
+def without_debug_information(module: Module) -> None:
+    """Leave out, in place, debug information and attachments that only LLVM's passes had a use for."""
+    metadata = module.metadata
+    metadata.pop("llvm.dbg.cu", None)
+    for function in module.functions.values():
+        function.attachments = tuple(a for a in function.attachments if _is_kept(a[0]))
+        for instruction in function.instructions():
+            if instruction.attachments:
+                instruction.attachments = tuple(a for a in instruction.attachments if _is_kept(a[0]))
+    needed: set[str] = set()
+    pending = list(_roots(module))
+    while pending:
+        for number in _REFERENCE.findall(pending.pop()):
+            if number not in needed and number in metadata and not _is_debug(metadata[number]):
+                needed.add(number)
+                metadata[number] = _without_locations(metadata[number], module)
+                pending.append(metadata[number])
+    module.metadata = {key: body for key, body in metadata.items() if not key.isdigit() or key in needed}
+
+
+def number_anew(module: Module) -> None:
+    """Close the gaps that debug information has left between the numbers of a module's metadata, in place.
+
+    The order of the numbers stays, which is LLVM's.
+    """
+    declared = [*(each.definition for each in module.variables.values())]
+    declared += [each.declaration for each in module.callees.values()]
+    if any(_metadata_operands(module)) or any(map(_REFERENCE.search, declared)):
+        return  # Nodes stand in texts there that are left alone.
+    numbers = sorted(int(key) for key in module.metadata if key.isdigit())
+    new = {str(number): str(place) for place, number in enumerate(numbers)}
+    if numbers == [*range(len(numbers))]:
+        return
+
+    @cache
+    def renamed(text: str) -> str:
+        return _TEXT_OR_REFERENCE.sub(lambda m: f"!{new[m[1]]}" if m[1] in new else m[0], text)
+
+    module.metadata = {new.get(key, key): renamed(body) for key, body in module.metadata.items()}
+    for function in module.functions.values():
+        function.attachments = tuple((kind, renamed(node)) for kind, node in function.attachments)
+    for instruction in _instructions(module):
+        if instruction.attachments:
+            instruction.attachments = tuple((kind, renamed(node)) for kind, node in instruction.attachments)
+
+
+def _instructions(module: Module) -> Iterator[Instruction]:
+    return chain.from_iterable(function.instructions() for function in module.functions.values())
+
+
+def _is_kept(kind: str) -> bool:
+    return kind in _KEPT or kind.startswith("kernel_arg")
+
+
+def _roots(module: Module) -> Iterator[str]:
+    """Yield the texts from which nodes are reached."""
+    yield from (body for key, body in module.metadata.items() if not key.isdigit())
+    yield from (variable.definition for variable in module.variables.values())
+    yield from (callee.declaration for callee in module.callees.values())
+    for function in module.functions.values():
+        yield from (node for _, node in function.attachments)
+        yield from {node for instruction in function.instructions() for _, node in instruction.attachments}
+    yield from _metadata_operands(module)
+
+
+def _metadata_operands(module: Module) -> Iterator[str]:
+    """Yield the texts of operands that are metadata, which only functions take."""
+    for instruction in _instructions(module):
+        if instruction.opcode is Opcode.CALL:
+            yield from (o.text for o in instruction.operands if isinstance(o.type, OtherType))
+
+
+def _is_debug(body: str) -> bool:
+    return "!DI" in body.partition("(")[0]
+
+
+def _without_locations(body: str, module: Module) -> str:
+    """Return a loop's node without the places where the loop stands."""
+    match = _LIST.fullmatch(body)
+    if match is None or "!DI" in body:
+        return body
+    items = match["items"].split(", ")
+    kept = [i for i in items if not (i[1:].isdigit() and _is_debug(module.metadata.get(i[1:], "")))]
+    return f"{match['head']}!{{{', '.join(kept)}}}"
+
+
+# From a module's text, as LLVM prints it, to the graph of a kernel (`kernel.py`).
+#
+#     text ─▶ graph, with positions in the source ─▶ without debug information
+#
+# The module is expected in normal form: every value has a name, and no name needs quotes.
+
+_DROPPED_CALLS = ("llvm.lifetime.", "llvm.experimental.noalias.scope.decl", "llvm.dbg.", "llvm.donothing")
+
+
+def read_module(text: str) -> Module:
+    """Read a module's text, as LLVM prints it, and keep of its debug information the positions in the source.
 
     Args:
-        module: without debug information; its names are unique (`names.py`). `Origins.parse` takes it apart.
-        is_complete: whether results have locations as well, which mostly come back under their names; those at
-            the start of blocks always have one.
+        text: a module in normal form.
+
+    Raises:
+        RefusalError: `unsupported-instruction` or `unsupported-type`, with the place in the source if the module
+            tells it.
     """
-    writer = _Writer(module, is_complete or len(module.functions) > 1)
-    return writer.text(), writer.origins()
+    module = parse_module(text, _Positions(text))
+    without_debug_information(module)
+    for function in module.functions.values():
+        for block in function.blocks:
+            if any(map(_is_dropped, block.instructions)):
+                block.replace_instructions([i for i in block.instructions if not _is_dropped(i)])
+    return module
+
+
+def _is_dropped(instruction: Instruction) -> bool:
+    return instruction.callee.startswith(_DROPPED_CALLS)
+
+
+class _Positions:
+    """The origins that a module's debug locations tell, by the numbers of their nodes."""
+
+    def __init__(self, text: str) -> None:
+        self._metadata = Metadata.of_text(text)
+        self._known: dict[str, Origin] = {"": Origin()}
+
+    def __call__(self, node: str) -> Origin:
+        if node not in self._known:
+            metadata = self._metadata
+            self._known[node] = Origin(metadata.position(node), metadata.call_position(node))
+        return self._known[node]

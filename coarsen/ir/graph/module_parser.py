@@ -5,26 +5,24 @@
 
 The text is expected to have been printed by LLVM: for `parse_module` from a module in normal form, with one
 instruction a line and names that need no quotes. Debug information is handed to `origins` and left out. For
-`open_module` any module will do; all of it stays. What LLVM gives back unchanged stays the object that it was
-(`FormerModule`).
+`open_module` any module will do; all of it stays.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from coarsen.errors import InternalError, RefusalError
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Attachment, Block, Instruction
 from coarsen.ir.graph.instruction_parser import parse_instruction, split_attachments, split_location
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.operands import Argument, Callee, Named, Variable
+from coarsen.ir.graph.operands import Argument, Callee, Variable
 from coarsen.ir.graph.origin import UNKNOWN, Origin
-from coarsen.ir.graph.scanner import Scanner
+from coarsen.ir.graph.scanner import Scanner, ValueParser
 from coarsen.ir.graph.unread import UnreadFunction
-from coarsen.ir.graph.value_parser import ValueParser
-from coarsen.ir.types import StructType, VoidType, parse_type
+from coarsen.ir.types import StructType, parse_type
 
 OriginOf = Callable[[str], Origin]
 """The origin that a debug location stands for, by the number of its node; empty where an instruction has none."""
@@ -42,20 +40,17 @@ _ATTACHED = re.compile(r" !([\w.]+) (!\d+)")
 _ARGUMENT_NAME = re.compile(r"%([-a-zA-Z$._0-9]+)")
 
 
-def parse_module(
-    text: str, origin_of: OriginOf = lambda _node: UNKNOWN, former: FormerModule | None = None
-) -> Module:
+def parse_module(text: str, origin_of: OriginOf = lambda _node: UNKNOWN) -> Module:
     """Parse a module.
 
     Args:
         text: as LLVM prints it.
         origin_of: gives the origin of an instruction with a debug location.
-        former: the module before LLVM had it: what came back as it was isn't read again.
 
     Raises:
         RefusalError: `unsupported-instruction`, for what no kernel in normal form has.
     """
-    return _ModuleParser(text.split("\n"), origin_of, former).parse()
+    return _ModuleParser(text.split("\n"), origin_of).parse()
 
 
 def open_module(text: str) -> Module:
@@ -85,11 +80,8 @@ def parse_signature(function: UnreadFunction) -> Function:
 class _ModuleParser:
     """Sorts a module's lines and reads them; without `origin_of`, functions stay unread, with their locations."""
 
-    def __init__(
-        self, lines: Sequence[str], origin_of: OriginOf | None, former: FormerModule | None = None
-    ) -> None:
+    def __init__(self, lines: Sequence[str], origin_of: OriginOf | None) -> None:
         self._lines = lines
-        self._former = former or FormerModule()
         self._origin_of = origin_of
         self._module = Module()
         self._structures: dict[str, StructType] = {}
@@ -100,9 +92,9 @@ class _ModuleParser:
         bodies = list(self._sort())
         self._module.structures = self._structures
         for definition, body in bodies:
-            former = self._former.function(definition["name"] or definition["quoted"])
-            function = _FunctionParser(self._structures, self._program_scope, self._origin_of, former)
-            self._add(function.parse(definition, body))
+            parser = _FunctionParser(self._structures, self._program_scope, self._origin_of)
+            function = parser.parse(definition, body)
+            self._module.functions[function.name] = function
         return self._module
 
     def open(self) -> Module:
@@ -112,9 +104,6 @@ class _ModuleParser:
             line = definition.string.removesuffix(" {")
             self._module.unread[name] = UnreadFunction(name, line, tuple(body))
         return self._module
-
-    def _add(self, function: Function) -> None:
-        self._module.functions[function.name] = function
 
     def _sort(self) -> Iterator[tuple[re.Match[str], Sequence[str]]]:
         """Take in all lines but those of functions with bodies, which are given back."""
@@ -153,10 +142,11 @@ class _ModuleParser:
             else:
                 module.data_layout = match[2]
         elif match := _VARIABLE.match(line):
-            space = _SPACE.search(_before_type(match[3]))
+            # Linkage and address space stand before the type.
+            space = _SPACE.search(re.split(r"\b(?:global|constant)\b", match[3], maxsplit=1)[0])
             name, (definition, attached) = match[1] or match[2], split_attachments(match[3])
             definition += "".join(f", !{kind} {node}" for kind, node in attached if self._is_kept(kind))
-            variable = self._former.variable(name, int(space[1]) if space else 0, definition)
+            variable = Variable(name, int(space[1]) if space else 0, definition)
             module.variables[name] = variable
             if not variable.is_alias:
                 self._program_scope[name] = variable
@@ -184,7 +174,7 @@ class _ModuleParser:
         return kind != "dbg" or self._origin_of is None
 
     def _callee(self, name: str, declaration: str) -> None:
-        callee = self._former.callee(name, declaration)
+        callee = Callee(name, declaration)
         self._module.callees[name] = self._program_scope[name] = callee
 
     def _define_structures(self, definitions: Sequence[tuple[str, str]]) -> None:
@@ -221,12 +211,10 @@ class _FunctionParser:
         structures: dict[str, StructType],
         program_scope: dict[str, Variable | Callee],
         origin_of: OriginOf | None,
-        former: FormerFunction | None = None,
     ) -> None:
         self._structures = structures
         self._keeps_debug = origin_of is None
         self._origin_of = origin_of or (lambda _node: UNKNOWN)
-        self._former = former or FormerFunction()
         self._values = ValueParser(program_scope)
 
     def parse(self, definition: re.Match[str], body: Sequence[str]) -> Function:
@@ -237,32 +225,23 @@ class _FunctionParser:
         if starts[:1] != [0]:
             raise InternalError(f"the first block of '{function.name}' has no name")
         for start in starts:
-            block = function.append(self._former.block(lines[start].partition(":")[0]))
+            block = function.append(Block(lines[start].partition(":")[0]))
             self._values.add_block(block)
         for block, start, end in zip(function.blocks, starts, [*starts[1:], len(lines)], strict=True):
             block.extend(map(self._instruction, lines[start + 1 : end]))
             block.origin = block.terminator.origin
             block.has_unique_name = True
         self._values.check_complete()
-        self._former.forget(self._values.defined)
         return function
 
     def _instruction(self, line: str) -> Instruction:
         text, location, kept = split_location(line.strip())
         origin = self._origin_of(location)
-        instruction = self._former.instruction(text)
-        if instruction is None:
-            instruction = self._read(text, origin)
-        elif instruction.name:
-            self._values.define(instruction)
-        instruction.attachments, instruction.origin = kept, origin
-        return instruction
-
-    def _read(self, text: str, origin: Origin) -> Instruction:
         try:
             instruction = parse_instruction(text, self._values, self._structures)
         except RefusalError as refusal:
             raise RefusalError(refusal.code, refusal.reason, origin.position) from None
+        instruction.attachments, instruction.origin = kept, origin
         instruction.has_unique_name = instruction.name != ""
         return instruction
 
@@ -272,10 +251,10 @@ class _FunctionParser:
         scanner = Scanner(definition.string, self._structures)
         scanner.position = definition.end() + 1
         while not definition.string.startswith(")", scanner.position):
-            argument = self._former.argument(_argument(scanner))
+            argument = _argument(scanner)
             argument.has_unique_name = True
             function.arguments.append(argument)
-            self._values.add_argument(argument)
+            self._values.define(argument)
         rest = definition.string[scanner.position + 1 :].removesuffix(" {")
         kept: tuple[Attachment, ...] = tuple(
             (kind, node) for kind, node in _ATTACHED.findall(rest) if kind != "dbg" or self._keeps_debug
@@ -293,123 +272,5 @@ def _argument(scanner: Scanner) -> Argument:
     return Argument(type_, name, attributes)
 
 
-def _before_type(definition: str) -> str:
-    """Return what stands before a variable's type: linkage and address space."""
-    return re.split(r"\b(?:global|constant)\b", definition, maxsplit=1)[0]
-
-
 def _unsupported(line: str) -> RefusalError:
     return RefusalError("unsupported-instruction", f"LLVM IR that is not supported: '{line}'")
-
-
-# A module that LLVM gives back: what is unchanged in it stays the object that it was.
-#
-#     given              given back
-#     %i = load …        %i = load …             the same instruction, with its operands, in the new function
-#     %c = icmp …        %c = icmp … true        a new one, which takes over the uses of the old one
-#     br label %left                             forgotten
-#
-# Most lines come back from the passes of the normal form as they were, and what they say is known.
-
-Lines = dict[str, Instruction]
-"""A function's instructions by their text, without metadata."""
-
-
-class FormerFunction:
-    """A function before LLVM had it, which is taken apart: whoever owned it gives it away.
-
-    Args:
-        function: owned; None where nothing is known.
-        lines: its instructions.
-
-    Raises:
-        InternalError: it was taken apart before.
-    """
-
-    def __init__(self, function: Function | None = None, lines: Lines | None = None) -> None:
-        self._lines: Lines = lines or {}
-        self._arguments = {argument.name: argument for argument in function.arguments} if function else {}
-        self._blocks = {block.name: block for block in function.blocks} if function else {}
-        self._instructions: list[Instruction] = []
-        for block in self._blocks.values():
-            if block.function is not function:
-                raise InternalError(f"the block '{block.name}' stands in what LLVM has given back already")
-            self._instructions += block.take_from(0)
-            block.function = None
-
-    def argument(self, argument: Argument) -> Argument:
-        """Return what was an argument of this name and type, with the attributes that it has now."""
-        known = self._arguments.get(argument.name)
-        if known is None or known.type != argument.type:
-            return argument
-        known.attributes = argument.attributes
-        return known
-
-    def block(self, name: str) -> Block:
-        """Return the block of a name, which holds nothing."""
-        return self._blocks.get(name) or Block(name)
-
-    def instruction(self, text: str) -> Instruction | None:
-        """Return the instruction of a line, each once."""
-        known = self._lines.pop(text, None)
-        if known is not None and isinstance(known.type, VoidType):
-            known.name = ""
-        return known
-
-    def forget(self, defined: Mapping[str, Named]) -> None:
-        """Take out what is not there any more, once all that is stands in its place.
-
-        Args:
-            defined: the arguments and results that are there now, by name.
-        """
-        gone = [instruction for instruction in self._instructions if instruction.block is None]
-        for instruction in gone:
-            instruction.drop_references()
-        self._replace(gone, defined)
-        self._replace(self._arguments.values(), defined)
-
-    @staticmethod
-    def _replace(former: Iterable[Named], defined: Mapping[str, Named]) -> None:
-        for named in former:
-            now = defined.get(named.name)
-            if named.uses and now is not named:
-                if now is None:
-                    raise InternalError(f"'{named.name}' is used and not there any more")
-                named.replace_all_uses(now)
-
-
-class FormerModule:
-    """A module before LLVM had it, which is taken apart: whoever owned it gives it away.
-
-    Args:
-        module: owned; None where nothing is known.
-        lines: of each of its functions.
-    """
-
-    def __init__(self, module: Module | None = None, lines: Mapping[str, Lines] | None = None) -> None:
-        if module:
-            module.check_owned()
-        self._variables = module.variables if module else {}
-        self._callees = module.callees if module else {}
-        self._functions = module.functions if module else {}
-        self._lines = lines or {}
-
-    def function(self, name: str) -> FormerFunction:
-        """Return a function, of which there may be nothing; to be asked for once."""
-        return FormerFunction(self._functions.get(name), self._lines.get(name))
-
-    def variable(self, name: str, address_space: int, definition: str) -> Variable:
-        """Return a program-scope variable, as it is defined now."""
-        known = self._variables.get(name)
-        if known is None or known.address_space != address_space:
-            return Variable(name, address_space, definition)
-        known.definition = definition
-        return known
-
-    def callee(self, name: str, declaration: str) -> Callee:
-        """Return a function to call, as it is declared now."""
-        known = self._callees.get(name)
-        if known is None:
-            return Callee(name, declaration)
-        known.declaration = declaration
-        return known

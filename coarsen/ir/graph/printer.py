@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from coarsen.ir.graph.details import (
@@ -20,29 +20,17 @@ from coarsen.ir.graph.details import (
     Opcode,
 )
 from coarsen.ir.graph.function import Function
-from coarsen.ir.graph.instruction import Attachment, Block, Instruction, detail_of
+from coarsen.ir.graph.instruction import Block, Instruction, detail_of
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument, Operand
 from coarsen.ir.types import StructType, VoidType, quoted
 
-Suffix = Callable[[Instruction, str], str]
-"""What to write after an instruction, by it and its text without attachments: a debug location, or nothing."""
-FunctionSuffix = Callable[[Function], str]
-"""What to write before a function's body: its debug information, or nothing."""
-
-
-def no_suffix(_instruction: Instruction, _text: str) -> str:
-    """Write nothing after an instruction."""
-    return ""
-
-
-def no_function_suffix(_function: Function) -> str:
-    """Write nothing before a function's body."""
-    return ""
+Suffix = Callable[[Instruction], str]
+"""What to write after an instruction: a debug location."""
 
 
 def module_text(
-    module: Module, suffix: Suffix = no_suffix, function_suffix: FunctionSuffix = no_function_suffix
+    module: Module, suffix: Suffix | None = None, function_suffix: Callable[[Function], str] = lambda _: ""
 ) -> str:
     """Return a module's text.
 
@@ -51,11 +39,22 @@ def module_text(
         suffix: what to write after each instruction.
         function_suffix: what to write before each function's body.
     """
-    functions = lines_of_functions(module, module.callees, suffix, function_suffix)
-    return "\n".join([*head_lines(module), *functions, *tail_lines(module)]) + "\n"
+    lines = [*_head_lines(module)]
+    for name, callee in module.callees.items():
+        if name in module.functions:
+            function = module.functions[name]
+            lines += ("", *function_lines(function, suffix, function_suffix(function)))
+        elif name in module.unread:
+            unread = module.unread[name]
+            lines += ("", f"{unread.definition} {{", *unread.body, "}")
+        else:
+            lines.append(callee.declaration)
+    lines += (f"attributes #{number} = {{ {text} }}" for number, text in module.attribute_groups.items())
+    lines += (f"!{key} = {body}" for key, body in module.metadata.items())
+    return "\n".join(lines) + "\n"
 
 
-def head_lines(module: Module) -> Iterator[str]:
+def _head_lines(module: Module) -> Iterator[str]:
     """Yield the lines that say the target, those of the preamble, of types and of variables."""
     if module.source_name:
         yield f'source_filename = "{module.source_name}"'
@@ -70,31 +69,7 @@ def head_lines(module: Module) -> Iterator[str]:
         yield f"{variable.spelling} = {variable.definition}"
 
 
-def lines_of_functions(
-    module: Module,
-    names: Iterable[str],
-    suffix: Suffix = no_suffix,
-    function_suffix: FunctionSuffix = no_function_suffix,
-) -> Iterator[str]:
-    """Yield the lines of functions, declarations of those without a body."""
-    for name in names:
-        if name in module.functions:
-            function = module.functions[name]
-            yield from ("", *function_lines(function, suffix, function_suffix(function)))
-        elif name in module.unread:
-            unread = module.unread[name]
-            yield from ("", f"{unread.definition} {{", *unread.body, "}")
-        else:
-            yield module.callees[name].declaration
-
-
-def tail_lines(module: Module) -> Iterator[str]:
-    """Yield the lines of attribute groups and metadata."""
-    yield from (f"attributes #{number} = {{ {text} }}" for number, text in module.attribute_groups.items())
-    yield from (f"!{key} = {body}" for key, body in module.metadata.items())
-
-
-def function_lines(function: Function, suffix: Suffix = no_suffix, function_suffix: str = "") -> list[str]:
+def function_lines(function: Function, suffix: Suffix | None = None, function_suffix: str = "") -> list[str]:
     """Return the lines of a function, `function_suffix` standing before its body."""
     lines = [f"{signature_text(function)}{function_suffix} {{"]
     for block in function.blocks:
@@ -117,29 +92,20 @@ def argument_text(argument: Argument) -> str:
     return " ".join(part for part in (str(argument.type), argument.attributes, argument.spelling) if part)
 
 
-def block_lines(block: Block, suffix: Suffix = no_suffix) -> list[str]:
+def block_lines(block: Block, suffix: Suffix | None = None) -> list[str]:
     """Return the lines of a block, its name first."""
     lines = [f"{block.name}:"]
     for instruction in block.instructions:
-        text = _without_attachments(instruction)
-        attached = _written(instruction.attachments) if instruction.attachments else ""
-        lines.append(f"  {text}{attached}{suffix(instruction, text)}")
+        lines.append(f"  {instruction_text(instruction)}{suffix(instruction) if suffix else ''}")
     return lines
 
 
 def instruction_text(instruction: Instruction) -> str:
     """Return LLVM's line of an instruction, without indentation."""
-    text = _without_attachments(instruction)
-    return text + _written(instruction.attachments) if instruction.attachments else text
-
-
-def _without_attachments(instruction: Instruction) -> str:
     text = WRITERS[instruction.opcode](instruction)
-    return text if isinstance(instruction.type, VoidType) else f"%{instruction.name} = {text}"
-
-
-def _written(attachments: tuple[Attachment, ...]) -> str:
-    return "".join([f", !{kind} {node}" for kind, node in attachments])
+    if not isinstance(instruction.type, VoidType):
+        text = f"%{instruction.name} = {text}"
+    return text + "".join([f", !{kind} {node}" for kind, node in instruction.attachments])
 
 
 def _body_of(structure: StructType, module: Module) -> str:
@@ -171,14 +137,6 @@ def _comparison(instruction: Instruction) -> str:
     detail = detail_of(instruction, Comparison)
     first, second = instruction.operands
     return f"{_head(instruction)} {detail.predicate} {_typed(first)}, {second.spelling}"
-
-
-def _cast(instruction: Instruction) -> str:
-    return f"{_head(instruction)} {_typed(instruction.operands[0])} to {instruction.type}"
-
-
-def _with_types(instruction: Instruction) -> str:
-    return f"{_head(instruction)} {_all_typed(instruction)}"
 
 
 def _phi(instruction: Instruction) -> str:
@@ -217,10 +175,6 @@ def _atomic_update(instruction: Instruction) -> str:
     failure = f" {detail.failure}" if detail.failure else ""
     orderings = f"{_ordering(detail.access)}{failure}{_aligned(detail.access.alignment)}"
     return f"{head} {_all_typed(instruction)}{orderings}"
-
-
-def _fence(instruction: Instruction) -> str:
-    return f"fence{_ordering(detail_of(instruction, Access))}"
 
 
 def _before(access: Access) -> str:
@@ -284,15 +238,14 @@ def _branch(instruction: Instruction) -> str:
     return f"br {', '.join([*map(_typed, instruction.operands), *labels])}"
 
 
-def _return(instruction: Instruction) -> str:
-    return f"ret {_all_typed(instruction)}" if instruction.operands else "ret void"
-
-
 WRITERS: Mapping[str, Callable[[Instruction], str]] = {
     **dict.fromkeys((*BINARY, Opcode.FNEG), _plain),
-    **dict.fromkeys(CASTS, _cast),
+    **dict.fromkeys(CASTS, lambda each: f"{_head(each)} {_typed(each.operands[0])} to {each.type}"),
     **dict.fromkeys(COMPARISONS, _comparison),
-    **dict.fromkeys((Opcode.SELECT, Opcode.FREEZE, Opcode.EXTRACTELEMENT, Opcode.INSERTELEMENT), _with_types),
+    **dict.fromkeys(
+        (Opcode.SELECT, Opcode.FREEZE, Opcode.EXTRACTELEMENT, Opcode.INSERTELEMENT),
+        lambda each: f"{_head(each)} {_all_typed(each)}",
+    ),
     **dict.fromkeys((Opcode.ATOMICRMW, Opcode.CMPXCHG), _atomic_update),
     **dict.fromkeys((Opcode.EXTRACTVALUE, Opcode.INSERTVALUE), _aggregate),
     Opcode.PHI: _phi,
@@ -300,11 +253,11 @@ WRITERS: Mapping[str, Callable[[Instruction], str]] = {
     Opcode.ALLOCA: _allocation,
     Opcode.LOAD: _load,
     Opcode.STORE: _store,
-    Opcode.FENCE: _fence,
+    Opcode.FENCE: lambda each: f"fence{_ordering(detail_of(each, Access))}",
     Opcode.SHUFFLEVECTOR: _shuffle,
     Opcode.CALL: _call,
     Opcode.BR: _branch,
-    Opcode.RET: _return,
+    Opcode.RET: lambda each: f"ret {_all_typed(each)}" if each.operands else "ret void",
     Opcode.UNREACHABLE: lambda _instruction: "unreachable",
 }
 """The text of an instruction without its result and attachments, by opcode."""

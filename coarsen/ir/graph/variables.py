@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.ir.graph.operands import Variable
-from coarsen.ir.graph.scanner import Scanner
-from coarsen.ir.graph.value_parser import constant_text
+from coarsen.ir.graph.scanner import Scanner, constant_text
 from coarsen.ir.types import PointerType, StructType, Type
 
 _KINDS = frozenset({"global", "constant"})

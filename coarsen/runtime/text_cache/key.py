@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.included import IncludedFiles, included_files, tells_more_than_text
 from coarsen.frontend.options import parse_options
 from coarsen.runtime.text_cache.store import Entry, Store, StoredRefusal, entry_of, file_of
+from coarsen.runtime.text_cache.versions import versions
 
 T = TypeVar("T")
 # These may be due to the moment: the depth of the caller's stack, a process that was stopped or took too long.
@@ -27,8 +27,7 @@ PASSING = frozenset({"too-deep", "spirv-unsupported"})
 _FORMAT = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """The digest, 64 hexadecimal digits, and the files that went into it."""
 
     digest: str
@@ -41,8 +40,9 @@ def kept(
     source: str,
     options: Sequence[str],
     macros: DeviceMacros,
-    others: Callable[[], Mapping[str, object] | None],
+    others: Mapping[str, object],
     make: Callable[[], T],
+    code: Callable[[], Mapping[str, str] | None] = versions,
 ) -> T:
     """Return what is made of a source: from the store, or made and stored. Raises as `make` does.
 
@@ -52,13 +52,14 @@ def kept(
         source: OpenCL C.
         options: the build options, one by one.
         macros: what the source may find out about its device.
-        others: returns what it depends on besides, as JSON takes it; None where not all of that is known.
+        others: what it depends on besides, as JSON takes it.
         make: makes it; of its refusals, those that may be due to the moment are not kept.
+        code: describes the code that takes part; None where that can't be told.
     """
 
     def key_now() -> Key | None:
-        told = others()
-        return None if told is None else digest_of(source, options, macros, told)
+        told = code()
+        return None if told is None else digest_of(source, options, macros, {**others, "versions": told})
 
     key = None if store is None else key_now()
     if store is None or key is None:
@@ -129,7 +130,9 @@ def is_certain(key: Key, source: str, options: Sequence[str], macros: DeviceMacr
 def _files_of(source: str, options: Sequence[str]) -> IncludedFiles | None:
     try:
         folders = _include_folders(tuple(options))
-        if _is_unusual(folders) or tells_more_than_text(" ".join(options)):
+        # Clang reads a file as a table of headers, and `=` as another root.
+        is_unusual = any(folder.is_file() or str(folder).startswith(("=", "-")) for folder in folders)
+        if is_unusual or tells_more_than_text(" ".join(options)):
             return None
         return included_files(source, folders)
     except (InvalidInputError, OSError):
@@ -140,8 +143,3 @@ def _files_of(source: str, options: Sequence[str]) -> IncludedFiles | None:
 def _include_folders(options: tuple[str, ...]) -> tuple[Path, ...]:
     """Return the folders that build options name; programs of an application have theirs in common."""
     return tuple(Path(word[2:]) for word in parse_options(options).clang_options if word.startswith("-I"))
-
-
-def _is_unusual(folders: Iterable[Path]) -> bool:
-    """Return True if one is no folder: clang reads a file as a table of headers, and `=` as another root."""
-    return any(folder.is_file() or str(folder).startswith(("=", "-")) for folder in folders)

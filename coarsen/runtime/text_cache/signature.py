@@ -13,8 +13,7 @@ from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace, FloatType, IntegerType, PointerType
 from coarsen.runtime.text_cache.key import kept
-from coarsen.runtime.text_cache.store import CacheFolder, Store, text_folder
-from coarsen.runtime.text_cache.versions import versions
+from coarsen.runtime.text_cache.store import CacheFolder, store_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +39,6 @@ def kernel_signature(
         InvalidInputError: it does not compile.
         RefusalError: it can't be read.
     """
-    folder = text_folder(cache_dir)
-
-    def others() -> dict[str, object] | None:
-        code = versions()
-        return None if code is None else {"signature": kernel, "versions": code}
 
     def compiled() -> _Signature:
         # Imported late: it loads LLVM.
@@ -52,8 +46,8 @@ def kernel_signature(
 
         return _Signature(signature_of(lower(source, kernel, tuple(options), macros)))
 
-    store = None if folder is None else Store(folder)
-    return kept(store, _Signature, source, options, macros, others, compiled).arguments
+    found = kept(store_of(cache_dir), _Signature, source, options, macros, {"signature": kernel}, compiled)
+    return found.arguments
 
 
 def signature_of(kernel: Kernel) -> tuple[KernelArgument, ...]:

@@ -172,6 +172,12 @@ def text_folder(cache_dir: CacheFolder) -> Path | None:
     return _in_folder(named) if named else platformdirs.user_cache_path("coarsen") / _NAME
 
 
+def store_of(cache_dir: CacheFolder) -> Store | None:
+    """Return the store in the folder of coarsened text; None where nothing is cached. Argument as there."""
+    folder = text_folder(cache_dir)
+    return None if folder is None else Store(folder)
+
+
 @lru_cache(maxsize=16)
 def _in_folder(named: str) -> Path:
     return Path(named) / _NAME
@@ -204,7 +210,7 @@ class Entry(Generic[T]):
 
 def file_of(entry: Entry[T]) -> bytes:
     """Return what is written to an entry's file."""
-    content = json.dumps(encoded(entry, {bytes: _base64})).encode()
+    content = json.dumps(encoded(entry, {bytes: lambda data: base64.b64encode(data).decode()})).encode()
     return b"%s\n%s" % (_checksum(content), content)
 
 
@@ -226,10 +232,6 @@ def entry_of(file: bytes, key: str, kind: type[T]) -> Entry[T] | None:
 
 def _checksum(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode()
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
 
 
 def _from_base64(text: object) -> bytes:

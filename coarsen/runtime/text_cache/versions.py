@@ -15,7 +15,7 @@ from coarsen.frontend.clang import packaged_clang
 
 PACKAGE = Path(__file__).parents[2]
 # The folders whose code takes part in coarsening, besides the package's own modules.
-FOLDERS = ("analysis", "api", "backend", "base", "cost", "frontend", "ir", "remarks", "transform", "variant")
+FOLDERS = ("analysis", "backend", "base", "cost", "frontend", "ir", "remarks", "transform", "variant")
 _PACKAGES = ("llvmlite", "networkx", "ziglang")
 # Modules, and the headers that clang reads.
 _COARSENING_FILES = (".py", ".h")

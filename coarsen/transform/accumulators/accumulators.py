@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from coarsen.analysis.algebra.exact_forms import ExactForms
 from coarsen.analysis.control_flow import FlowGraph, Loop, flow_graph
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots
@@ -47,10 +47,6 @@ from coarsen.transform.names import derived, like, own
 from coarsen.transform.regions.plan import Reason
 
 
-class Left(Reason):
-    """Why a location is left in memory. `code` is one of `coarsen.base.codes.ACCUMULATOR_REASONS`."""
-
-
 @dataclass(frozen=True, slots=True)
 class Accumulator:
     """A location that a loop writes at an address that does not change.
@@ -59,13 +55,13 @@ class Accumulator:
         name: of the argument or variable in which it lies.
         position: of the first access to it in the loop; None where it isn't known.
         loop: where the loop begins, alike.
-        left: why it stays in memory; None where it is kept in a register.
+        left: why it stays in memory, one of `coarsen.base.codes.ACCUMULATOR_REASONS`; None where it does not.
     """
 
     name: str
     position: SourcePosition | None
     loop: SourcePosition | None
-    left: Left | None = None
+    left: Reason | None = None
 
 
 def keep_accumulators(module: Module, kernel: Kernel) -> tuple[Accumulator, ...]:
@@ -81,14 +77,13 @@ def keep_accumulators(module: Module, kernel: Kernel) -> tuple[Accumulator, ...]
     """
     function, effects = module.function(kernel.name), EffectsOfKernel.of_module(module)
     flow, roots = flow_graph(function), PointerRoots()
-    forms = ExactForms(kernel)
     found: list[Accumulator] = []
     changed: list[Loop] = []
     for loop in reversed(flow.loops):
         if any(other.blocks <= loop.blocks for other in changed):
             continue
         each = []
-        for accumulator in _of_loop(_Loop(function, flow, loop, effects, roots), forms, kernel):
+        for accumulator in _of_loop(LoopPlace(function, loop), flow, effects, roots):
             each.append(accumulator)
             make_names_unique(function, module.structures)
         found += each
@@ -97,39 +92,26 @@ def keep_accumulators(module: Module, kernel: Kernel) -> tuple[Accumulator, ...]
     return tuple(found)
 
 
-@dataclass(frozen=True)
-class _Loop:
-    """A loop, with what is known of its function."""
-
-    function: Function
-    flow: FlowGraph
-    loop: Loop
-    effects: EffectsOfKernel
-    roots: PointerRoots
-
-    def place(self) -> LoopPlace:
-        """Return where it stands."""
-        blocks = tuple(block for block in self.function.blocks if block.name in self.loop.blocks)
-        header = next(block for block in blocks if block.name == self.loop.header)
-        return LoopPlace(self.function, self.loop, header, blocks)
-
-
-def _of_loop(loop: _Loop, forms: ExactForms, kernel: Kernel) -> Iterator[Accumulator]:
+def _of_loop(
+    place: LoopPlace,
+    flow: FlowGraph,
+    effects: EffectsOfKernel,
+    roots: PointerRoots,
+) -> Iterator[Accumulator]:
     """Keep the locations of one loop in registers, and say of each what was done."""
-    place = loop.place()
-    preheader = place.preheader
+    preheader, loop = place.preheader, place.loop
     if preheader is None:
         return
     instructions = [each for block in place.blocks for each in block.instructions]
-    memory = LoopMemory.of(instructions, loop.effects, loop.roots)
-    invariants = Invariants(loop.loop.blocks, loop.effects)
+    memory = LoopMemory.of(instructions, effects, roots)
+    invariants = Invariants(loop.blocks, effects)
     initial: dict[Operand, Operand] = {
         phi: value for phi in place.header.phis for value, source in phi.edges() if source is preheader
     }
-    entering = Invariants(loop.loop.blocks, loop.effects, initial, _first_loads(place.header, loop.effects))
-    blocks = {block.name: block for block in loop.function.blocks}
-    distances = Distances(kernel, forms, invariants)
-    certainty = Certainty(loop.loop, blocks, loop.flow, invariants, entering)
+    entering = Invariants(loop.blocks, effects, initial, _first_loads(place.header, effects))
+    blocks = {block.name: block for block in place.function.blocks}
+    distances = Distances(invariants)
+    certainty = Certainty(loop, blocks, flow, invariants, entering)
     begins = place.header.terminator.origin.position
     for location in list(memory.locations(invariants)):
         tests = certainty.tests(location.blocks(), location.blocks(stores_only=True))
@@ -153,18 +135,18 @@ def _first_loads(header: Block, effects: EffectsOfKernel) -> frozenset[Instructi
 
 def _why_left(
     memory: LoopMemory, location: Location, tests: tuple[Test, ...] | None, distances: Distances
-) -> Left | None:
+) -> Reason | None:
     """Say why a location stays in memory; None where it need not."""
     if memory.is_ordered:
-        return Left(
+        return Reason(
             "memory-ordered", "a barrier, an atomic or volatile access or an unknown function is in the loop"
         )
     if not location.is_of_one_type:
-        return Left("mixed-types", "it is accessed as more than one type, or as something else than numbers")
+        return Reason("mixed-types", "it is accessed as more than one type, or as something else than numbers")
     if memory.touches(location, distances):
-        return Left("may-overlap", f"another access in the loop, through {location.root.name}, may be to it")
+        return Reason("may-overlap", f"another access in the loop, through {location.root.name}, may be to it")
     if tests is None:
-        return Left("not-each-time", "the loop may be left without having stored to it")
+        return Reason("not-each-time", "the loop may be left without having stored to it")
     return None
 
 
@@ -196,14 +178,20 @@ class LoopPlace:
     Attributes:
         function: owned by the caller.
         loop: with one preheader, which always goes on to the header.
-        header: of the loop.
-        blocks: the loop's, in the function's order.
     """
 
     function: Function
     loop: Loop
-    header: Block
-    blocks: tuple[Block, ...]
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The loop's blocks, in the function's order, as they were at first."""
+        return tuple(block for block in self.function.blocks if block.name in self.loop.blocks)
+
+    @cached_property
+    def header(self) -> Block:
+        """The loop's header."""
+        return next(block for block in self.blocks if block.name == self.loop.header)
 
     @property
     def preheader(self) -> Block | None:

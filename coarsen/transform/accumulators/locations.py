@@ -12,9 +12,8 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from coarsen.analysis.algebra.exact_forms import ExactForms
 from coarsen.analysis.algebra.walk import address_steps
 from coarsen.analysis.control_flow import FlowGraph, Loop
 from coarsen.analysis.distinct_arguments import may_meet
@@ -23,10 +22,17 @@ from coarsen.analysis.pointer_roots import PointerRoots, Roots
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.details import CallSite, Opcode
 from coarsen.ir.graph.instruction import Block, Instruction
-from coarsen.ir.graph.operands import Argument, Constant, Named, Operand, Variable
+from coarsen.ir.graph.operands import Argument, Named, Operand, Variable
 from coarsen.ir.graph.rewriting import without_operands
-from coarsen.ir.kernel import Kernel
-from coarsen.ir.types import AddressSpace, FloatType, IntegerType, PointerType, Type, VectorType, size_of
+from coarsen.ir.types import (
+    AddressSpace,
+    FloatType,
+    IntegerType,
+    PointerType,
+    Type,
+    VectorType,
+    size_of,
+)
 from coarsen.transform.prologue import INDEX
 
 _BYTE = 8
@@ -167,12 +173,11 @@ def _are_apart(location: Location, access: PlainAccess, distances: Distances) ->
 # How far apart two addresses are that a loop does not change.
 #
 # c[i].x and c[i].y       the same variable steps from the same pointer: 4 bytes
-# c[i] and c[i + 1]       for indices of 64 bits: 4 bytes (`exact_forms.py`); for 32 bits not known, i + 1 may wrap
+# c[i] and c[i + 1]       for indices of 64 bits: 4 bytes; for 32 bits not known, i + 1 may wrap
 # c[i] and c[j]           not known
 
 # Beyond, addresses of 32 bits might come round.
 _FURTHEST = 2**31
-_ADDRESSES = 2**64
 
 
 @dataclass(frozen=True)
@@ -188,35 +193,25 @@ class Distances:
     """Finds the distances between addresses of one loop.
 
     Args:
-        kernel: in normal form.
-        forms: of the kernel.
-        invariants: of the loop, in the graph of the kernel.
+        invariants: of the loop.
     """
 
-    def __init__(self, kernel: Kernel, forms: ExactForms, invariants: Invariants) -> None:
-        self._kernel = kernel
-        self._forms = forms
+    def __init__(self, invariants: Invariants) -> None:
         self._invariants = invariants
 
     def between(self, first: Operand, second: Operand) -> int | None:
         """Return how many bytes the second address lies after the first; None where that isn't known."""
-        distance = self._by_steps(first, second)
-        if distance is None:
-            distance = self._by_forms(first, second)
-        return distance if distance is not None and abs(distance) < _FURTHEST else None
-
-    def _by_steps(self, first: Operand, second: Operand) -> int | None:
         one, other = self._steps(first), self._steps(second)
         if one is None or other is None or one.base != other.base or one.variable != other.variable:
             return None
-        return other.constant - one.constant
+        distance = other.constant - one.constant
+        return distance if abs(distance) < _FURTHEST else None
 
     def _steps(self, pointer: Operand) -> _Steps | None:
         variable: Counter[tuple[int, Hashable]] = Counter()
         constant = 0
         while isinstance(pointer, Instruction) and pointer.opcode is Opcode.GETELEMENTPTR:
-            viewed = self._kernel.definition.get(pointer.name)
-            steps = None if viewed is None else address_steps(viewed, self._kernel.structures)
+            steps = address_steps(pointer)
             if steps is None:
                 return None
             for step, operand in zip(steps, pointer.operands[1:], strict=True):
@@ -233,15 +228,6 @@ class Distances:
             pointer = pointer.operands[0]
         base = self._invariants.key(pointer)
         return None if base is None else _Steps(base, variable, constant)
-
-    def _by_forms(self, first: Operand, second: Operand) -> int | None:
-        if not {first.text, second.text} <= self._kernel.type_of.keys():
-            return None
-        one, other = map(self._forms.address, (first, second))
-        if one.form != other.form or one.wrap is not None or other.wrap is not None:
-            return None
-        distance = (other.offset - one.offset) % _ADDRESSES
-        return distance if distance < _ADDRESSES // 2 else distance - _ADDRESSES
 
 
 def _without_constant(index: Operand) -> tuple[Operand, int]:
@@ -276,19 +262,15 @@ _BRANCHES = 2
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A branch's condition and what it must be; `is_first` for the header's, on the loop's initial values."""
+    """A branch's condition and what it must be.
+
+    `is_first` for the header's, on the loop's initial values; `key` identifies any other's condition.
+    """
 
     condition: Operand
     value: bool
     is_first: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A test with what identifies its condition."""
-
-    test: Test
-    key: Hashable
+    key: Hashable = None
 
 
 class Certainty:
@@ -314,7 +296,12 @@ class Certainty:
         self._blocks = blocks
         self._entering = entering
         self._latches = [start for start, end in flow.back_edges if end == loop.header]
-        self._keys = {name: _condition_key(blocks[name], invariants) for name in loop.blocks}
+        branches = {name: blocks[name].terminator for name in loop.blocks}
+        # Of conditions on which blocks branch; None for what changes, or is none.
+        self._keys = {
+            name: invariants.key(branch.operands[0]) if len(branch.blocks) == _BRANCHES else None
+            for name, branch in branches.items()
+        }
         self._order = flow.in_order(loop.blocks)
 
     def tests(self, accesses: frozenset[str], certain: frozenset[str]) -> tuple[Test, ...] | None:
@@ -334,8 +321,7 @@ class Certainty:
             if is_entered and first is None:
                 continue
             if self._is_passed(certain, is_entered, known):
-                tests = tuple(each.test for each in known)
-                return (first, *tests) if is_entered and first is not None else tests
+                return (first, *known) if is_entered and first is not None else known
         return None
 
     def _first_test(self) -> Test | None:
@@ -347,7 +333,7 @@ class Certainty:
         condition = branch.operands[0]
         return Test(condition, inside[0], True) if self._entering.key(condition) is not None else None
 
-    def _invariant_tests(self, accesses: frozenset[str]) -> Iterator[_Known]:
+    def _invariant_tests(self, accesses: frozenset[str]) -> Iterator[Test]:
         """Yield the invariant tests that are passed on each way to the accesses, outer ones first."""
         seen: set[Hashable] = set()
         for name in self._order:
@@ -356,13 +342,12 @@ class Certainty:
                 continue
             seen.add(key)
             for value in _SIDES:
-                test = Test(self._blocks[name].terminator.operands[0], value)
-                failing = _Known(Test(test.condition, not value), key)
-                if accesses.isdisjoint(self._one_iteration((failing,)).reverse_postorder):
-                    yield _Known(test, key)
+                test = Test(self._blocks[name].terminator.operands[0], value, key=key)
+                if accesses.isdisjoint(self._one_iteration((replace(test, value=not value),)).reverse_postorder):
+                    yield test
                     break
 
-    def _is_passed(self, certain: frozenset[str], is_entered: bool, known: Iterable[_Known]) -> bool:
+    def _is_passed(self, certain: frozenset[str], is_entered: bool, known: Iterable[Test]) -> bool:
         """Return True if, where tests hold, one of some blocks is on each way out of the loop."""
         flow = self._one_iteration(known)
         reached = frozenset(flow.reverse_postorder)
@@ -375,9 +360,9 @@ class Certainty:
     def _leaves(self, name: str) -> bool:
         return any(target.name not in self._loop.blocks for target in self._blocks[name].terminator.blocks)
 
-    def _one_iteration(self, known: Iterable[_Known]) -> FlowGraph:
+    def _one_iteration(self, known: Iterable[Test]) -> FlowGraph:
         """Return the flow from the loop's header to its latches, with the sides of tests left out that fail."""
-        value_of = {each.key: each.test.value for each in known}
+        value_of = {each.key: each.value for each in known}
         inside = self._loop.blocks - {self._loop.header}
         targets = {}
         for name in self._order:
@@ -389,12 +374,6 @@ class Certainty:
         return FlowGraph(targets)
 
 
-def _condition_key(block: Block, invariants: Invariants) -> Hashable | None:
-    """Return the key of an invariant condition on which a block branches; None where it has none."""
-    branch = block.terminator
-    return invariants.key(branch.operands[0]) if len(branch.blocks) == _BRANCHES else None
-
-
 # What a loop computes anew in each iteration, always the same.
 #
 # loop: %row = mul i32 %i, %n            %row, %index and %p are the same in each iteration
@@ -402,8 +381,8 @@ def _condition_key(block: Block, invariants: Invariants) -> Hashable | None:
 #       %p = getelementptr float, %c, %index
 
 _DIVISIONS = frozenset({Opcode.UDIV, Opcode.SDIV, Opcode.UREM, Opcode.SREM})
-# By these a division may trap.
-_TRAPPING = ("0", "-1")
+# By these a division may trap; by what is no number, too.
+_TRAPPING = (None, 0, -1)
 # Longer expressions are taken for changing ones.
 _DEEPEST = 60
 
@@ -462,9 +441,7 @@ class Invariants:
     def _may_be_moved(self, instruction: Instruction) -> bool:
         """Return True if an instruction may be carried out where it is not reached."""
         if instruction.opcode in _DIVISIONS:
-            divisor = instruction.operands[1]
-            is_number = isinstance(divisor, Constant) and divisor.text.removeprefix("-").isdecimal()
-            return is_number and divisor.text not in _TRAPPING
+            return instruction.operands[1].number not in _TRAPPING
         return instruction in self._loads or self._effects.is_function_of_operands(instruction)
 
     def copied(self, value: Operand, build: Builder, copies: dict[Operand, Operand]) -> Operand:

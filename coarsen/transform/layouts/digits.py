@@ -12,7 +12,7 @@ A is the same for the whole launch and R, in which A is not, is v + k modulo 2^w
 less than A, k a number; then Q takes its place. What is left for dimension 0 is such a sum, too, its v proved to
 be less than something that is the same for the whole launch.
 
-What a proof rests on besides is the same for the whole launch, and tested there (`demands.py`): each A is the
+What a proof rests on besides is the same for the whole launch, and tested there (`coordinates.py`): each A is the
 extent E of its dimension, the bound of dimension 0 is at most its extent, each k is between -E and E, and all
 elements are at most 2^w, or 2^(w-1) of an index that is extended with its sign or where any k is not 0; so are the
 extents of coordinates that are extended. Why that suffices:
@@ -44,47 +44,21 @@ from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, Type
-from coarsen.transform.layouts.coordinate_bounds import Candidate, CoordinateBounds
-from coarsen.transform.layouts.demands import (
-    AreElementsAtMost,
+from coarsen.transform.layouts.coordinates import (
+    Candidate,
     Coordinate,
+    CoordinateBounds,
     Demand,
-    Demands,
     Digits,
-    IsAtMostExtent,
-    IsExtent,
-    IsExtentAtMost,
-    IsExtentNumber,
-    IsNumberBelow,
+    ElementCount,
+    Extent,
+    LaunchValue,
 )
-from coarsen.transform.layouts.index_forms import IndexForms, OperandArithmetic
+from coarsen.transform.layouts.indices import IndexForms, OperandArithmetic
 from coarsen.transform.names import own
 from coarsen.transform.prologue import INDEX
 
 _FEWEST_BITS = 8
-
-
-@dataclass(frozen=True)
-class _Proved:
-    """A coordinate with what has to hold for it."""
-
-    coordinate: Coordinate
-    demands: Demands
-
-    @property
-    def cost(self) -> tuple[bool, int]:
-        """Return what is to be small; of equals the first is taken."""
-        return self.coordinate.may_leave_row, abs(self.coordinate.shift)
-
-
-@dataclass(frozen=True)
-class _Split:
-    """A form as outer·limit + inner, the limit being the extent of a dimension if what is demanded holds."""
-
-    outer: Polynomial
-    inner: Polynomial
-    limit: Polynomial
-    demand: Demand
 
 
 class DigitsOfIndices:
@@ -120,38 +94,46 @@ class DigitsOfIndices:
         is_halved = (
             extension is None or extension.opcode == "sext" or any(each.shift for each in found.coordinates)
         )
-        return replace(found, demands=(*found.demands, AreElementsAtMost(bits - is_halved)))
+        return replace(found, demands=(*found.demands, Demand(ElementCount(), "ule", 1 << (bits - is_halved))))
 
     def _digits(self, form: Polynomial, dimension: int, block: str) -> Digits | None:
         """The coordinates up to a dimension."""
         if dimension == 0:
-            slowest = self._at_slowest(form, block)
+            slowest = self._proved(form, None, 0, block)
             return Digits((slowest.coordinate,), slowest.demands) if slowest is not None else None
-        for split in self._splits(form, dimension):
-            own = self._below(split.inner, split.limit, dimension, block)
-            others = self._digits(split.outer, dimension - 1, block) if own is not None else None
+        for outer, inner, limit, demand in self._splits(form, dimension):
+            own = self._proved(inner, limit, dimension, block)
+            others = self._digits(outer, dimension - 1, block) if own is not None else None
             if own is not None and others is not None:
-                demands = (*others.demands, *own.demands, split.demand)
+                demands = (*others.demands, *own.demands, demand)
                 return Digits((*others.coordinates, own.coordinate), demands)
         return None
 
-    def _splits(self, form: Polynomial, dimension: int) -> Iterator[_Split]:
-        """Yield the ways to split a form by what may be the extent of a dimension."""
+    def _splits(
+        self, form: Polynomial, dimension: int
+    ) -> Iterator[tuple[Polynomial, Polynomial, Polynomial, Demand]]:
+        """Yield (Q, R, limit, demand): a form is Q·limit + R, the limit an extent if what is demanded holds."""
         for scale in sorted(form.symbols):
             factor = self._forms.launch_value(scale)
             if factor is not None:
-                outer, inner = _parted(form, scale)
-                yield _Split(outer, inner, Polynomial.symbol(scale), IsExtent(factor, dimension))
+                demand = Demand(LaunchValue(factor), "eq", Extent(dimension))
+                yield *_parted(form, scale), Polynomial.symbol(scale), demand
         for number in sorted({abs(c) for product, c in form.terms.items() if product and abs(c) > 1}):
-            outer, inner = _parted_by_number(form, number)
-            yield _Split(outer, inner, Polynomial.constant(number), IsExtentNumber(number, dimension))
+            yield (
+                *_parted_by_number(form, number),
+                Polynomial.constant(number),
+                Demand(number, "eq", Extent(dimension)),
+            )
 
     # Proofs that a coordinate's value is less than another one.
 
-    def _below(self, form: Polynomial, limit: Polynomial, dimension: int, block: str) -> _Proved | None:
-        """The coordinate whose form it is, along a dimension whose extent a limit is."""
+    def _proved(self, form: Polynomial, limit: Polynomial | None, dimension: int, block: str) -> Candidate | None:
+        """The coordinate whose form it is, along a dimension whose extent a limit is.
+
+        Without a limit, as along dimension 0, its value is less than something that is the same for the launch.
+        """
         candidates = self._bounds.candidates(form, dimension, block)
-        proved = [self._proved(each, limit, dimension) for each in candidates]
+        proved = [self._within(each, limit, dimension) for each in candidates]
         found = min((each for each in proved if each is not None), key=lambda each: each.cost, default=None)
         if found is not None:
             return found
@@ -160,8 +142,10 @@ class DigitsOfIndices:
         inner = self._forms.of(extension.operands[0]) if extension is not None else None
         if extension is None or inner is None:
             return None
-        by = self._narrower(limit, extension.operands[0].type)
-        below = self._below(inner, by, dimension, block) if by is not None else None
+        narrower = self._narrower(limit, extension.operands[0].type) if limit is not None else None
+        if limit is not None and narrower is None:
+            return None
+        below = self._proved(inner, narrower, dimension, block)
         return _as_extended(below, extension, shift, dimension) if below is not None else None
 
     def _narrower(self, limit: Polynomial, type_: Type) -> Polynomial | None:
@@ -173,83 +157,63 @@ class DigitsOfIndices:
             return None
         return self._forms.of(extension.operands[0])
 
-    def _proved(self, candidate: Candidate, limit: Polynomial, dimension: int) -> _Proved | None:
-        """The coordinate of a candidate whose value is less than an extent, which a limit is."""
+    def _within(self, candidate: Candidate, limit: Polynomial | None, dimension: int) -> Candidate | None:
+        """Return a candidate whose value is less than an extent, which a limit is."""
         larger, coordinate = candidate.larger, candidate.coordinate
         if larger is None:
-            return _with_shift(coordinate, candidate.demands, dimension)
+            return candidate.with_number(dimension)
+        if limit is None:
+            demand = self._limit(larger)
+            return _demanding(candidate, demand).with_number(dimension) if demand is not None else None
         number, form = number_of(larger), self._forms.of(larger)
         if number is not None:
-            demands = (*candidate.demands, IsNumberBelow(number - 1, dimension))
-            spare = max((limit.number or number) - number, 0)
-            return _with_shift(replace(coordinate, room=spare), demands, dimension) if number > 0 else None
-        if form is None or form.symbols != limit.symbols:
-            return None
-        room = (limit - form).modulo(width_of(larger.type)).number
-        if room is None or room < 0:
-            return None
-        demands = (*candidate.demands, IsNumberBelow(room, dimension)) if room else candidate.demands
-        return _with_shift(replace(coordinate, room=room), demands, dimension)
-
-    def _at_slowest(self, form: Polynomial, block: str) -> _Proved | None:
-        """The coordinate whose form it is, its value less than something that is the same for the whole launch."""
-        proved = [self._limited(each) for each in self._bounds.candidates(form, 0, block)]
-        found = min((each for each in proved if each is not None), key=lambda each: each.cost, default=None)
-        if found is not None:
-            return found
-        shift = form.constant_part
-        extension = self._forms.extension_to_index(form - Polynomial.constant(shift))
-        inner = self._forms.of(extension.operands[0]) if extension is not None else None
-        limited = self._at_slowest(inner, block) if inner is not None else None
-        return (
-            _as_extended(limited, extension, shift, 0) if limited is not None and extension is not None else None
-        )
-
-    def _limited(self, candidate: Candidate) -> _Proved | None:
-        demands = candidate.demands
-        if candidate.larger is not None:
-            limit = self._limit(candidate.larger)
-            if limit is None:
+            candidate = _demanding(candidate, Demand(number - 1, "ult", Extent(dimension)))
+            room = max((limit.number or number) - number, 0)
+            if number <= 0:
                 return None
-            demands = (*demands, limit)
-        return _with_shift(candidate.coordinate, demands, 0)
+        elif form is None or form.symbols != limit.symbols:
+            return None
+        else:
+            distance = (limit - form).modulo(width_of(larger.type)).number
+            if distance is None or distance < 0:
+                return None
+            room = distance
+            if room:
+                candidate = _demanding(candidate, Demand(room, "ult", Extent(dimension)))
+        return replace(candidate, coordinate=replace(coordinate, room=room)).with_number(dimension)
 
     def _limit(self, larger: Operand) -> Demand | None:
         """Return what makes a value a limit along dimension 0; None where it may change within a launch."""
         number, form = number_of(larger), self._forms.of(larger)
         if number is not None:
-            return IsNumberBelow(number - 1, 0) if number > 0 else None
+            return Demand(number - 1, "ult", Extent(0)) if number > 0 else None
         if form is None or len(form.symbols) != 1:
             return None
         (symbol,), plus = form.symbols, form.constant_part
         if form - Polynomial.constant(plus) != Polynomial.symbol(symbol):
             return None
         factor = self._forms.launch_value(symbol)
-        return IsAtMostExtent(factor, 0, plus) if factor is not None else None
+        return Demand(LaunchValue(factor, plus), "ule", Extent(0)) if factor is not None else None
 
 
-def _with_shift(coordinate: Coordinate, demands: Demands, dimension: int) -> _Proved:
-    """A coordinate with what is demanded of its number."""
-    if coordinate.shift:
-        demands = (*demands, IsNumberBelow(abs(coordinate.shift), dimension))
-    return _Proved(coordinate, demands)
+def _demanding(candidate: Candidate, demand: Demand) -> Candidate:
+    return replace(candidate, demands=(*candidate.demands, demand))
 
 
-def _as_extended(proved: _Proved, extension: Instruction, shift: int, dimension: int) -> _Proved | None:
+def _as_extended(proved: Candidate, extension: Instruction, shift: int, dimension: int) -> Candidate | None:
     """A coordinate that is the same number extended, and shifted then; None where that isn't known."""
     coordinate, bits = proved.coordinate, width_of(extension.operands[0].type)
-    demands: Demands = ()
-    if extension.opcode == "sext":
-        demands = (IsExtentAtMost(dimension, bits - 2 if coordinate.shift else bits - 1),)
-    elif coordinate.shift > 0:
-        demands = (IsExtentAtMost(dimension, bits - 1),)
-    elif coordinate.shift < -coordinate.least:
-        return None
     if coordinate.shift and bits < _FEWEST_BITS:
         return None
-    shifted = replace(coordinate, shift=coordinate.shift + shift) if shift else coordinate
-    extended = (*proved.demands, *demands)
-    return _with_shift(shifted, extended, dimension) if shift else _Proved(shifted, extended)
+    if extension.opcode == "sext":
+        most = bits - 2 if coordinate.shift else bits - 1
+        proved = _demanding(proved, Demand(Extent(dimension), "ule", 1 << most))
+    elif coordinate.shift > 0:
+        proved = _demanding(proved, Demand(Extent(dimension), "ule", 1 << (bits - 1)))
+    elif coordinate.shift < -coordinate.least:
+        return None
+    shifted = replace(proved, coordinate=replace(coordinate, shift=coordinate.shift + shift))
+    return shifted.with_number(dimension) if shift else proved
 
 
 def _parted(form: Polynomial, symbol: str) -> tuple[Polynomial, Polynomial]:

@@ -7,8 +7,7 @@
 Addresses are followed through `getelementptr` alone: what merges pointers, compares, stores or passes them on, is
 refused. Each of the steps must be `inbounds`: only then the index of the element is exact, and no sum of bytes has
 wrapped round. An index into an array inside of a record is taken to stay in that array, as OpenCL C demands.
-An address that steps on there (`float *p = bodies[i].place + k; p[j]`) is followed where k and j are known to be
-between numbers (`bounds.py`); whether these lie in the array is for whoever uses the place to see.
+An address that steps on there (`float *p = bodies[i].place + k; p[j]`) is refused: it may lead out of the array.
 """
 
 from __future__ import annotations
@@ -18,18 +17,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from coarsen.errors import RefusalError
+from coarsen.base.names import did_you_mean
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.details import ElementAddress, Opcode
 from coarsen.ir.graph.instruction import Instruction, users
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument as GraphArgument
-from coarsen.ir.graph.operands import Named, Operand, ValueKind, Variable
+from coarsen.ir.graph.operands import Named, Operand, Variable
 from coarsen.ir.graph.variables import name_in_source
-from coarsen.ir.kernel import Argument
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.builtins import is_atomic_update
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import (
+    AddressSpace,
     ArrayType,
     FloatType,
     IntegerType,
@@ -40,14 +41,14 @@ from coarsen.ir.types import (
     field_offset,
     size_of,
 )
-from coarsen.transform.layouts.bounds import Bounds
-from coarsen.variant.records import MOST_FIELDS, Field, RecordType
+from coarsen.variant.data_layout import MOST_FIELDS, Field, RecordType
 
 # The slot in which each has the address that it accesses.
 _ACCESSED = {Opcode.LOAD: 0, Opcode.STORE: 1, Opcode.ATOMICRMW: 0, Opcode.CMPXCHG: 0}
 # Followed by the types; `llvm.memcpy.inline` and the like are none.
 _COPIES = ("llvm.memcpy.p", "llvm.memmove.p")
 _FILL = "llvm.memset.p"
+_SPACE_NAMES = {AddressSpace.GLOBAL: "global", AddressSpace.CONSTANT: "constant"}
 _VECTOR_ACCESSES = ("vload", "vstore", "async_work_group")
 
 
@@ -77,15 +78,6 @@ class RewrittenArrays:
 
 
 @dataclass(frozen=True)
-class InnerIndex:
-    """A value that chooses in an array inside of a record, less what it is at least; what a step multiplies."""
-
-    value: Operand
-    scale: int
-    least: int = 0
-
-
-@dataclass(frozen=True)
 class Place:
     """An address: the argument, and the sum of what is added to it, in bytes.
 
@@ -93,19 +85,17 @@ class Place:
         array: its start, an argument or a variable.
         constant: what is added in any case.
         steps: values with what they are multiplied by, a multiple of the record's size.
-        inner: indices into an array inside of a record; each adds nothing or more.
+        inner: the same for indices into an array inside of a record, which are taken to stay in it.
         reach: how much the inner ones add at most.
         position: where the element stands by the array's order; None for an array without one.
-        is_assumed: whether an inner one is taken to stay in its array.
     """
 
     array: Named
     constant: int = 0
     steps: tuple[tuple[Operand, int], ...] = ()
-    inner: tuple[InnerIndex, ...] = ()
+    inner: tuple[tuple[Operand, int], ...] = ()
     reach: int = 0
     position: Operand | None = None
-    is_assumed: bool = False
 
     @property
     def name(self) -> str:
@@ -118,8 +108,9 @@ class Place:
 
     def with_values(self, others: Mapping[Operand, Operand]) -> Place:
         """Return the place with other values in their stead."""
-        steps = tuple((others.get(value, value), scale) for value, scale in self.steps)
-        inner = tuple(replace(each, value=others.get(each.value, each.value)) for each in self.inner)
+        steps, inner = (
+            tuple((others.get(value, value), scale) for value, scale in each) for each in (self.steps, self.inner)
+        )
         position = self.position if self.position is None else others.get(self.position, self.position)
         return replace(self, steps=steps, inner=inner, position=position)
 
@@ -134,7 +125,7 @@ def called(array: Named) -> str:
 
 
 def resolved_uses(
-    array: Named, record_size: int, *, vectors: bool = False, bounds: Bounds | None = None
+    array: Named, record_size: int, *, vectors: bool = False
 ) -> Iterator[tuple[Instruction, int, Place]]:
     """Yield each access to an array: the instruction, the slot of the address, the place.
 
@@ -142,7 +133,6 @@ def resolved_uses(
         array: an argument or a variable, which no constant expression names.
         record_size: of an element, in bytes.
         vectors: whether `vload` and `vstore` are accesses; their index is not in the place.
-        bounds: of indices; None where an address must not step on inside of a record.
 
     Raises:
         RefusalError: `layout-pointer-escapes`, a use that is none of those that are followed;
@@ -155,11 +145,23 @@ def resolved_uses(
             user = use.user
             assert isinstance(user, Instruction)
             if user.opcode is Opcode.GETELEMENTPTR and use.slot == 0:
-                waiting.append((user, _stepped(place, user, record_size, bounds)))
+                waiting.append((user, _stepped(place, user, record_size)))
             elif _is_access(user, use.slot) or (vectors and is_vector_access(user)):
                 yield user, use.slot, place
             else:
                 raise _escape(user, called(array))
+
+
+def array_argument(kernel: Kernel, name: str, *spaces: int) -> Argument:
+    """Return an argument that points to an array. Raises InvalidInputError: there is none in one of the spaces."""
+    named = {argument.name: argument for argument in kernel.arguments}
+    if name not in named:
+        raise InvalidInputError(f"the kernel {kernel.name} has no argument {name}{did_you_mean(name, named)}")
+    type_ = named[name].type
+    if not isinstance(type_, PointerType) or type_.address_space not in spaces:
+        where = " or ".join(_SPACE_NAMES[space] for space in spaces)
+        raise InvalidInputError(f"the argument {name} is no array in {where} memory")
+    return named[name]
 
 
 def is_copy(instruction: Instruction) -> bool:
@@ -178,9 +180,18 @@ def is_vector_access(instruction: Instruction) -> bool:
     return any(name.startswith(way) and name.removeprefix(way).isdecimal() for way in ("vload", "vstore"))
 
 
+def accessed_type(instruction: Instruction) -> Type:
+    """Return the type of the value that is read or written; of an atomic function that of its result."""
+    if instruction.opcode is Opcode.STORE or builtin_name(instruction.callee).startswith("vstore"):
+        return instruction.operands[0].type
+    if instruction.opcode in (Opcode.ATOMICRMW, Opcode.CMPXCHG):
+        return instruction.operands[1].type
+    return instruction.type
+
+
 def stepped_by(place: Place, index: Operand, scale: int, user: Instruction, record_size: int) -> Place:
     """Return a place some bytes on, an index times their number. Raises RefusalError: `layout-mixed-types`."""
-    return _added(place, _Step(index, scale, None, user, record_size), None)
+    return _added(place, index, scale, user, record_size)
 
 
 def _is_access(user: Instruction, slot: int) -> bool:
@@ -199,7 +210,7 @@ def _escape(user: Instruction, array: str) -> RefusalError:
     return RefusalError("layout-pointer-escapes", reason, user.position)
 
 
-def _stepped(place: Place, user: Instruction, record_size: int, bounds: Bounds | None) -> Place:
+def _stepped(place: Place, user: Instruction, record_size: int) -> Place:
     """The place to which a `getelementptr` leads from another one."""
     if "inbounds" not in user.flags or not isinstance(user.type, PointerType):
         reason = f"an address in {place.name} may wrap around, or is one of several"
@@ -207,7 +218,7 @@ def _stepped(place: Place, user: Instruction, record_size: int, bounds: Bounds |
     assert isinstance(user.detail, ElementAddress)
     stepped_over: Type = user.detail.source_type
     for place_of_index, index in enumerate(user.operands[1:]):
-        count = None
+        count = 0
         if place_of_index == 0:
             scale = size_of(stepped_over)
         elif isinstance(stepped_over, StructType):
@@ -219,48 +230,35 @@ def _stepped(place: Place, user: Instruction, record_size: int, bounds: Bounds |
             assert isinstance(stepped_over, ArrayType | VectorType)
             count, stepped_over = stepped_over.count, stepped_over.element
             scale = size_of(stepped_over)
-        place = _added(place, _Step(index, scale, count, user, record_size), bounds)
+        place = _added(place, index, scale, user, record_size, count)
     return place
 
 
-@dataclass(frozen=True)
-class _Step:
-    """An index of an address: `count` is the length of the array that it chooses in, if it does."""
-
-    index: Operand
-    scale: int
-    count: int | None
-    user: Instruction
-    record_size: int
-
-
-def _added(place: Place, step: _Step, bounds: Bounds | None) -> Place:
-    """The place with an index of some bytes added."""
-    index, scale, user = step.index, step.scale, step.user
+def _added(
+    place: Place,
+    index: Operand,
+    scale: int,
+    user: Instruction,
+    record_size: int,
+    count: int = 0,
+) -> Place:
+    """The place with an index of some bytes added; `count`: of the elements that it chooses among, if known."""
     if not index.is_local:
         return replace(place, constant=place.constant + scale * _constant(index, user, place))
     if not isinstance(index.type, IntegerType) or index.type.width > 64:
         raise _midst(user, place)
-    if scale % step.record_size == 0:
+    if scale % record_size == 0:
         return replace(place, steps=(*place.steps, (index, scale)))
-    if step.count:
-        reach = place.reach + scale * (step.count - 1)
-        return replace(place, inner=(*place.inner, InnerIndex(index, scale)), reach=reach, is_assumed=True)
-    between = None if bounds is None else bounds.of(index, user)
-    if between is None or scale * between.length >= step.record_size:
-        raise _midst(user, place)
-    return replace(
-        place,
-        constant=place.constant + scale * between.least,
-        inner=(*place.inner, InnerIndex(index, scale, between.least)),
-        reach=place.reach + scale * between.length,
-    )
+    if count:
+        reach = place.reach + scale * (count - 1)
+        return replace(place, inner=(*place.inner, (index, scale)), reach=reach)
+    raise _midst(user, place)
 
 
 def _constant(index: Operand, user: Instruction, place: Place) -> int:
-    if index.kind is not ValueKind.CONSTANT or not index.text.removeprefix("-").isdecimal():
+    if index.number is None:
         raise _midst(user, place)
-    return int(index.text)
+    return index.number
 
 
 def _midst(user: Instruction, place: Place) -> RefusalError:
@@ -272,12 +270,6 @@ def by_instruction(uses: Iterator[tuple[Instruction, int, Place]], found: dict[I
     """Add the places of uses to those that are known of each instruction."""
     for instruction, slot, place in uses:
         found.setdefault(instruction, {})[slot] = place
-
-
-def spanned(accesses: Mapping[Instruction, Places]) -> Iterator[tuple[Instruction, Place]]:
-    """Yield the accesses that choose in an array inside of a record, and are taken to stay there."""
-    for instruction, places in accesses.items():
-        yield from ((instruction, place) for place in places.values() if place.is_assumed)
 
 
 # The record that an element of an argument's array is, by what the source declares and LLVM's type of it.

@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.builder import Builder, number
@@ -38,20 +37,20 @@ from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.builtins import is_atomic_update
-from coarsen.ir.types import AddressSpace, IntegerType, PointerType, Type, alignment_of, content_bytes
+from coarsen.ir.types import AddressSpace, IntegerType, alignment_of, content_bytes
 from coarsen.transform.added_arguments import add_arguments, extent_argument
-from coarsen.transform.layouts.bounds import Bounds
 from coarsen.transform.layouts.elements import (
     ElementType,
     Place,
     Places,
     RewrittenArrays,
+    accessed_type,
+    array_argument,
     by_instruction,
     element_type,
     is_copy,
     is_fill,
     resolved_uses,
-    spanned,
 )
 from coarsen.transform.layouts.positions import Addresses, Piece, Target, pieces_of, whole_piece, with_positions
 from coarsen.transform.layouts.whole_records import copied_padding, split_copy, split_fill, split_load, split_store
@@ -108,16 +107,16 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
     arrays: list[LaidArray] = []
     targets: dict[Named, Target] = {}
     accesses: dict[Instruction, Places] = {}
-    extents, bounds = Extents(kernel, module), Bounds(kernel)
+    extents = Extents(kernel, module)
     for plan in plans:
-        argument = _argument(kernel, plan.argument)
+        argument = array_argument(kernel, plan.argument, AddressSpace.GLOBAL, AddressSpace.CONSTANT)
         target = _target(argument, graphs[argument.name], plan, module)
         arrays.append(LaidArray(argument.name, target.arrangement))
         if target.arrangement.is_as_written:
             continue
         graph = graphs[argument.name]
         targets[graph] = replace(target, extents=extents.of(argument, target.arrangement))
-        by_instruction(resolved_uses(graph, target.arrangement.record.size, bounds=bounds), accesses)
+        by_instruction(resolved_uses(graph, target.arrangement.record.size), accesses)
     assumptions = tuple(_assumptions(accesses))
     padding = copied_padding(accesses, targets)
     positioned = with_positions(kernel, module, targets, accesses)
@@ -133,17 +132,6 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
             split[instruction] = value
     make_names_unique(function, module.structures)
     return RewrittenArrays(module, tuple(arrays), assumptions, extents.added)
-
-
-def _argument(kernel: Kernel, name: str) -> Argument:
-    named = {argument.name: argument for argument in kernel.arguments}
-    if name not in named:
-        raise InvalidInputError(f"the kernel {kernel.name} has no argument {name}{did_you_mean(name, named)}")
-    type_ = named[name].type
-    spaces = (AddressSpace.GLOBAL, AddressSpace.CONSTANT)
-    if not isinstance(type_, PointerType) or type_.address_space not in spaces:
-        raise InvalidInputError(f"the argument {name} is no array in global or constant memory")
-    return named[name]
 
 
 def _target(argument: Argument, graph: GraphArgument, plan: ArrayPlan, module: Module) -> Target:
@@ -170,7 +158,8 @@ def _never_accessed(argument: Argument, plan: ArrayPlan) -> Target:
 
 def _assumptions(accesses: dict[Instruction, Places]) -> Iterator[str]:
     """Yield what is taken for granted, in words."""
-    for name in dict.fromkeys(place.name for _, place in spanned(accesses)):
+    inner = (place.name for places in accesses.values() for place in places.values() if place.inner)
+    for name in dict.fromkeys(inner):
         yield f"indices into arrays inside of the elements of {name} stay within these arrays"
 
 
@@ -183,7 +172,7 @@ def _rewrite(instruction: Instruction, laid: dict[int, tuple[Target, Place]]) ->
     if is_fill(instruction):
         split_fill(instruction, target, place)
         return None
-    type_ = _accessed_type(instruction)
+    type_ = accessed_type(instruction)
     pieces = pieces_of(target, place, content_bytes(type_)) or []
     piece = whole_piece(pieces, place, content_bytes(type_))
     if instruction.is_atomic or is_atomic_update(instruction.callee):
@@ -205,13 +194,6 @@ def _leave_out(instruction: Instruction) -> None:
     instruction.erase()
 
 
-def _accessed_type(instruction: Instruction) -> Type:
-    """The type of the value that is read or written; of an atomic function that of its result."""
-    if instruction.opcode in (Opcode.LOAD, Opcode.CALL):
-        return instruction.type
-    return instruction.operands[0 if instruction.opcode is Opcode.STORE else 1].type
-
-
 def _check_atomic(instruction: Instruction, target: Target, place: Place, piece: Piece | None) -> None:
     width = 0 if piece is None else piece.size - (0 if piece.is_one_of else place.reach)
     if piece is None or target.alignment(place, piece) < width:
@@ -225,7 +207,7 @@ def _redirect(instruction: Instruction, slot: int, target: Target, place: Place,
     detail = instruction.detail
     access = access_of(detail)
     if access is not None:
-        natural = alignment_of(_accessed_type(instruction))
+        natural = alignment_of(accessed_type(instruction))
         wanted = access.alignment or natural
         if known < min(wanted, natural):
             reason = f"an access to {place.name} needs more alignment than its field has"

@@ -28,34 +28,45 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import AtomicUpdate, CallSite, Opcode, access_of
 from coarsen.ir.graph.display_name import NewName
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, users
 from coarsen.ir.graph.instruction_parser import parse_instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.operands import Constant, Operand, Variable
-from coarsen.ir.graph.value_parser import ValueParser
+from coarsen.ir.graph.scanner import ValueParser
+from coarsen.ir.graph.variables import global_variable
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.opencl.queries import builtin_name
-from coarsen.ir.types import IntegerType, Type, VectorType, alignment_of, content_bytes, size_of
+from coarsen.ir.types import (
+    AddressSpace,
+    ArrayType,
+    IntegerType,
+    Type,
+    VectorType,
+    alignment_of,
+    content_bytes,
+    size_of,
+)
 from coarsen.transform.layouts.elements import (
     Place,
     RewrittenArrays,
+    accessed_type,
+    called,
     is_copy,
     is_fill,
     is_vector_access,
     resolved_uses,
     stepped_by,
 )
-from coarsen.transform.layouts.index_forms import OperandArithmetic, is_zero
-from coarsen.transform.layouts.rows import Rows, is_padded, rows_of
+from coarsen.transform.layouts.indices import OperandArithmetic, is_zero
 from coarsen.transform.prologue import INDEX
 from coarsen.transform.value_numbering.sums import known_bits
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import PadKind, RowPermutation
+from coarsen.variant.placement import BANK_BYTES, NO_PAD, Pad, PadKind, RowPermutation, row_permutation
 
 _BYTE = IntegerType(8)
 
@@ -65,9 +76,6 @@ class PaddedArray:
     """A local array as it lies: its name, what was done to its rows, and its bytes before and after."""
 
     name: str
-    rows: int
-    length: int
-    element_bytes: int
     pad: str
     bytes_before: int
     bytes_after: int
@@ -109,16 +117,13 @@ def pad_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
     padded: list[PaddedArray] = []
     for plan in plans:
         rows = rows_of(module, kernel.name, plan.argument, plan.pad, plan.shape)
-        if is_padded(plan.pad):
-            padded.append(_padded(rows))
+        if plan.pad.kind is PadKind.AUTO:
+            raise InvalidInputError("a pad 'auto' is chosen for a device (coarsen.cost.pads)")
+        if plan.pad != NO_PAD:
+            padded.append(PaddedArray(rows.name, str(rows.pad), size_of(rows.type), size_of(rows.laid_type)))
             _rewrite(module, rows)
     make_names_unique(module.function(kernel.name), module.structures)
     return RewrittenArrays(module, tuple(padded))
-
-
-def _padded(rows: Rows) -> PaddedArray:
-    before, after = size_of(rows.type), size_of(rows.laid_type)
-    return PaddedArray(rows.name, rows.count, rows.length, rows.element_bytes, str(rows.pad), before, after)
 
 
 def _rewrite(module: Module, rows: Rows) -> None:
@@ -128,7 +133,7 @@ def _rewrite(module: Module, rows: Rows) -> None:
     if rows.pad.kind is PadKind.XOR:
         permutation = rows.permutation(max((use.size for use in uses), default=0))
     for use in uses:
-        _Rewriting(rows, use, permutation).run_pipeline()
+        _Rewriting(rows, use, permutation).carry_out()
     # After all accesses: the type is what the variable's address steps over nowhere any more.
     definition = rows.variable.definition.replace(f" {rows.type} ", f" {rows.laid_type} ", 1)
     assert definition != rows.variable.definition or rows.type == rows.laid_type
@@ -139,7 +144,7 @@ def _uses(rows: Rows) -> Iterator[_Use]:
     for instruction, slot, place in resolved_uses(rows.variable, rows.element_bytes, vectors=True):
         if is_vector_access(instruction):
             # vloadn(index, pointer), vstoren(value, index, pointer)
-            index, spaced = instruction.arguments[slot - 1], content_bytes(_accessed_type(instruction))
+            index, spaced = instruction.arguments[slot - 1], content_bytes(accessed_type(instruction))
             stepped = stepped_by(place, index, spaced, instruction, rows.element_bytes)
             yield _Use(instruction, slot, stepped, spaced)
         elif is_copy(instruction) or is_fill(instruction):
@@ -148,16 +153,7 @@ def _uses(rows: Rows) -> Iterator[_Use]:
                 raise _mixed(instruction, f"copies a number of bytes of {rows.name} that is not constant")
             yield _Use(instruction, slot, place, int(length))
         else:
-            yield _Use(instruction, slot, place, content_bytes(_accessed_type(instruction)))
-
-
-def _accessed_type(instruction: Instruction) -> Type:
-    """The type of the value that is read or written; of an atomic function that of its result."""
-    if instruction.opcode is Opcode.STORE or builtin_name(instruction.callee).startswith("vstore"):
-        return instruction.operands[0].type
-    if instruction.opcode in (Opcode.ATOMICRMW, Opcode.CMPXCHG):
-        return instruction.operands[1].type
-    return instruction.type
+            yield _Use(instruction, slot, place, content_bytes(accessed_type(instruction)))
 
 
 def _column_reach(rows: Rows, place: Place) -> int | None:
@@ -183,13 +179,16 @@ class _Rewriting:
         self._build = Builder.replacing(use.instruction)
         # Nameless for a reader: indices stand inside of an access.
         self._index = OperandArithmetic(self._build, name=NewName)
-        steps = [scale // rows.element_bytes * _divisor(value) for value, scale in use.place.steps]
+        steps = [
+            scale // rows.element_bytes << known_bits(_narrow(value)).trailing_zeros
+            for value, scale in use.place.steps
+        ]
         # What the number of elements from the start is a multiple of, and the length of a row.
         self._grain = math.gcd(rows.length, use.place.constant // rows.element_bytes, *steps)
         if permutation is not None:
             self._grain = math.gcd(self._grain, permutation.unit_bytes // rows.element_bytes)
 
-    def run_pipeline(self) -> None:
+    def carry_out(self) -> None:
         """Build the address and let the access have it."""
         self._check_within()
         self._check_alignment()
@@ -210,7 +209,7 @@ class _Rewriting:
 
     def _check_alignment(self) -> None:
         rows, place, instruction = self._rows, self._use.place, self._use.instruction
-        scales = [each.scale for each in place.inner]
+        scales = [scale for _, scale in place.inner]
         size = rows.element_bytes
         common = math.gcd(rows.pitch * size, self._grain * size, place.constant % size, *scales)
         if (common & -common) < self._wanted(instruction):
@@ -218,7 +217,7 @@ class _Rewriting:
 
     def _wanted(self, instruction: Instruction) -> int:
         if is_vector_access(instruction):
-            type_ = _accessed_type(instruction)
+            type_ = accessed_type(instruction)
             assert isinstance(type_, VectorType)
             return alignment_of(type_.element)
         detail = instruction.detail
@@ -226,7 +225,7 @@ class _Rewriting:
             assert isinstance(detail, CallSite)
             return detail.argument_alignment(self._use.slot)
         access = access_of(detail)
-        natural = alignment_of(_accessed_type(instruction))
+        natural = alignment_of(accessed_type(instruction))
         if access is None:
             return natural
         if not access.alignment:
@@ -238,12 +237,14 @@ class _Rewriting:
         rows, place = self._rows, self._use.place
         row, column = self._row_and_column()
         if self._permutation is not None:
-            column = self._permuted(row, column, self._permutation)
+            # The low bits of the row's number go into it, in units.
+            chosen = self._index.masked(row, self._permutation.mask)
+            moved = self._index.times(chosen, self._permutation.unit_bytes // rows.element_bytes)
+            column = self._index.exclusive_or(column, moved)
         indices = [self._index.number(0), row, column]
         address: Operand = self._build.element(rows.laid_type, rows.variable, indices, NewName("laid"))
-        for each in place.inner:
-            index = self._index.plus(self._index.wide(each.value), self._index.number(-each.least))
-            distance = self._index.times(index, each.scale)
+        for value, scale in place.inner:
+            distance = self._index.times(self._index.wide(value), scale)
             address = self._build.element(_BYTE, address, [distance], NewName("laid"))
         inner = self._index.number(place.constant % rows.element_bytes)
         return address if is_zero(inner) else self._build.element(_BYTE, address, [inner], NewName("laid"))
@@ -258,18 +259,6 @@ class _Rewriting:
         within = [step for step in place.steps if step[1] % row_bytes]
         row = index.sum_of(along, row_bytes, place.constant // row_bytes)
         return row, index.sum_of(within, size, place.constant % row_bytes // size)
-
-    def _permuted(self, row: Operand, column: Operand, permutation: RowPermutation) -> Operand:
-        """The column with the low bits of the row's number in it, in units."""
-        index = self._index
-        chosen = index.masked(row, permutation.mask)
-        moved = index.times(chosen, permutation.unit_bytes // self._rows.element_bytes)
-        return index.exclusive_or(column, moved)
-
-
-def _divisor(value: Operand) -> int:
-    """A power of two of which an index is a multiple, whatever wraps."""
-    return 1 << known_bits(_narrow(value)).trailing_zeros
 
 
 def _largest(value: Operand) -> int | None:
@@ -335,3 +324,177 @@ def _expanded(module: Module, constant: Constant, user: Instruction) -> Instruct
     address = parse_instruction(line, values, dict(module.structures))
     address.origin = user.origin
     return Builder.replacing(user).insert(address)
+
+
+# An array of rows in local memory as it is declared, and as it lies where its rows are padded or permuted.
+#
+# local float tile[16][16]          rows of 16 elements of 4 bytes; pad 1: rows of 17
+# local int counts[4][4][5]         16 rows of 5
+# local float flat[256]             rows of 16 if its shape is given as 16,16, or if all its indices step over
+#                                   rows of 16: flat[y * 16 + x]
+
+_SHIFTED = 63  # the most that a number is shifted by
+# What a sum of rows and columns is made of.
+_SUMS = (Opcode.ADD, Opcode.OR, Opcode.SUB, Opcode.SEXT, Opcode.ZEXT, Opcode.TRUNC, Opcode.PHI)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An array of rows.
+
+    Attributes:
+        variable: that it is.
+        type: as it is declared.
+        count: of the rows.
+        length: of each, in elements.
+        element: LLVM's type of an element.
+        pad: what is done to the rows.
+    """
+
+    variable: Variable
+    type: Type
+    count: int
+    length: int
+    element: Type
+    pad: Pad
+
+    @property
+    def name(self) -> str:
+        """The name in the source."""
+        return called(self.variable)
+
+    @property
+    def element_bytes(self) -> int:
+        """From one element to the next."""
+        return size_of(self.element)
+
+    @property
+    def row_bytes(self) -> int:
+        """Of a row as it is declared."""
+        return self.length * self.element_bytes
+
+    @property
+    def pitch(self) -> int:
+        """From one row to the next, in elements."""
+        return self.length + self.pad.elements
+
+    @property
+    def laid_type(self) -> ArrayType:
+        """The type with its pad: an array of rows."""
+        return ArrayType(self.count, ArrayType(self.pitch, self.element))
+
+    def permutation(self, access_bytes: int) -> RowPermutation:
+        """Return the permutation of a row's units, given the longest access.
+
+        Raises:
+            InvalidInputError: rows are no power of two of units.
+        """
+        if self.element_bytes & (self.element_bytes - 1):
+            raise InvalidInputError(
+                f"the elements of {self.name} have {self.element_bytes} bytes, no power of two, so that xor would"
+                " part them: give a number of elements"
+            )
+        longest = max(BANK_BYTES, self.element_bytes, access_bytes)
+        unit = 1 << (longest - 1).bit_length()
+        found = row_permutation(self.row_bytes, unit)
+        if found is None:
+            raise InvalidInputError(
+                f"the rows of {self.name}, of {self.length} elements of {self.element_bytes} bytes, are no power"
+                f" of two of units of {unit} bytes, as xor needs: give a number of elements"
+            )
+        return found
+
+
+def rows_of(module: Module, kernel: str, name: str, pad: Pad, shape: tuple[int, ...] | None) -> Rows:
+    """Return the array of rows that a kernel declares under a name.
+
+    Args:
+        module: that has the kernel.
+        kernel: its name.
+        name: of the array in the source.
+        pad: of its rows.
+        shape: the rows and their length; None where the declaration says them.
+
+    Raises:
+        InvalidInputError: there is no such array, its element has no size, or it has another shape.
+        RefusalError: `layout-shape-unknown`, it has one dimension, no shape is given, and its indices do not agree
+            on the length of a row.
+    """
+    variable = _variable(module, kernel, name)
+    type_ = global_variable(variable, module.structures).value_type
+    extents, element = _extents(type_)
+    if not extents or not size_of(element):
+        raise InvalidInputError(f"{name} is no array")
+    if shape is not None:
+        extents = _shaped(name, extents, shape)
+    if len(extents) == 1:
+        length = _stepped_over(variable, extents[0])
+        extents = (extents[0] // length, length)
+    return Rows(variable, type_, math.prod(extents[:-1]), extents[-1], element, pad)
+
+
+def _variable(module: Module, kernel: str, name: str) -> Variable:
+    local = {
+        called(variable): variable
+        for variable in module.variables.values()
+        if variable.address_space == AddressSpace.LOCAL and variable.name.startswith(f"{kernel}.")
+    }
+    if name not in local:
+        raise InvalidInputError(f"the kernel {kernel} has no static local array {name}{did_you_mean(name, local)}")
+    return local[name]
+
+
+def _extents(type_: Type) -> tuple[tuple[int, ...], Type]:
+    extents: list[int] = []
+    while isinstance(type_, ArrayType):
+        extents.append(type_.count)
+        type_ = type_.element
+    return tuple(extents), type_
+
+
+def _shaped(name: str, declared: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that was given, if the array can have it."""
+    if math.prod(shape) != math.prod(declared) or (len(declared) > 1 and shape != declared):
+        declaration = "".join(f"[{extent}]" for extent in declared)
+        raise InvalidInputError(f"{name}{declaration} can't have the shape {','.join(map(str, shape))}")
+    return shape
+
+
+def _stepped_over(variable: Variable, count: int) -> int:
+    """Return the length of the rows that all indices of an array of one dimension step over: 16 of `y * 16 + x`.
+
+    Each element has one place whatever the length is (`pad.py`): here it is found out what is fast.
+    """
+    lengths = sorted({length for length in _multipliers(variable) if 1 < length < count and count % length == 0})
+    if len(lengths) == 1:
+        return lengths[0]
+    name = called(variable)
+    found = (
+        f"its indices step over rows of {', '.join(map(str, lengths))}" if lengths else "no index steps over rows"
+    )
+    example = lengths[0] if lengths else math.gcd(count, 16)
+    reason = (
+        f"how long the rows of {name} are is not known ({found}): give its shape, as in "
+        f"--shape {name}={count // example},{example}"
+    )
+    positions = (user.position for user in users(variable) if user.position is not None)
+    raise RefusalError("layout-shape-unknown", reason, next(positions, None))
+
+
+def _multipliers(variable: Variable) -> Iterator[int]:
+    """Yield the constants that indices of an array multiply by, outermost ones alone."""
+    pending = [
+        operand for user in users(variable) if user.opcode is Opcode.GETELEMENTPTR for operand in user.operands[1:]
+    ]
+    seen: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if not isinstance(value, Instruction) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if value.opcode in _SUMS:
+            pending += value.operands
+        elif value.opcode in (Opcode.MUL, Opcode.SHL):
+            constant = value.operands[1].number
+            if constant is not None:
+                yield 1 << (constant & _SHIFTED) if value.opcode is Opcode.SHL else constant

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.details import Opcode
@@ -31,30 +32,20 @@ from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, Type, size_of
-from coarsen.transform.layouts.demands import AreElementsAtMost, Digits, ExtentTests
+from coarsen.transform.layouts.coordinates import Demand, Digits, ElementCount, ExtentTests
 from coarsen.transform.layouts.digits import Carries, DigitsOfIndices
 from coarsen.transform.layouts.elements import ElementType, Place, Places
-from coarsen.transform.layouts.index_forms import OperandArithmetic, is_zero
+from coarsen.transform.layouts.indices import OperandArithmetic, is_zero
 from coarsen.transform.names import own
 from coarsen.transform.prologue import INDEX
-from coarsen.variant.data_layout import Arrangement, Kind
-from coarsen.variant.records import Field
+from coarsen.variant.data_layout import Arrangement, Field, Kind
 
 # So many elements, and with them extents, positions and sums of these, have 32 bits.
 _NARROW = IntegerType(32)
-_NARROW_DEMANDS = (AreElementsAtMost(31),)
+_NARROW_DEMANDS = (Demand(ElementCount(), "ule", 1 << 31),)
 
 _Made = Callable[[Builder], Operand]
 _Key = tuple[object, ...]
-
-
-@dataclass(frozen=True)
-class _Element:
-    """An element whose position is asked for: its place, its array, and its coordinates if they are proved."""
-
-    place: Place
-    target: Target
-    digits: Digits | None
 
 
 def with_positions(
@@ -72,18 +63,15 @@ def with_positions(
         return dict(accesses)
     positions = _Positions(kernel, module)
     found = dict(accesses)
-    for block, instruction in _in_order(module.function(kernel.name), accesses):
+    blocks = module.function(kernel.name).blocks
+    in_order = [(block.name, each) for block in blocks for each in block.instructions if each in accesses]
+    for block, instruction in in_order:
         found[instruction] = {
             slot: positions.placed(instruction, block, place, targets[place.array])
             for slot, place in accesses[instruction].items()
         }
     positions.finish()
     return found
-
-
-def _in_order(function: Function, accesses: Mapping[Instruction, Places]) -> Sequence[tuple[str, Instruction]]:
-    """The accesses in the function's order, each with the name of its block."""
-    return [(block.name, each) for block in function.blocks for each in block.instructions if each in accesses]
 
 
 def _is_ordered(target: Target) -> bool:
@@ -117,7 +105,7 @@ class _Positions:
         # Equal coordinates do not suffice: where what they demand does not hold, the index itself is divided.
         key: _Key = (block, place.array, constant, *map(_alike, place.steps))
         if key not in self._known:
-            self._known[key] = self._position(access, _Element(place, target, digits))
+            self._known[key] = self._position(access, place, target, digits)
         return place.at(self._known[key])
 
     def finish(self) -> None:
@@ -131,28 +119,23 @@ class _Positions:
         index = place.steps[0][0]
         return self._digits.of(index, block, len(target.extents))
 
-    def _position(self, access: Instruction, element: _Element) -> Operand:
-        def wide(build: Builder) -> Operand:
-            return _divided(build, element, INDEX)
-
-        def narrow(build: Builder) -> Operand:
-            return _divided(build, element, _NARROW)
-
-        extents, digits = element.target.extents, element.digits
+    def _position(self, access: Instruction, place: Place, target: Target, digits: Digits | None) -> Operand:
+        extents = target.extents
+        wide = partial(_divided, place=place, target=target, type_=INDEX)
+        narrow = partial(_divided, place=place, target=target, type_=_NARROW)
         if digits is None:
             return self._chosen(access, self._tests.all_of(_NARROW_DEMANDS, extents), narrow, wide)
         are_open = any(extent.is_local for extent in extents)
         is_narrow = not are_open and self._tests.all_of(_NARROW_DEMANDS, extents) is True
         test = self._tests.all_of(digits.demands, extents)
         otherwise = narrow if is_narrow else wide
-        return self._chosen(access, test, lambda build: self._combined(build, element, digits), otherwise)
+        return self._chosen(access, test, partial(self._combined, target=target, digits=digits), otherwise)
 
-    def _combined(self, build: Builder, element: _Element, digits: Digits) -> Operand:
+    def _combined(self, build: Builder, target: Target, digits: Digits) -> Operand:
         """The position of coordinates that are known."""
-        extents = element.target.extents
         carries = Carries(build, lambda value: self._named[value.text])
-        coordinates = carries.coordinates(digits.coordinates, extents)
-        return _joined(OperandArithmetic(build), coordinates, extents, element.target)
+        coordinates = carries.coordinates(digits.coordinates, target.extents)
+        return _joined(OperandArithmetic(build), coordinates, target.extents, target)
 
     def _chosen(self, access: Instruction, test: Operand | bool, true: _Made, false: _Made) -> Operand:
         """Build one of two values before an access, by a test that is known or carried out."""
@@ -175,10 +158,9 @@ def _values(function: Function) -> Iterator[tuple[str, Operand]]:
     yield from ((each.name, each) for each in function.instructions() if each.name)
 
 
-def _divided(build: Builder, element: _Element, type_: IntegerType) -> Operand:
+def _divided(build: Builder, place: Place, target: Target, type_: IntegerType) -> Operand:
     """The position of an element whose coordinates are found by divisions, of a type."""
-    target = element.target
-    place, size = element.place, target.arrangement.record.size
+    size = target.arrangement.record.size
     index = OperandArithmetic(build).sum_of(place.steps, size, place.constant // size)
     arithmetic = OperandArithmetic(build, type_)
     extents = [arithmetic.truncated(extent) for extent in target.extents]
@@ -279,7 +261,7 @@ class Target:
     def alignment(self, place: Place, piece: Piece) -> int:
         """Return the power of two that the new address of a piece is a multiple of."""
         record = self.arrangement.record
-        scales = [each.scale for each in place.inner]
+        scales = [scale for _, scale in place.inner]
         common = math.gcd(record.alignment(piece.field), piece.start - piece.field.offset, *scales)
         return common & -common
 
@@ -311,7 +293,7 @@ def _chosen_of(target: Target, place: Place, start: int, size: int) -> Piece | N
         return None
     record = target.arrangement.record
     first = next(each for each in record.fields if each.offset <= start < each.end)
-    if start + size > first.end or any(each.scale % first.size for each in place.inner):
+    if start + size > first.end or any(scale % first.size for _, scale in place.inner):
         return None
     return Piece(first, start, size, is_one_of=True)
 
@@ -330,10 +312,8 @@ class Addresses:
             size = target.arrangement.record.size
             position = self._arithmetic.sum_of(place.steps, size, place.constant // size)
         pointer = self._field(target, place, piece.field, position)
-        for each in place.inner:
-            # What is taken off first leaves no address beside the array on the way.
-            index = self._arithmetic.plus(self._arithmetic.wide(each.value), self._arithmetic.number(-each.least))
-            distance = self._arithmetic.times(index, each.scale)
+        for value, scale in place.inner:
+            distance = self._arithmetic.times(self._arithmetic.wide(value), scale)
             if piece.is_one_of:
                 distance = self._arithmetic.computed(Opcode.MUL, distance, self._lanes(target))
             pointer = self._bytes_on(pointer, distance)

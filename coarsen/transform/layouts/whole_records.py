@@ -160,7 +160,9 @@ def split_load(load: Instruction, target: Target, place: Place) -> Operand:
     build = Builder.replacing(load)
     value: Operand = number(whole, 0)
     for first, last in side.spans():
-        part: Operand = _loaded_part(build, side, first, last)
+        address = side.address(build, first, last - first)
+        type_ = IntegerType(_BITS * (last - first))
+        part: Operand = build.load(type_, address, own("part"), Access(side.alignment(first)))
         if part.type != whole:
             part = build.cast(Opcode.ZEXT, part, whole, own("part"))
         if first:
@@ -186,11 +188,6 @@ def split_store(store: Instruction, target: Target, place: Place) -> None:
             part = build.cast(Opcode.TRUNC, part, IntegerType(_BITS * (last - first)), own("part"))
         build.store(part, side.address(build, first, last - first), Access(side.alignment(first)))
     store.erase()
-
-
-def _loaded_part(build: Builder, side: LaidSide, first: int, last: int) -> Instruction:
-    address = side.address(build, first, last - first)
-    return build.load(IntegerType(_BITS * (last - first)), address, own("part"), Access(side.alignment(first)))
 
 
 def _number_side(access: Instruction, type_: Type, target: Target, place: Place) -> tuple[LaidSide, IntegerType]:
@@ -263,14 +260,11 @@ def _words(span: tuple[int, int], one: Side, other: Side, *, integers: bool = Fa
         yield first, known
         return
     while first < last:
-        size = min(one.alignment(first), other.alignment(first), _LONGEST_WORD, _power_below(last - first))
+        size = min(
+            one.alignment(first), other.alignment(first), _LONGEST_WORD, 1 << ((last - first).bit_length() - 1)
+        )
         yield first, IntegerType(_BITS * size)
         first += size
-
-
-def _power_below(size: int) -> int:
-    """The largest power of two that is not above a size."""
-    return 1 << (size.bit_length() - 1)
 
 
 def _is_power_of_two(size: int) -> bool:

@@ -96,23 +96,6 @@ class Footprint:
         return math.prod(axis.extent for axis in self.axes)
 
 
-def footprint(
-    kernel: Kernel, array: str, reads: Sequence[tuple[Instruction, Operand]], sizes: Sequence[int]
-) -> Footprint:
-    """Return the box of the elements that a work-group reads.
-
-    Args:
-        kernel: in normal form.
-        array: its name.
-        reads: those of the array, each with the index of the element.
-        sizes: of a work-group, along each dimension.
-
-    Raises:
-        RefusalError: `place-footprint-unknown`.
-    """
-    return _Footprints(kernel, array, sizes).of(reads)
-
-
 @dataclass(frozen=True, slots=True)
 class _Core:
     """A core's varying part, by the symbols that vary, and the rest."""
@@ -123,8 +106,14 @@ class _Core:
     rest: Polynomial
 
 
-class _Footprints:
-    """Finds boxes in one kernel."""
+class Footprints:
+    """Finds boxes in one kernel.
+
+    Args:
+        kernel: in normal form.
+        array: its name.
+        sizes: of a work-group, along each dimension.
+    """
 
     def __init__(self, kernel: Kernel, array: str, sizes: Sequence[int]) -> None:
         self._kernel = kernel
@@ -138,7 +127,11 @@ class _Footprints:
         return counters_of(self._kernel, self._flow)
 
     def of(self, reads: Sequence[tuple[Instruction, Operand]]) -> Footprint:
-        """Return the box of some reads."""
+        """Return the box of some reads, each with the index of the element.
+
+        Raises:
+            RefusalError: `place-footprint-unknown`.
+        """
         cores = [self._core(read, index) for read, index in reads]
         first = cores[0]
         for core in cores:
@@ -170,7 +163,7 @@ class _Footprints:
     # The core of an index.
 
     def _core(self, read: Instruction, index: Operand) -> _Core:
-        if not is_always_executed(self._flow, self._kernel.block_of[read.name], self._counters):
+        if not _is_always_executed(self._flow, self._kernel.block_of[read.name], self._counters):
             raise self._refusal(read, "not every work-item comes to this read, a known number of times")
         core, extension = self._peeled(index)
         self._check_extensions(read, core)
@@ -275,12 +268,10 @@ class _Footprints:
         # counter is never negative, `tile.py` extends it so in any case.
         is_kept = counter is not None and (extension.opcode == "sext" or counter.least >= 0)
         is_same = is_kept and extension.width >= _LEAST_WIDTH
-        if is_same and inner == Polynomial.symbol(varying[0]) and self._width_of(varying[0]) == extension.width:
+        width = width_of(self._kernel.definition[varying[0][1:]].type) if is_same else 0
+        if inner == Polynomial.symbol(varying[0]) and width == extension.width:
             return inner
         raise self._refusal(read, "its index is a number of more bits made of an id or a counter of fewer")
-
-    def _width_of(self, symbol: str) -> int:
-        return width_of(self._kernel.definition[symbol[1:]].type)
 
     def _is_uniform(self, instruction: Instruction) -> bool:
         """Return True if all work-items of a group compute the same, of nothing but arguments and the launch."""
@@ -354,14 +345,8 @@ def _coarsest_first(entry: tuple[_Key, Polynomial]) -> tuple[int, int, str]:
     return -len(product), -abs(coefficient), str(product)
 
 
-def is_always_executed(flow: FlowGraph, block: str, counters: Mapping[str, Counter]) -> bool:
-    """Return True if all work-items pass a block, and in loops with counters in each of their rounds.
-
-    Args:
-        flow: of the kernel.
-        block: its name.
-        counters: of the kernel's loops.
-    """
+def _is_always_executed(flow: FlowGraph, block: str, counters: Mapping[str, Counter]) -> bool:
+    """Return True if all work-items pass a block, and in loops with counters in each of their rounds."""
     counted = {counter.loop.header for counter in counters.values()}
     place = block
     for loop in flow.loops_around(block):

@@ -21,7 +21,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.details import Access, Opcode
 from coarsen.ir.graph.function import Function
@@ -31,16 +30,14 @@ from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Callee
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.ir.types import AddressSpace, PointerType, Type, size_of
-from coarsen.transform.layouts.elements import RewrittenArrays, element_type, is_copy
-from coarsen.transform.placement.tile import box_of, copy_at_start, copy_box_at_start, tile_of
+from coarsen.ir.types import AddressSpace, PointerType, size_of
+from coarsen.transform.layouts.elements import RewrittenArrays, array_argument, element_type, is_copy
+from coarsen.transform.placement.tile import check_copied, copy_at_start, copy_box_at_start, tile_of
 from coarsen.transform.placement.uses import NEVER_CHANGES, ArrayUses, allow_changes, apart_from, uses_of
 from coarsen.variant.data_layout import AOS
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import Place, PlacedArgument
 
-# More would leave too little of a device's local memory to the work-groups beside it.
-_LARGEST_COPY = 16384
 _ADDRESS_BITS = 64
 # What CL_DEVICE_MAX_CONSTANT_ARGS is at least (OpenCL 1.2, table 4.3).
 _MOST_CONSTANT_ARGUMENTS = 8
@@ -100,7 +97,7 @@ def place_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
     """
     module = kernel.editable_graph()
     function = module.function(kernel.name)
-    placed = [_placed(kernel, module, function, _argument(kernel, plan.argument), plan) for plan in plans]
+    placed = [_placed(kernel, module, function, plan) for plan in plans]
     _check_constant_arguments(function, placed)
     make_names_unique(function, module.structures)
     return RewrittenArrays(module, tuple(placed))
@@ -117,24 +114,14 @@ def _check_constant_arguments(function: Function, placed: Sequence[PlacedArray])
         )
 
 
-def _argument(kernel: Kernel, name: str) -> Argument:
-    named = {argument.name: argument for argument in kernel.arguments}
-    if name not in named:
-        raise InvalidInputError(f"the kernel {kernel.name} has no argument {name}{did_you_mean(name, named)}")
-    if named[name].type != PointerType(AddressSpace.GLOBAL):
-        raise InvalidInputError(f"the argument {name} is no array in global memory")
-    return named[name]
-
-
-def _placed(
-    kernel: Kernel, module: Module, function: Function, declared: Argument, plan: ArrayPlan
-) -> PlacedArray:
+def _placed(kernel: Kernel, module: Module, function: Function, plan: ArrayPlan) -> PlacedArray:
+    declared = array_argument(kernel, plan.argument, AddressSpace.GLOBAL)
     argument = next(each for each in function.arguments if each.name == declared.name)
     uses, index = uses_of(argument), function.arguments.index(argument)
     apart = apart_from(module, function, argument)
     size = None
     if plan.place is Place.LOCAL:
-        size = _copy(kernel, module, function, declared, argument, uses, plan)
+        size = _copy(kernel, module, argument, declared, uses, plan)
     elif plan.place is Place.CONSTANT:
         argument.type = PointerType(AddressSpace.CONSTANT)
         move_uses(module, uses, AddressSpace.CONSTANT)
@@ -158,27 +145,28 @@ def _mark_unchanging(module: Module, argument: GraphArgument, uses: ArrayUses) -
 
 
 def _copy(
-    kernel: Kernel,
-    module: Module,
-    function: Function,
-    declared: Argument,
-    argument: GraphArgument,
-    uses: ArrayUses,
-    plan: ArrayPlan,
+    kernel: Kernel, module: Module, argument: GraphArgument, declared: Argument, uses: ArrayUses, plan: ArrayPlan
 ) -> int | None:
     """Copy an array, or a box of it, to local memory at the kernel's start; return the array's bytes if known."""
     if plan.layout != AOS or plan.order is not None:
         raise InvalidInputError(f"{declared.name} is copied to local memory as it is written: give it no layout")
+    function = module.function(kernel.name)
     element = element_type(declared, argument, module.structures).type
     _check_alignment(declared.name, uses, size_of(element))
     if plan.shape is None:
-        _copy_box(kernel, module, function, argument, uses, element)
+        if module.size_type.width != _ADDRESS_BITS:
+            raise InvalidInputError(
+                "parts of arrays are copied by kernels with addresses of 64 bits: give the shape"
+            )
+        places = {instruction: place for place, instruction in enumerate(function.instructions())}
+        reads = sorted(uses.reads, key=lambda read: places[read[0]])
+        copy_box_at_start(kernel, module, argument, replace(uses, reads=tuple(reads)), element)
         return None
     count = math.prod(plan.shape)
     if not count:
         raise InvalidInputError(f"{declared.name} can't have the shape {','.join(map(str, plan.shape))}")
     size = count * size_of(element)
-    _check_size(f"{declared.name} has {size} bytes", size)
+    check_copied(f"{declared.name} has {size} bytes", size)
     tile = tile_of(module, function.name, argument, element, count)
     for read, _ in uses.reads:
         allow_changes(read)
@@ -186,39 +174,6 @@ def _copy(
     move_uses(module, uses, AddressSpace.LOCAL)
     copy_at_start(module, function, argument, tile)
     return size
-
-
-def _copy_box(
-    kernel: Kernel,
-    module: Module,
-    function: Function,
-    argument: GraphArgument,
-    uses: ArrayUses,
-    element: Type,
-) -> None:
-    """Copy the part of an array that a work-group reads."""
-    if module.size_type.width != _ADDRESS_BITS:
-        raise InvalidInputError("parts of arrays are copied by kernels with addresses of 64 bits: give the shape")
-    sizes = kernel.required_work_group_size
-    first = next((read.position for read, _ in uses.reads), None)
-    if sizes is None:
-        reason = (
-            f"how much of {argument.name} a work-group reads is not known: give the array's shape, or let the "
-            "kernel demand its local size (reqd_work_group_size)"
-        )
-        raise RefusalError("place-extent-unknown", reason, first)
-    # In their order, so that the first one that is no part of a box is named.
-    places = {instruction: place for place, instruction in enumerate(function.instructions())}
-    reads = sorted(uses.reads, key=lambda read: places[read[0]])
-    uses = replace(uses, reads=tuple(reads))
-    box = box_of(kernel, argument, uses, element, sizes)
-    _check_size(f"a work-group reads {box.cells} elements of {argument.name}", box.cells * size_of(element))
-    copy_box_at_start(module, function, argument, uses, element, box)
-
-
-def _check_size(said: str, size: int) -> None:
-    if size > _LARGEST_COPY:
-        raise RefusalError("place-too-large", f"{said}, more than the {_LARGEST_COPY} bytes that it copies")
 
 
 def _check_alignment(array: str, uses: ArrayUses, element_bytes: int) -> None:

@@ -27,7 +27,7 @@ from coarsen.ir.graph.operands import Argument, Constant, Operand, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.rewriting import split_block
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.opencl.queries import DIMENSIONS, Query, mangled_name, query_named
+from coarsen.ir.opencl.queries import DIMENSIONS, Query, mangled_name, queried_dimension, query_named
 from coarsen.ir.types import (
     AddressSpace,
     ArrayType,
@@ -40,34 +40,11 @@ from coarsen.ir.types import (
     content_bytes,
     size_of,
 )
-from coarsen.transform.placement.footprint import PURE, UNIFORM_QUERIES, Footprint, Span, footprint
+from coarsen.transform.placement.footprint import PURE, UNIFORM_QUERIES, Footprint, Footprints, Span
 from coarsen.transform.placement.uses import ArrayUses, allow_changes
 from coarsen.transform.prologue import INDEX, Queries
 
 _EXTENSIONS = frozenset({Opcode.SEXT, Opcode.ZEXT})
-_DIMENSIONS = frozenset(map(str, range(DIMENSIONS)))
-
-
-def box_of(kernel: Kernel, argument: Argument, uses: ArrayUses, element: Type, sizes: Sequence[int]) -> Footprint:
-    """Return the box of an array's elements that a work-group reads.
-
-    Args:
-        kernel: of which the uses' module is a copy.
-        argument: the array.
-        uses: of it.
-        element: its type.
-        sizes: of the work-group.
-
-    Raises:
-        RefusalError: `place-footprint-unknown`.
-    """
-    if not uses.reads:
-        raise RefusalError(
-            "place-footprint-unknown", f"nothing of {argument.name} is read: there is nothing to copy"
-        )
-    indices = [(read, _index(kernel, argument, read, element)) for read, _ in uses.reads]
-    reads = [(kernel.definition[read.name], index) for read, index in indices]
-    return footprint(kernel, argument.name, reads, sizes)
 
 
 def _index(kernel: Kernel, argument: Argument, read: Instruction, element: Type) -> Operand:
@@ -89,27 +66,40 @@ def _index(kernel: Kernel, argument: Argument, read: Instruction, element: Type)
     raise RefusalError("place-footprint-unknown", reason, read.position)
 
 
-def copy_box_at_start(
-    module: Module, function: Function, argument: Argument, uses: ArrayUses, element: Type, box: Footprint
-) -> None:
-    """Build the copy at a kernel's start, and let the reads take what they read from it.
+def copy_box_at_start(kernel: Kernel, module: Module, argument: Argument, uses: ArrayUses, element: Type) -> None:
+    """Copy the part of an array that a work-group reads at a kernel's start, and let the reads read the copy.
 
     Args:
-        module: that has the function.
-        function: owned by the caller.
+        kernel: as it was.
+        module: a copy of its graph that the caller owns.
         argument: the array.
-        uses: of it.
+        uses: of it, in the order of the kernel, so that the first one that is no part of a box is named.
         element: its type.
-        box: what a work-group reads.
 
     Raises:
-        RefusalError: `place-footprint-unknown`, the elements are records.
+        RefusalError: `place-extent-unknown`, `place-footprint-unknown`, `place-too-large`.
     """
+    sizes = kernel.required_work_group_size
+    first = next((read.position for read, _ in uses.reads), None)
+    if sizes is None:
+        reason = (
+            f"how much of {argument.name} a work-group reads is not known: give the array's shape, or let the "
+            "kernel demand its local size (reqd_work_group_size)"
+        )
+        raise RefusalError("place-extent-unknown", reason, first)
+    if not uses.reads:
+        raise RefusalError(
+            "place-footprint-unknown", f"nothing of {argument.name} is read: there is nothing to copy"
+        )
+    indices = [_index(kernel, argument, read, element) for read, _ in uses.reads]
+    reads = [(kernel.definition[read.name], index) for (read, _), index in zip(uses.reads, indices, strict=True)]
+    box = Footprints(kernel, argument.name, sizes).of(reads)
+    check_copied(f"a work-group reads {box.cells} elements of {argument.name}", box.cells * size_of(element))
+    function = module.function(kernel.name)
     tile = tile_of(module, function.name, argument, element, box.cells)
     if size_of(tile.word) != size_of(element):
-        first = uses.reads[0][0]
         reason = f"what a work-group reads of {argument.name} isn't copied as a whole: its elements are no numbers"
-        raise RefusalError("place-footprint-unknown", reason, first.position)
+        raise RefusalError("place-footprint-unknown", reason, first)
     code = _BoxCode(module, function, box)
     model = uses.reads[box.model][0].operands[0]
     for (read, _), spans in zip(uses.reads, box.spans, strict=True):
@@ -205,12 +195,6 @@ class _BoxCode:
         return _AtCell(build, queries, carriers, frozenset(self._phis))
 
 
-def _dimension(call: Instruction) -> int | None:
-    """Return the dimension that a query is called for, None where it is known only at run time."""
-    asked = call.arguments[0] if call.opcode is Opcode.CALL and call.arguments else None
-    return int(asked.text) if isinstance(asked, Constant) and asked.text in _DIMENSIONS else None
-
-
 def _total(build: Builder, queries: Queries, operands: Sequence[Operand], constant: int, name: str) -> Operand:
     """Build the sum of values and a number."""
     if not operands:
@@ -256,23 +240,26 @@ class _AtCell:
 
     def _instruction(self, original: Instruction) -> Operand:
         query = query_named(original.callee) if original.opcode is Opcode.CALL else None
-        dimension = _dimension(original)
-        if dimension is not None and (query in UNIFORM_QUERIES or query in (Query.GLOBAL_ID, Query.LOCAL_ID)):
+        dimension = queried_dimension(original) if query is not None else None
+        is_known = query in UNIFORM_QUERIES or query in (Query.GLOBAL_ID, Query.LOCAL_ID)
+        if query is not None and dimension is not None and 0 <= dimension < DIMENSIONS and is_known:
             return self._query(query, dimension)
         if original.opcode is Opcode.PHI and original.name in self._counters:
             return self._counter(original)
         if str(original.opcode) not in PURE:
             # It cancels out, or the footprint would not be known.
             return number(original.type, 0)
-        if original.opcode is Opcode.ZEXT and self._is_counter(original.operands[0]):
+        extended = original.operands[0]
+        if (
+            original.opcode is Opcode.ZEXT
+            and isinstance(extended, Instruction)
+            and extended.name in self._counters
+        ):
             # The counter is never negative; one that stands for a cell may be.
             return self._like(original, Opcode.SEXT)
         # A sum of numbers without a common bit is one of any; and flags hold for the ids that there are.
         is_sum = original.opcode is Opcode.OR and "disjoint" in original.flags
         return self._like(original, Opcode.ADD if is_sum else original.opcode)
-
-    def _is_counter(self, operand: Operand) -> bool:
-        return isinstance(operand, Instruction) and operand.name in self._counters
 
     def _like(self, original: Instruction, opcode: Opcode) -> Operand:
         operands = [self.operand(each) for each in original.operands]
@@ -317,10 +304,18 @@ _FLAGS = IntegerType(32)
 _LOCAL_MEMORY = number(_FLAGS, 1)
 _BITS = 8
 _LONGEST_WORD = 8
+# More would leave too little of a device's local memory to the work-groups beside it.
+_LARGEST_COPY = 16384
 _FLOATS = frozenset({FloatType("float"), FloatType("double")})
 
 # Builds one of several copies, by its number.
 Copy = Callable[[Builder, Queries, Operand], None]
+
+
+def check_copied(said: str, size: int) -> None:
+    """Raise RefusalError, `place-too-large`, for more bytes than are copied."""
+    if size > _LARGEST_COPY:
+        raise RefusalError("place-too-large", f"{said}, more than the {_LARGEST_COPY} bytes that it copies")
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from coarsen.analysis.distinct_arguments import only_synchronises
 from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.analysis.pointer_roots import PointerRoots
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.operands import Argument, Named, Operand, Variable
+from coarsen.ir.graph.operands import Argument, Named, Operand
 from coarsen.ir.opencl.builtins import is_atomic_update
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import AddressSpace, PointerType
@@ -104,14 +106,12 @@ def _name(user: Instruction) -> str:
 #
 #     kernel void f(global float *out, global const float *w)     out[i] = w[k]     w must be apart from out
 #
-# Pointers that are written through are followed to arguments and variables, through address arithmetic, choices
-# and casts. A kernel that may write through any other pointer is refused.
+# A kernel that may write through a pointer that is not derived from an argument or a variable (`PointerRoots`) is
+# refused.
 #
 # A pointer that is `restrict` needs no condition: what is written through it, or through another one than it, is
 # not accessed otherwise, which the source promises (C11, 6.7.3.1).
 
-_MERGING = frozenset({Opcode.PHI, Opcode.SELECT})
-_DERIVING = frozenset({Opcode.GETELEMENTPTR, Opcode.BITCAST, Opcode.ADDRSPACECAST, Opcode.FREEZE})
 _ELSEWHERE = frozenset({AddressSpace.PRIVATE, AddressSpace.LOCAL, AddressSpace.CONSTANT})
 
 
@@ -137,48 +137,21 @@ def is_restrict(argument: Argument) -> bool:
     return "noalias" in argument.attributes.split()
 
 
-def _written(module: Module, function: Function, array: str) -> Iterator[Argument]:
-    judge = EffectsOfKernel.of_module(module)
+def _written(module: Module, function: Function, array: str) -> Iterator[Named]:
+    """Yield the roots of what a function writes, but for its own, local and constant memory."""
+    effects, roots = EffectsOfKernel.of_module(module), PointerRoots()
     for instruction in function.instructions():
-        if instruction.opcode is Opcode.FENCE or (
-            instruction.opcode is Opcode.CALL and judge.builtin(instruction).is_fence
-        ):
+        if only_synchronises(instruction, effects):
             continue  # Other work-items write through this kernel's arguments too.
-        effects = judge.of(instruction)
-        if effects.writes_anything and not _waits(judge, instruction):
+        touched = effects.of(instruction)
+        written = roots.of_all(pointer for pointer in touched.writes if not _is_elsewhere(pointer))
+        if touched.writes_anything or written is None:
             raise _unknown(instruction, array)
-        for pointer in effects.writes:
-            yield from _roots(pointer, instruction, array)
-
-
-def _waits(judge: EffectsOfKernel, instruction: Instruction) -> bool:
-    """Return True for a wait for copies, each of which says by itself what it writes."""
-    return instruction.opcode is Opcode.CALL and judge.builtin(instruction).is_copy
-
-
-def _roots(pointer: Operand, writer: Instruction, array: str) -> Iterator[Argument]:
-    """The arguments to whose memory a pointer may lead that is no private, local or constant one."""
-    seen: set[int] = set()
-    waiting = [pointer]
-    while waiting:
-        found = waiting.pop()
-        if id(found) in seen or _is_elsewhere(found):
-            continue
-        seen.add(id(found))
-        if isinstance(found, Argument):
-            yield found
-        elif isinstance(found, Instruction) and found.opcode in _DERIVING:
-            waiting.append(found.operands[0])
-        elif isinstance(found, Instruction) and found.opcode in _MERGING:
-            waiting += [each for each in found.operands if isinstance(each.type, PointerType)]
-        else:
-            raise _unknown(writer, array)
+        yield from (root for root in written if not _is_elsewhere(root))
 
 
 def _is_elsewhere(pointer: Operand) -> bool:
     """Return True for a pointer to memory that no buffer lies in."""
-    if isinstance(pointer, Variable) or (isinstance(pointer, Instruction) and pointer.opcode is Opcode.ALLOCA):
-        return True
     # Private is what a kernel itself reserves; a pointer of that space may have been cast from another one.
     is_cast = isinstance(pointer, Instruction) and pointer.opcode is Opcode.ADDRSPACECAST
     type_ = pointer.type

@@ -12,7 +12,6 @@ from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
 from coarsen.errors import SourcePosition
 from coarsen.ir.kernel import Kernel
-from coarsen.transform.regions.one_replica import Entry
 from coarsen.variant.transforms import Transforms
 
 _SHORT = 30
@@ -32,6 +31,14 @@ class Reason:
 
     code: str
     sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a replica comes into a region: at the branch of `block`, or at `block`, the header of a loop."""
+
+    block: str
+    is_restart: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ regions nested in it are chosen for in the same way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from coarsen.analysis.agreement_tests import difference_of, is_id, side_of_one
 from coarsen.analysis.control_flow import ControlFlow, Loop
@@ -17,8 +16,7 @@ from coarsen.analysis.regions import Region, outermost_regions
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.opencl.builtins import is_barrier
-from coarsen.transform.regions.one_replica import Entry
-from coarsen.transform.regions.plan import PlannedRegion, Reason, RegionPlan, Treatment
+from coarsen.transform.regions.plan import Entry, PlannedRegion, Reason, RegionPlan, Treatment
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
 
 
@@ -37,14 +35,15 @@ def plan_regions(divergence: Divergence, regions: tuple[Region, ...], transforms
 def _planned(divergence: Divergence, region: Region, transforms: Transforms) -> PlannedRegion:
     try:
         if loop_of_region(divergence.control_flow, region) is not None:
-            treatment, agreed = Treatment.LOCK_STEP, loop_branches(divergence, region, transforms)
+            treatment, find = Treatment.LOCK_STEP, loop_branches
         else:
-            treatment, agreed = Treatment.FAST_PATH, guard_branches(divergence, region, transforms)
-        inner = nested_regions(divergence, region, agreed)
+            treatment, find = Treatment.FAST_PATH, guard_branches
+        entry, branches, parted = find(divergence, region, transforms)
+        inner = nested_regions(divergence, region, branches, parted)
     except NotTogether as error:
         return PlannedRegion(region, Treatment.COPIES, Entry(region.head), error.reason)
     nested = tuple(_planned(divergence, smaller, transforms) for smaller in inner)
-    planned = PlannedRegion(region, treatment, agreed.entry, branches=agreed.branches, nested=nested)
+    planned = PlannedRegion(region, treatment, entry, branches=branches, nested=nested)
     if (
         treatment is Treatment.FAST_PATH
         and transforms.fast_path is Use.AUTO
@@ -79,7 +78,7 @@ def _length(divergence: Divergence, blocks: frozenset[str]) -> int:
 _SHORT = 20
 
 
-def guard_branches(divergence: Divergence, region: Region, transforms: Transforms) -> AgreedBranches:
+def guard_branches(divergence: Divergence, region: Region, transforms: Transforms) -> Agreed:
     """Return the branches of a region that gets a fast path. Raises NotTogether."""
     use = transforms.fast_path
     if use is Use.NEVER:
@@ -99,7 +98,7 @@ def guard_branches(divergence: Divergence, region: Region, transforms: Transform
         raise NotTogether("agreement-unknown", "the condition depends on data: nothing says that work-items agree")
     if use is Use.AUTO and _is_for_one(divergence, region):
         raise NotTogether("for-one-alone", "at most one of the merged work-items goes into the region")
-    if use is Use.AUTO and _is_short(divergence, region):
+    if use is Use.AUTO and not has_loop(divergence, region) and _length(divergence, region.blocks) < _SHORT:
         raise NotTogether("too-short", "the region is too short for a test of agreement to pay")
     shared: set[str] = {head}
     nested: dict[str, Region] = {}
@@ -112,7 +111,7 @@ def guard_branches(divergence: Divergence, region: Region, transforms: Transform
             shared.add(branch)
         else:
             nested[branch] = own
-    return AgreedBranches(Entry(head), frozenset(shared), frozenset(nested))
+    return Entry(head), frozenset(shared), frozenset(nested)
 
 
 def _shares_slow_path(divergence: Divergence, region: Region, branch: str, own: Region, use: Use) -> bool:
@@ -134,13 +133,6 @@ def _is_for_one(divergence: Divergence, region: Region) -> bool:
     side = side_of_one(divergence, region.head)
     targets = divergence.kernel.block[region.head].terminator.targets
     return side is not None and all(target in (side, region.join) for target in targets)
-
-
-def _is_short(divergence: Divergence, region: Region) -> bool:
-    """Return True if a region has few instructions and no loop."""
-    if has_loop(divergence, region):
-        return False
-    return sum(len(divergence.kernel.block[block].instructions) for block in region.blocks) < _SHORT
 
 
 # When a divergent loop goes in lock-step: one iteration of each replica, interleaved, while none leaves the loop.
@@ -166,7 +158,7 @@ def loop_of_region(flow: ControlFlow, region: Region) -> Loop | None:
     return loop if loop is not None and loop.blocks <= region.blocks else None
 
 
-def loop_branches(divergence: Divergence, region: Region, transforms: Transforms) -> AgreedBranches:
+def loop_branches(divergence: Divergence, region: Region, transforms: Transforms) -> Agreed:
     """Return the branches of a region whose loop goes in lock-step. Raises NotTogether."""
     if transforms.lock_step is Use.NEVER:
         raise NotTogether("turned-off", "lock-step is turned off")
@@ -186,7 +178,7 @@ def loop_branches(divergence: Divergence, region: Region, transforms: Transforms
     if transforms.lock_step is Use.AUTO and with_barriers:
         _check_agreement(divergence, parting)
     entry = _entry(divergence, loop, parting)
-    return AgreedBranches(entry, parting, frozenset(inner) - parting)
+    return entry, parting, frozenset(inner) - parting
 
 
 def _entry(divergence: Divergence, loop: Loop, parting: frozenset[str]) -> Entry:
@@ -194,7 +186,9 @@ def _entry(divergence: Divergence, loop: Loop, parting: frozenset[str]) -> Entry
         (branch,) = parting
         if loop.header in divergence.control_flow.successors(branch):
             return Entry(branch)
-    if all(_may_restart(divergence, loop, branch) for branch in parting):
+    flow = divergence.control_flow
+    before = (blocks_before(flow, loop.header, branch, loop.blocks) for branch in parting)
+    if all(is_repeatable_before(divergence, blocks) for blocks in before):
         return Entry(loop.header, is_restart=True)
     raise NotTogether("effect-before-exit", "an iteration may store, or the like, before it leaves the loop")
 
@@ -208,11 +202,6 @@ def _check_agreement(divergence: Divergence, parting: frozenset[str]) -> None:
         raise NotTogether(
             "agreement-unknown", "the condition depends on data: nothing says that work-groups agree"
         )
-
-
-def _may_restart(divergence: Divergence, loop: Loop, branch: str) -> bool:
-    before = blocks_before(divergence.control_flow, loop.header, branch, loop.blocks)
-    return is_repeatable_before(divergence, before)
 
 
 def _check_shared_loads(divergence: Divergence, loop: Loop) -> None:
@@ -318,19 +307,9 @@ class NotTogether(Exception):  # noqa: N818 (an answer, not an error)
         self.reason = Reason(code, sentence)
 
 
-@dataclass(frozen=True)
-class AgreedBranches:
-    """The divergent branches of a region.
-
-    Attributes:
-        entry: where a replica that goes on alone comes in.
-        branches: the blocks whose branches are tested for agreement.
-        nested: the blocks of all others, each inside of a smaller region.
-    """
-
-    entry: Entry
-    branches: frozenset[str]
-    nested: frozenset[str]
+Agreed = tuple[Entry, frozenset[str], frozenset[str]]
+"""Where a replica that goes on alone comes in; the blocks whose branches are tested for agreement; those of all
+others, each inside of a smaller region."""
 
 
 def check_barriers(divergence: Divergence, region: Region, branches: Iterable[str]) -> None:
@@ -408,11 +387,13 @@ def inner_branches(divergence: Divergence, region: Region) -> dict[str, Region |
     return found
 
 
-def nested_regions(divergence: Divergence, region: Region, agreed: AgreedBranches) -> tuple[Region, ...]:
+def nested_regions(
+    divergence: Divergence, region: Region, branches: frozenset[str], nested: frozenset[str]
+) -> tuple[Region, ...]:
     """Return the regions of nested branches. Raises NotTogether where they can't be told apart from it."""
-    inner = outermost_regions(divergence.control_flow, agreed.nested)
-    for nested in inner:
-        if not _is_inside(nested, region) or nested.blocks & agreed.branches or nested.head in agreed.branches:
+    inner = outermost_regions(divergence.control_flow, nested)
+    for each in inner:
+        if not _is_inside(each, region) or each.blocks & branches or each.head in branches:
             raise NotTogether("unstructured", "divergent branches inside can't be told apart from this one")
     return inner
 

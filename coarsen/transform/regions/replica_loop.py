@@ -20,35 +20,31 @@ from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica
 from coarsen.ir.types import ArrayType, FloatType, IntegerType, Type, VectorType
 from coarsen.transform.ids import Progression
 from coarsen.transform.names import NameSupply, like, own
-from coarsen.transform.regions.one_replica import Entry, RegionContext, ReplicaClone
-from coarsen.transform.regions.sequence import Meet
-from coarsen.transform.replicas import ReplicaValues, new_block
+from coarsen.transform.regions.plan import Entry
+from coarsen.transform.regions.sequence import AllReplicas, Meet, ReplicaClone
+from coarsen.transform.replicas import Replicas, new_block
 
 IN_TURN = for_replica(None, Role.SLOW_PATH)
 """The origin of what all replicas go through, one after the other."""
 
 
-class ReplicaLoop:
+class ReplicaLoop(AllReplicas):
     """The loop over the replicas.
 
     Args:
-        around: the kernel around it.
-        region: its blocks, its head and its join.
+        around: the kernel around it, as for `AllReplicas`.
         entry: where each replica comes in.
         turn_values: what changes from turn to turn.
         arriving: what stands for values when a turn begins.
         values: what stands for them, and for the region's blocks, from then on.
-        dispatch: the block from which the loop is entered.
-        meet: lets the whole work-group meet at the end of each turn.
 
     Attributes:
-        dispatch: the block from which the loop is entered.
         last: the block that goes on to the join.
     """
 
     def __init__(
         self,
-        around: RegionContext,
+        around: Replicas,
         region: Region,
         entry: Entry,
         turn_values: InducedValues,
@@ -57,29 +53,15 @@ class ReplicaLoop:
         dispatch: Block,
         meet: Meet,
     ) -> None:
-        self.dispatch = dispatch
-        self._around = around
+        super().__init__(around, region, dispatch, meet)
         self._turn_values = turn_values
-        self._join = around.template.block[region.join]
-        self._meet = meet
         self._start, self._end, self.last = (
             new_block(around.supply.spelling(f"{region.head}.{what}"), turn_values.origin)
             for what in ("turn", "turn.end", "turns.done")
         )
         for variable in turn_values.variables.take_from(0):
             around.variables.append(variable)
-        self._results: dict[tuple[Instruction, int], Operand] = {}
-        self._alone = ReplicaClone(
-            around.template,
-            region,
-            entry,
-            replica=0,
-            arriving=arriving,
-            values=values,
-            dispatch=self._start,
-            leave=self._end,
-            origin=IN_TURN,
-        )
+        self._alone = ReplicaClone(around, region, entry, 0, arriving, values, self._start, self._end, IN_TURN)
 
     def enter(self, build: Builder) -> None:
         """Build what the dispatching block ends with."""
@@ -91,13 +73,9 @@ class ReplicaLoop:
         """Write the loop, and the block after it."""
         following = self._around.supply.free(NewName("replica.next", DisplayName("replica")))
         yield self._begin_turn()
-        yield from self._alone.blocks(self._around.copies)
+        yield from self._alone.blocks()
         yield self._end_turn(following)
         yield self._take_results()
-
-    def out(self, phi: Instruction, k: int) -> Operand:
-        """Return what one of the join's phis is for replica k after the loop, which is written by then."""
-        return self._results[phi, k if self._is_divergent(phi) else 0]
 
     def _begin_turn(self) -> Block:
         build = Builder(self._start, self._turn_values.origin)
@@ -116,7 +94,7 @@ class ReplicaLoop:
             of_turn[phi] = build.phi(phi.type, list(self._alone.leaving(phi)), name)
         for phi, value in of_turn.items():
             if self._is_divergent(phi):
-                self._turn_values.keep_result(build, phi.name, value)
+                self._turn_values.results[phi.name].store(build, value, self._turn_values.turn)
             else:
                 self._results[phi, 0] = value
         self._meet(build)
@@ -133,12 +111,9 @@ class ReplicaLoop:
         for phi in filter(self._is_divergent, self._join.phis):
             for k in range(len(self._around.values)):
                 name = self._around.supply.derived(phi, Derivation.OUT)
-                self._results[phi, k] = self._turn_values.take_result(build, phi.name, k, name)
+                self._results[phi, k] = self._turn_values.results[phi.name].load(build, number(NUMBER, k), name)
         build.branch(self._around.values[0].block(self._join))
         return self.last
-
-    def _is_divergent(self, phi: Instruction) -> bool:
-        return self._around.divergence.is_divergent(self._around.template.known[phi])
 
 
 # What changes from turn to turn when a loop over the replicas stands for their copies.
@@ -169,39 +144,38 @@ class InducedValues:
 
     Args:
         replicas: what stands for the kernel's values in each replica.
-        supply: hands out fresh names.
         origin: of the region that the loop is for.
 
     Attributes:
         replicas: as given.
-        supply: as given.
         origin: of what is made for the loop.
         variables: the private arrays, for the start of the kernel; a block that stands nowhere, as the next two.
         before: what stands before the loop over the replicas.
         at_turn: what stands at the start of each turn.
         turn: the number of the turn: a phi without sources that stands nowhere.
         in_turn: what a turn has for the values that differ between replicas.
+        results: the arrays that keep the join's phis of which each replica has its own, by name.
         can_be_said: whether all that was asked for can be provided.
     """
 
-    def __init__(self, replicas: ReplicaValues, supply: NameSupply, origin: Origin) -> None:
+    def __init__(self, replicas: Replicas, origin: Origin) -> None:
         self.replicas = replicas
-        self.supply = supply
+        self.supply = replicas.supply
         self.origin = origin.with_role(Role.REPLICA_LOOP)
         self.variables, self.before, self.at_turn = Block("variables"), Block("before"), Block("turn")
-        name = supply.free(own("replica"))
+        name = self.supply.free(own("replica"))
         self.turn = Instruction(Opcode.PHI, NUMBER, name=name.spelling, origin=self.origin.called(name.display))
         self.in_turn: dict[Named, Operand] = {}
         self.can_be_said = True
         self._build = Builder(self.at_turn, self.origin)
         self._build_before = Builder(self.before, self.origin)
         self._is_turn_of: dict[int, Instruction] = {}
-        self._results: dict[str, ReplicaArray] = {}
+        self.results: dict[str, ReplicaArray] = {}
 
     @property
     def instructions(self) -> int:
         """Return how many instructions the turns need besides the region's own."""
-        taking = len(self._results) * (2 + 2 * self.replicas.count)
+        taking = len(self.results) * (2 + 2 * len(self.replicas.values))
         providing = (self.variables, self.before, self.at_turn)
         return sum(len(block.instructions) for block in providing) + taking + _COUNTING
 
@@ -219,7 +193,7 @@ class InducedValues:
 
     def need_on_arrival(self, region: Region, entry: Entry) -> None:
         """Provide the values with which a replica comes into a region."""
-        block = self.replicas.block(entry.block)
+        block = self.replicas.kernel.block[entry.block]
         for operand in block.phis if entry.is_restart else block.terminator.arguments:
             self.need(operand)
         if not entry.is_restart:
@@ -240,17 +214,7 @@ class InducedValues:
         for phi in phis:
             array = self._array(phi, phi.type)
             if array is not None:
-                self._results[phi.name] = array
-
-    # Results.
-
-    def keep_result(self, build: Builder, result: str, value: Operand) -> None:
-        """Keep what one of the join's phis is in a turn."""
-        self._results[result].store(build, value, self.turn)
-
-    def take_result(self, build: Builder, result: str, k: int, name: NewName) -> Instruction:
-        """Take what one of the join's phis is for replica k, under a name, after the loop."""
-        return self._results[result].load(build, number(NUMBER, k), name)
+                self.results[phi.name] = array
 
     # Providing values.
 
@@ -335,11 +299,11 @@ class InducedValues:
             self.can_be_said = False
             return None
         build, name = Builder(self.variables, self.origin), self.supply.derived(original, Derivation.KEPT)
-        return ReplicaArray(build, name, type_, self.replicas.count, self.supply)
+        return ReplicaArray(build, name, type_, len(self.replicas.values), self.supply)
 
     def _phis_of(self, *blocks: str) -> Iterator[Instruction]:
         for name in blocks:
-            yield from self.replicas.block(name).phis
+            yield from self.replicas.kernel.block[name].phis
 
 
 def _block_of(value: Operand) -> str:

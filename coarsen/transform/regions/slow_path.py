@@ -9,7 +9,6 @@ avoided: PoCL's compile time doubles with each barrier that depends on a conditi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 from coarsen.analysis.regions import Region
 from coarsen.ir.graph.builder import Builder
@@ -20,40 +19,17 @@ from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.rewriting import OriginMap, ValueMap, for_replica
 from coarsen.transform.names import NameSupply
-from coarsen.transform.regions.one_replica import Entry, RegionContext
+from coarsen.transform.regions.plan import Entry
 from coarsen.transform.regions.plan_regions import has_barrier, has_loop
 from coarsen.transform.regions.replica_loop import IN_TURN, InducedValues, ReplicaLoop
 from coarsen.transform.regions.sequence import CopiesInSequence, Meet
-from coarsen.transform.replicas import new_block
+from coarsen.transform.replicas import Replicas, new_block
+
+SlowPath = CopiesInSequence | ReplicaLoop
+"""The way of all replicas, one after the other, through a region."""
 
 
-class SlowPath(Protocol):
-    """The way of all replicas, one after the other, through a region."""
-
-    @property
-    def dispatch(self) -> Block:
-        """The block that enters it."""
-        ...
-
-    @property
-    def last(self) -> Block:
-        """The block that goes on to the join."""
-        ...
-
-    def enter(self, build: Builder) -> None:
-        """Build what the dispatching block ends with."""
-        ...
-
-    def blocks(self) -> Iterator[Block]:
-        """Write all other blocks, in their order."""
-        ...
-
-    def out(self, phi: Instruction, k: int) -> Operand:
-        """Return what one of the join's phis is for replica k in the last block, once the blocks are written."""
-        ...
-
-
-def slow_path(region: Region, entry: Entry, around: RegionContext, meet: Meet) -> SlowPath:
+def slow_path(region: Region, entry: Entry, around: Replicas, meet: Meet, *, keeps_loops_out: bool) -> SlowPath:
     """Return the slow path of a region that is entered at `entry` when the replicas part.
 
     Args:
@@ -61,11 +37,12 @@ def slow_path(region: Region, entry: Entry, around: RegionContext, meet: Meet) -
         entry: where each replica comes in.
         around: the kernel around it.
         meet: lets the whole work-group meet after each replica's way.
+        keeps_loops_out: whether a region without a loop is copied, so as not to bring a loop into the kernel.
     """
-    head = around.template.block[region.head]
+    head = around.kernel.block[region.head]
     origin = head.terminator.origin.with_role(Role.DIVERGED)
     dispatch = new_block(around.supply.spelling(f"{region.head}.parted"), origin)
-    turn_values = _turn_values(region, entry, around)
+    turn_values = _turn_values(region, entry, around, keeps_loops_out)
     if turn_values is not None:
         arriving = ValueMap(around.values[0])
         for original, in_turn in turn_values.in_turn.items():
@@ -81,27 +58,27 @@ def _alone(replica: int) -> OriginMap:
     return for_replica(replica, Role.SLOW_PATH)
 
 
-def _own_copies(region: Region, around: RegionContext, arriving: ValueMap, origin: OriginMap) -> ValueMap:
+def _own_copies(region: Region, around: Replicas, arriving: ValueMap, origin: OriginMap) -> ValueMap:
     """Copies of a region's blocks and of the values in them, over what stands for values outside."""
     values = ValueMap(arriving)
-    for block in around.template.in_order(region.blocks):
-        values[block] = around.copies.of_block(block, around.supply.spelling(f"{block.name}.alone"), origin)
-        for instruction in filter(around.copies.has_copies, block.instructions):
+    for block in around.kernel.in_order(region.blocks):
+        values[block] = new_block(around.supply.spelling(f"{block.name}.alone"), origin(block.origin))
+        for instruction in filter(around.has_copies, block.instructions):
             name = around.supply.derived(instruction, Derivation.ALONE)
-            values[instruction] = around.copies.of_value(instruction, name, origin)
+            values[instruction] = around.copy_of_value(instruction, name, origin)
     return values
 
 
-def _turn_values(region: Region, entry: Entry, around: RegionContext) -> InducedValues | None:
+def _turn_values(region: Region, entry: Entry, around: Replicas, keeps_loops_out: bool) -> InducedValues | None:
     """Return what changes from turn to turn, if the turns can be said and are shorter than copies; else None."""
-    inside = [i for block in around.template.in_order(region.blocks) for i in block.instructions]
-    if any(map(around.copies.is_answered_in_place, inside)):
+    inside = [i for block in around.kernel.in_order(region.blocks) for i in block.instructions]
+    if any(map(around.is_answered_in_place, inside)):
         return None  # an id that is asked for in its place, differently for each replica
     barrier = has_barrier(around.divergence, region)
-    if around.keeps_loops_out and not barrier and not has_loop(around.divergence, region):
+    if keeps_loops_out and not barrier and not has_loop(around.divergence, region):
         return None
-    values = InducedValues(around.replicas, around.supply, around.template.block[region.head].terminator.origin)
-    for operand in _coming_from_outside(inside, around.copies.has_copies):
+    values = InducedValues(around, around.kernel.block[region.head].terminator.origin)
+    for operand in _coming_from_outside(inside, around.has_copies):
         values.need(operand)
     values.need_on_arrival(region, entry)
     values.need_at_join(region)

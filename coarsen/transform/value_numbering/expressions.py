@@ -221,27 +221,22 @@ class Dominance:
     def __init__(self, flow: FlowGraph) -> None:
         self._flow = flow
         self.order = flow.reverse_postorder
-        self._first: dict[str, int] = {}
-        self._last: dict[str, int] = {}
-        self._number()
-
-    def _number(self) -> None:
-        children: dict[str, list[str]] = {block: [] for block in self.order}
-        for block in self.order[1:]:
-            children[self._flow.immediate_dominator[block]].append(block)
-        pending = [self.order[0]]
-        preorder: list[str] = []
-        while pending:
-            block = pending.pop()
-            self._first[block] = len(preorder)
-            preorder.append(block)
-            pending.extend(children[block])
-        for block in reversed(preorder):
-            self._last[block] = max([self._first[block], *(self._last[child] for child in children[block])])
+        # A block's number, and how many it dominates: these have the numbers after its own.
+        self._count = dict.fromkeys(self.order, 1)
+        parents = {block: flow.immediate_dominator[block] for block in self.order[1:]}
+        for block in reversed(parents):
+            self._count[parents[block]] += self._count[block]
+        self._number = {self.order[0]: 0}
+        free = {self.order[0]: 1}
+        for block, parent in parents.items():
+            self._number[block] = free[parent]
+            free[parent] += self._count[block]
+            free[block] = self._number[block] + 1
 
     def dominates(self, first: str, second: str) -> bool:
         """Return whether every way from the entry to `second` passes `first` (a block dominates itself)."""
-        return self._first[first] <= self._first[second] <= self._last[first]
+        number = self._number[first]
+        return number <= self._number[second] < number + self._count[first]
 
     def may_use(self, block: str, defining: str) -> bool:
         """Return whether what `defining` computes is there in `block`, and not taken out of a loop."""

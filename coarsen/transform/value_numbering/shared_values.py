@@ -15,6 +15,10 @@ it dominates it, is in the same loops, and is the same: an equal expression (`ex
 (`sums.py`); for loads, if nothing between them may change memory (`MemoryOrder`). Nothing is moved, and
 calls with an effect all stay where they are: barriers are neither copied nor brought under a branch. Operations on
 floats are never reordered: results stay the same to the bit.
+
+Dead code and branches on constants are left to LLVM's passes: the normal form, which follows, runs them. The value
+numbering that llvmlite offers is NewGVN, which LLVM does not use by default and of which wrong code is known, and
+InstCombine turns the source's address arithmetic into byte offsets.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from coarsen.analysis.memory_effects import FUNCTIONS, EffectsOfKernel
 from coarsen.ir.graph.details import Comparison, Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Constant, Named, Operand
 from coarsen.ir.types import IntegerType, VoidType
 from coarsen.transform.value_numbering.expressions import (
@@ -39,16 +44,17 @@ from coarsen.transform.value_numbering.expressions import (
 from coarsen.transform.value_numbering.sums import FALSE, TRUE, SharedSums, Shorter, known_bits
 
 
-def share_values(function: Function, effects: EffectsOfKernel, *, is_distinct: bool = False) -> None:
-    """Let what a function computes more than once be computed once, in place.
+def share_values(module: Module, kernel: str, *, is_distinct: bool = False) -> None:
+    """Let what a kernel computes more than once be computed once, in place.
 
     Args:
-        function: owned by the caller; its blocks have unique names.
-        effects: the judge of its instructions.
+        module: owned by the caller, with names that are unique; LLVM has to bring it into normal form again.
+        kernel: the kernel's name.
         is_distinct: whether its arguments point to distinct memory: what is written through one changes no load
             through another.
     """
-    numbering = _Numbering(function, effects, is_distinct)
+    function = module.function(kernel)
+    numbering = _Numbering(function, EffectsOfKernel.of_module(module), is_distinct)
     numbering.visit()
     _rewrite(function, numbering)
 

@@ -50,73 +50,6 @@ class Sum:
         return product if not others and coefficient == 1 else None
 
 
-class Sums:
-    """The sums of a function's values, each computed from those of its operands when it is first asked for."""
-
-    def __init__(self) -> None:
-        self._sums: dict[Operand, Sum] = {}
-        self._symbols: dict[Operand, str] = {}
-        self._values: dict[str, Operand] = {}
-
-    def of(self, instruction: Instruction, operands: Sequence[Operand]) -> Sum | None:
-        """Return the sum that an instruction computes; None if it is no integer arithmetic or gets too long.
-
-        Args:
-            instruction: computes the result.
-            operands: what now stands for its operands.
-        """
-        type_ = instruction.type
-        if not isinstance(type_, IntegerType):
-            return None
-        if instruction.opcode is Opcode.TRUNC:
-            return None if instruction.flags else self._truncated(operands[0], type_.width)
-        if not is_exact(instruction.opcode):
-            return None
-        left, right = map(self._operand, operands)
-        found = combined(instruction.opcode, left.polynomial, right.polynomial, type_.width)
-        if found is None:
-            return None
-        kept = found.symbols.issuperset(left.polynomial.symbols | right.polynomial.symbols)
-        return Sum(type_.width, found, kept and left.is_total and right.is_total and not instruction.flags)
-
-    def _truncated(self, operand: Operand, width: int) -> Sum:
-        """Of `x + 3`, cut to fewer bits: what x is then, and 3."""
-        known = self._operand(operand)
-        number = known.polynomial.constant_part
-        rest = known.polynomial - Polynomial.constant(number)
-        cut = Polynomial.symbol(f"i{width} of {rest}") + Polynomial.constant(number)
-        return Sum(width, cut.modulo(width), known.is_total)
-
-    def remember(self, instruction: Instruction, found: Sum) -> None:
-        """Take a sum for what an instruction's result is from now on."""
-        self._sums[instruction] = found
-
-    def known(self, operand: Operand) -> Polynomial:
-        """Return what is remembered of a value."""
-        return self._sums[operand].polynomial
-
-    def value_of(self, product: Product | None) -> Operand | None:
-        """Return the value that a product is; None for a number, for what was cut and for more than one symbol."""
-        return self._values.get(product[0]) if product is not None and len(product) == 1 else None
-
-    def _operand(self, operand: Operand) -> Sum:
-        assert isinstance(operand.type, IntegerType)
-        number = number_of(operand)
-        if number is not None:
-            return Sum(operand.type.width, Polynomial.constant(number).modulo(operand.type.width), True)
-        known = self._sums.get(operand)
-        return known or Sum(operand.type.width, Polynomial.symbol(self._symbol(operand)), True)
-
-    def _symbol(self, operand: Operand) -> str:
-        """The symbol for a value, a number of its own: names are unique only where they have been made so."""
-        known = self._symbols.get(operand)
-        if known is None:
-            known = self._symbols[operand] = f"%{len(self._symbols)}"
-            if operand.is_local:
-                self._values[known] = operand
-        return known
-
-
 # Sums of integers that another value is already, or from which another value is one addition away.
 #
 #     %mul = mul i32 %x, %height                      %mul = mul i32 %x, %height
@@ -141,7 +74,9 @@ class SharedSums:
 
     def __init__(self, leaders: Leaders) -> None:
         self._leaders = leaders
-        self._sums = Sums()
+        self._sums: dict[Operand, Sum] = {}
+        self._symbols: dict[Operand, str] = {}
+        self._values: dict[str, Operand] = {}
 
     def share(self, instruction: Instruction, operands: Sequence[Operand], block: str) -> Operand | Shorter | None:
         """Return a value with an instruction's sum, or a shorter way to it; None where the instruction stays.
@@ -151,7 +86,7 @@ class SharedSums:
             operands: what now stands for its operands.
             block: the name of its block.
         """
-        found = self._sums.of(instruction, operands)
+        found = self._sum_of(instruction, operands)
         if found is None:
             return None
         same = self._leaders.find(_key(found), block) or self._of_one_term(found)
@@ -165,10 +100,10 @@ class SharedSums:
         """The value or number that a sum of one term is."""
         if found.number is not None:
             return number(IntegerType(found.width), found.number)
-        return self._sums.value_of(found.product)
+        return self._value_of(found.product)
 
     def _remember(self, instruction: Instruction, found: Sum, block: str) -> None:
-        self._sums.remember(instruction, found)
+        self._sums[instruction] = found
         self._leaders.follow(_key(found), instruction, block, not found.is_total)
         if found.is_total and len(found.polynomial.terms) == 1:
             [product] = found.polynomial.terms
@@ -193,7 +128,7 @@ class SharedSums:
         return (
             isinstance(operand, Instruction)
             and len(operand.uses) == 1
-            and self._sums.of(operand, operand.operands) is not None
+            and self._sum_of(operand, operand.operands) is not None
         )
 
     def _distances(self, found: Sum, block: str) -> Iterator[tuple[Polynomial, Operand]]:
@@ -204,11 +139,57 @@ class SharedSums:
         if all(len(product) < 2 for product in found.polynomial.terms):
             return  # `2·x + 1` reads better than `x.1 + x`
         for product in found.polynomial.terms:
-            value = self._sums.value_of(product)
+            value = self._value_of(product)
             if value is not None:
                 yield Polynomial({product: 1}), value
             for leader in self._leaders.find_all(_multiple(found.width, product), block):
-                yield self._sums.known(leader), leader
+                yield self._sums[leader].polynomial, leader
+
+    # What instructions compute, from what is known of their operands.
+
+    def _sum_of(self, instruction: Instruction, operands: Sequence[Operand]) -> Sum | None:
+        """The sum that an instruction computes; None if it is no integer arithmetic or gets too long."""
+        type_ = instruction.type
+        if not isinstance(type_, IntegerType):
+            return None
+        if instruction.opcode is Opcode.TRUNC:
+            return None if instruction.flags else self._truncated(operands[0], type_.width)
+        if not is_exact(instruction.opcode):
+            return None
+        left, right = map(self._operand, operands)
+        found = combined(instruction.opcode, left.polynomial, right.polynomial, type_.width)
+        if found is None:
+            return None
+        kept = found.symbols.issuperset(left.polynomial.symbols | right.polynomial.symbols)
+        return Sum(type_.width, found, kept and left.is_total and right.is_total and not instruction.flags)
+
+    def _truncated(self, operand: Operand, width: int) -> Sum:
+        """Of `x + 3`, cut to fewer bits: what x is then, and 3."""
+        known = self._operand(operand)
+        number = known.polynomial.constant_part
+        rest = known.polynomial - Polynomial.constant(number)
+        cut = Polynomial.symbol(f"i{width} of {rest}") + Polynomial.constant(number)
+        return Sum(width, cut.modulo(width), known.is_total)
+
+    def _value_of(self, product: Product | None) -> Operand | None:
+        """The value that a product is; None for a number, for what was cut and for more than one symbol."""
+        return self._values.get(product[0]) if product is not None and len(product) == 1 else None
+
+    def _operand(self, operand: Operand) -> Sum:
+        assert isinstance(operand.type, IntegerType)
+        if operand.number is not None:
+            return Sum(operand.type.width, Polynomial.constant(operand.number).modulo(operand.type.width), True)
+        known = self._sums.get(operand)
+        return known or Sum(operand.type.width, Polynomial.symbol(self._symbol(operand)), True)
+
+    def _symbol(self, operand: Operand) -> str:
+        """The symbol for a value, a number of its own: names are unique only where they have been made so."""
+        known = self._symbols.get(operand)
+        if known is None:
+            known = self._symbols[operand] = f"%{len(self._symbols)}"
+            if operand.is_local:
+                self._values[known] = operand
+        return known
 
 
 def _key(found: Sum) -> Key:
@@ -267,9 +248,8 @@ def known_bits(operand: Operand, depth: int = 0) -> Bits:
     assert isinstance(operand.type, IntegerType)
     width = operand.type.width
     everything = (1 << width) - 1
-    number = number_of(operand)
-    if number is not None:
-        return Bits(~number & everything, number & everything, width)
+    if operand.number is not None:
+        return Bits(~operand.number & everything, operand.number & everything, width)
     if not isinstance(operand, Instruction) or depth > _MAXIMUM_DEPTH:
         return Bits(0, 0, width)
     if operand.opcode in _OPERATIONS:
@@ -314,11 +294,3 @@ def _sum(left: Bits, right: Bits, carry: int) -> Bits:
 
 
 TRUE, FALSE = Constant(IntegerType(1), "true"), Constant(IntegerType(1), "false")
-
-
-def number_of(operand: Operand) -> int | None:
-    """Return the integer that an operand is; None for conditions and for what is known at run time only."""
-    if not isinstance(operand, Constant) or not isinstance(operand.type, IntegerType):
-        return None
-    text = operand.text
-    return int(text) if text.removeprefix("-").isdecimal() else None

@@ -80,8 +80,9 @@ def choose(rows: Iterable[Compared], exact: Exact | None = None) -> Choice:
     alike = [row for row in comparisons if row.baseline in (baseline, None)]
     again = [row for row in known if row.role is Role.CONFIRMATION and row.baseline == baseline]
     confirmed = as_confirmed(alike, again)
-    own = _row_of(confirmed, baseline)
-    shown = tuple(_at_one(row, own) for row in confirmed)
+    own = next((row for row in confirmed if row.is_original and row.launch == baseline and row.gain), None)
+    # At 1 if it is the baseline's own: what that had against itself says how noisy the clock is.
+    shown = tuple(replace(row, gain=ITSELF) if own and row.key == own.key else row for row in confirmed)
     faster = _fastest_other_launch(shown, baseline)
     contenders = _contenders(shown, confirmed_only=bool(again))
     looked_at = [row for row in (faster, *contenders) if row] or ([own] if own else [])
@@ -137,16 +138,6 @@ def _newest_baseline(comparisons: Sequence[Compared]) -> Hashable | None:
 def _others(comparisons: Iterable[Compared], baseline: Hashable | None) -> tuple[Hashable, ...]:
     others = dict.fromkeys(row.baseline for row in comparisons if row.gain)
     return tuple(other for other in others if other not in (baseline, None))
-
-
-def _row_of(rows: Iterable[Compared], launch: Hashable | None) -> Compared | None:
-    """The row of a launch itself."""
-    return next((row for row in rows if row.is_original and row.launch == launch and row.gain), None)
-
-
-def _at_one(row: Compared, own: Compared | None) -> Compared:
-    """The row; at 1 if it is the baseline's own: what that had against itself says how noisy the clock is."""
-    return replace(row, gain=ITSELF) if own is not None and row.key == own.key else row
 
 
 def _fastest_other_launch(rows: Iterable[Compared], baseline: Hashable | None) -> Compared | None:

@@ -68,7 +68,6 @@ def conversion_of(benchmark: Benchmark, row: Measurement, gained: float | None =
         LaunchError: its arrays can't be packed.
     """
     # Imported late: they load the whole compiler, and few variants have other layouts.
-    from coarsen.coarsened_kernel import CoarsenedKernel
     from coarsen.frontend.lower import lower
     from coarsen.pipeline import run_pipeline
     from coarsen.tuning.processes.compile_service import build_options, code_of
@@ -77,7 +76,7 @@ def conversion_of(benchmark: Benchmark, row: Measurement, gained: float | None =
     workload = benchmark.workload(subject.preset, subject.seed, candidate.local_size, candidate.definitions)
     options = build_options(benchmark, candidate.definitions)
     made = run_pipeline(lower(benchmark.code, benchmark.kernel, options), Variant(arrays=candidate.arrays))
-    code = code_of(CoarsenedKernel.of(made), "opencl_c", options)
+    code = code_of(made, "opencl_c", options)
     arrangements = arrangements_of(workload, code, workload.launches)
     start = time.perf_counter()
     arrays = {name: packed(workload.buffers[name], each) for name, each in arrangements.items()}

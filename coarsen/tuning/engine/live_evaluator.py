@@ -64,7 +64,7 @@ class LiveEvaluator(Evaluator):
         """The rows of what was tried, in its order."""
         return self._rows
 
-    def prepare(self, choices: Sequence[Choice]) -> None:
+    def _prepare(self, choices: Sequence[Choice]) -> None:
         """Begin to compile choices on all processors; where that would disturb measuring, wait for it.
 
         The seconds that it waits belong to the trial that is measured next.
@@ -129,7 +129,7 @@ class RacingEvaluator(Evaluator):
         """Return how many times as fast as the launch as it is each variant was that ran correctly."""
         return {variant: 1 / time for variant, time in self._times.items()}
 
-    def prepare(self, choices: Sequence[Choice]) -> None:
+    def _prepare(self, choices: Sequence[Choice]) -> None:
         """Compile choices on all processors, and wait for that as long as there is time."""
         codes = self._measurer.context.codes
         variants = map(self._variants.variant, choices)

@@ -11,14 +11,19 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Protocol
 
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InternalError
 from coarsen.tuning.engine.observer import SweepObserver
+from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.engine.speedups import is_uncertain
+from coarsen.tuning.measure.machine import Versions, environment_of
 from coarsen.tuning.measure.session import DEFAULT_VERSION, UNCOARSENED
 from coarsen.tuning.measure.speedup import median
-from coarsen.tuning.processes.compiler import Compiled
+from coarsen.tuning.processes.compiler import Compiled, CompiledSubjects, Compiler
+from coarsen.tuning.processes.device_lock import device_lock
 from coarsen.tuning.processes.measuring_process import Limits, MeasuringProcess, Outcome, Ready
 from coarsen.tuning.records.measurement import (
     CheckedAgainst,
@@ -32,7 +37,7 @@ from coarsen.tuning.records.measurement import (
     timed_seconds_of,
 )
 from coarsen.tuning.settings import Remeasure
-from coarsen.tuning.workload.benchmark import Clock
+from coarsen.tuning.workload.benchmark import Benchmark, Clock
 from coarsen.variant.variant import Definitions, Variant
 
 
@@ -74,7 +79,7 @@ class RowMeasurer:
         kept = self._cached(Role.COMPARISON, candidate, baseline)
         if kept is not None:
             return self._reported(kept, measured=False)
-        outcome = Outcome(Invalidity.CONSTRAINTS, violation)
+        outcome = Outcome(invalidity=Invalidity.CONSTRAINTS, reason=violation)
         return self._store_new(self._row_of(outcome, Role.COMPARISON, candidate, baseline, _now()))
 
     def is_compared(self, candidate: Variant, baseline: Variant) -> bool:
@@ -173,12 +178,12 @@ class RowMeasurer:
 
     def _ready(self, candidate: Variant, compiled: Compiled) -> Ready | Outcome:
         if compiled.code is None:
-            return Outcome(compiled.invalidity, compiled.failure)
+            return Outcome(invalidity=compiled.invalidity, reason=compiled.failure)
         default = self._context.default
         original = self._context.codes.compiled(default or candidate.uncoarsened())
         if original.code is None:
             name = UNCOARSENED if default is None else DEFAULT_VERSION
-            return Outcome(original.invalidity, f"{name}: {original.failure}")
+            return Outcome(invalidity=original.invalidity, reason=f"{name}: {original.failure}")
         return Ready(candidate, compiled.code, compiled.binary, original.code)
 
     def _cached(
@@ -272,6 +277,47 @@ class Rows(Protocol):
     def replace(self, measurement: Measurement) -> None:
         """Store a row in place of the one with its key."""
         ...
+
+
+def context_with(
+    plan: SweepPlan,
+    benchmark: Benchmark,
+    device: DeviceDescription,
+    rows: Rows,
+    codes: Codes,
+    process: MeasuringProcess,
+    subjects: Subjects | None = None,
+    versions: Versions | None = None,
+) -> SweepContext:
+    """Return what a plan is measured with.
+
+    Args:
+        plan: what to measure, where and how.
+        benchmark: what it names.
+        device: the same.
+        rows: where the rows go.
+        codes: gives the code; a `Compiler` compiles it here.
+        process: measures.
+        subjects: of the benchmark; those of the compiler if None.
+        versions: of what made the code; those of this installation if None.
+    """
+    compiler = codes if isinstance(codes, Compiler) else None
+    if subjects is None:
+        assert compiler is not None
+        subjects = CompiledSubjects(benchmark, plan.preset, plan.seed, compiler.ir_hash)
+    return SweepContext(
+        device=str(device),
+        environment=environment_of(device, plan.form, versions),
+        method=plan.method,
+        subjects=subjects,
+        codes=codes,
+        process=process,
+        rows=rows,
+        lock=partial(device_lock, device),
+        compile_first=compiler is not None and "cpu" in device.device_types,
+        confirms=plan.confirms,
+        clock=benchmark.clock,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@
     what is proposed           ──▶ verified, timed against the baseline ──▶ store
     the best of these          ──▶ confirmed in several new processes (below)
 
-Every point of a space is proposed by `measure_points`, what a search asks for by `search_sweep`; versions of a
-kernel are measured by `measure_against_default`.
+Every point of a space is proposed by `measure_points`, what a search asks for by `search_sweep`. Where versions of
+a kernel are compared with a default one, that is the baseline.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Selected:
 
 
 def select_baseline(measurer: RowMeasurer, candidates: Sequence[Variant]) -> Selected:
-    """Measure uncoarsened configurations, and select the fastest.
+    """Measure uncoarsened configurations, and select the fastest; or the default version, where there is one.
 
     Each is timed against the first that ran: comparisons across time would compare the machine's moods.
 
@@ -50,6 +50,12 @@ def select_baseline(measurer: RowMeasurer, candidates: Sequence[Variant]) -> Sel
         DeviceError: the device can't be opened.
         InvalidInputError: the kernel doesn't compile, or isn't what it was.
     """
+    default = measurer.context.default
+    if default is not None:
+        row = measurer.compared(default, default)
+        if row.invalidity is Invalidity.CORRECT:
+            return Selected(default, "", (row,))
+        return Selected(None, f"the default version, {default}: {row.invalidity}: {row.reason}", (row,))
     first: Variant | None = None
     rows: list[Measurement] = []
     for candidate in candidates:
@@ -103,51 +109,19 @@ def measure_points(context: SweepContext, space: Sequence[Point]) -> str:
     """
     if not space:
         raise InvalidInputError("there is no configuration to measure")
-    feasible = [point.candidate for point in space if point.violation is None]
-    launches = [candidate for candidate in feasible if candidate.is_original]
+    default = context.default
+    others = [point for point in space if point.candidate != default]
+    feasible = [point.candidate for point in others if point.violation is None]
+    launches = [candidate for candidate in feasible if candidate.is_original] if default is None else [default]
     confirmed = most_rows(len(feasible) - len(launches), len(launches)) if context.confirms else 0
 
     def propose(measurer: RowMeasurer, selected: Selected) -> Sequence[Measurement]:
         assert selected.baseline is not None
         measurer.compile_ahead(feasible, selected.baseline)
-        return [_compared(measurer, point, selected.baseline) for point in space]
+        return [_compared(measurer, point, selected.baseline) for point in others]
 
     name = context.subjects.of(space[0].candidate.definitions).benchmark
-    return measure_best(context, name, launches, len(launches) + len(space) + confirmed, propose)
-
-
-def measure_against_default(context: SweepContext, versions: Sequence[Point]) -> str:
-    """Measure versions of a kernel at one input, each verified against and timed in turns with the default one.
-
-    So all rows of an input are ratios to the same version in the same process. Where the default version doesn't
-    run, no other is measured: there would be nothing to compare it with.
-
-    Args:
-        context: what measuring works with; it says which version is the default.
-        versions: points, the default one among them or not.
-
-    Returns:
-        Why the default version doesn't run, empty where it does.
-
-    Raises:
-        DeviceError: the device can't be opened, or the default version does not run on it any more.
-        InvalidInputError: the context names no default version; the kernel doesn't compile, or isn't what it was.
-    """
-    default = context.default
-    if default is None:
-        raise InvalidInputError("say which version is the default one, which others are compared with")
-    measurer = RowMeasurer(context)
-    others = [point for point in versions if point.candidate != default]
-    name = context.subjects.of(default.definitions).benchmark
-    context.observer.planned(name, context.device, 1 + len(others))
-    feasible = [point.candidate for point in others if point.violation is None]
-    measurer.compile_ahead([default, *feasible], default)
-    row = measurer.compared(default, default)
-    if row.invalidity is not Invalidity.CORRECT:
-        return f"the default version, {default}: {row.invalidity}: {row.reason}"
-    for point in others:
-        _compared(measurer, point, default)
-    return ""
+    return measure_best(context, name, launches, len(launches) + len(others) + confirmed, propose)
 
 
 def _compared(measurer: RowMeasurer, point: Point, baseline: Variant) -> Measurement:

@@ -19,8 +19,7 @@ from coarsen.runtime.layout import packed, passed_twice, unpacked
 from coarsen.tuning.measure.machine import LaunchError
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.workload.benchmark import Array, BufferArgument, Launch, Workload
-from coarsen.variant.data_layout import Arrangement
-from coarsen.variant.records import RecordType
+from coarsen.variant.data_layout import Arrangement, RecordType
 
 Arrangements = Mapping[str, Arrangement]
 

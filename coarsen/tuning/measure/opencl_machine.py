@@ -1,4 +1,4 @@
-"""An OpenCL device as a `Machine`."""
+"""An OpenCL device: workloads are put on it, code is built for them, and run."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from coarsen.errors import InvalidInputError
 from coarsen.tuning.measure.machine import (
     BuildError,
     Durations,
-    Executor,
     Job,
-    check_placed,
+    UndividedError,
     in_one_line,
     raising_launch_errors,
 )
 from coarsen.tuning.measure.run import DeviceWorkload, Enqueue, LaunchableKernel
 from coarsen.tuning.measure.variant_launch import variant_launches
 from coarsen.tuning.records.code import Code
-from coarsen.tuning.workload.benchmark import Clock, Launch, Workload
+from coarsen.tuning.workload.benchmark import BufferArgument, Clock, Launch, NullArgument, Workload
+from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant
 
 POCL = "pocl"
@@ -44,7 +44,7 @@ class OpenClMachine:
         self._kept: dict[tuple[Code, bool], cl.Program] = {}
 
     @raising_launch_errors(cl.Error, MemoryError, InvalidInputError)
-    def place(self, workload: Workload) -> Executor:
+    def place(self, workload: Workload) -> OpenClExecutor:
         """Put a workload's buffers on the device. Raises LaunchError."""
         return OpenClExecutor(self, workload)
 
@@ -135,7 +135,11 @@ class OpenClExecutor(DeviceWorkload):
         binary: bytes | None = None,
         launches: Sequence[Launch] | None = None,
     ) -> Job:
-        """See `Executor.load`."""
+        """Build a variant's code for this workload's launches (see `variant_launch`).
+
+        `binary` is what `OpenClMachine.compile` gave for the same code; `launches` take the place of the
+        workload's own, on the same buffers. Raises BuildError, UndividedError.
+        """
         originals = self.workload.launches if launches is None else launches
         check_placed(code, originals, self.workload, int(self._machine.device.max_constant_buffer_size))
         divided = variant_launches(originals, variant, code, self.workload.element_shapes)
@@ -146,18 +150,63 @@ class OpenClExecutor(DeviceWorkload):
         def job(clock: Clock) -> Durations:
             # Arguments are found once: they are the same in every run.
             prepared[:] = prepared or self.prepared(lambda launch: kernels[launch.kernel], divided)
-            return self.run_as_one(prepared) if clock is Clock.SPAN else Durations(self.run(prepared))
+            return self.run(prepared, clock)
 
         return job
 
     def flush_caches(self) -> None:
-        """See `Executor.flush_caches`."""
+        """Touch enough other memory that the caches hold nothing of the workload. Raises LaunchError."""
         self._machine.flush_caches()
 
 
 def may_include_files(code: Code) -> bool:
     """Return True where files that may change are part of some code: equal text is then no equal code."""
     return any(option.startswith("-I") for option in code.options)
+
+
+# What a workload's launches pass for arrays that a variant reads from constant or local memory.
+#
+# A kernel is given a buffer without its guard zones, as a sub-buffer (`run.py`), so that the buffer's own size is
+# what constant memory has to hold. A driver that counted the zones would refuse the launch: a row without a time.
+
+
+def check_placed(
+    code: Code, launches: Iterable[Launch], workload: Workload, most_constant_bytes: int | None
+) -> None:
+    """Check that launches pass what a code's arrays in other memory need.
+
+    Args:
+        code: that of a variant.
+        launches: of the uncoarsened kernels.
+        workload: has the buffers.
+        most_constant_bytes: of a buffer in the device's constant memory; None for any.
+
+    Raises:
+        UndividedError: a launch passes something else.
+    """
+    for launch in launches:
+        if code.is_sequence and launch.kernel != code.kernel:
+            continue
+        for placed in code.placed:
+            reason = _reason_against(placed, launch, workload, most_constant_bytes)
+            if reason is not None:
+                raise UndividedError(reason)
+
+
+def _reason_against(
+    placed: PlacedArgument, launch: Launch, workload: Workload, most_constant_bytes: int | None
+) -> str | None:
+    argument = launch.arguments[placed.index]
+    if isinstance(argument, NullArgument) and placed.takes_null:
+        return None
+    if not isinstance(argument, BufferArgument) or argument.name in workload.images:
+        return f"the argument {placed.index} is no buffer, so it is not read from {placed.place} memory"
+    name, size = argument.name, workload.buffers[argument.name].nbytes
+    others = (launch.arguments[index] for index in placed.apart_from)
+    if any(isinstance(other, BufferArgument) and other.name == name for other in others):
+        return f"the buffer {name} is written, so it is not read from {placed.place} memory"
+    reason = placed.reason_against(size, most_constant_bytes)
+    return None if reason is None else f"the buffer {name} has {size} bytes, {reason}"
 
 
 # How much other memory must be written until a device's caches hold nothing of a workload any more.

@@ -10,28 +10,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 import pyopencl as cl
 
-from coarsen.devices.building import build_uncached
-from coarsen.errors import InternalError, InvalidInputError
+from coarsen.errors import InvalidInputError
 from coarsen.tuning.measure.machine import Durations, raising_launch_errors
 from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
-    Benchmark,
     BufferArgument,
+    Clock,
     Launch,
     LocalArgument,
     NullArgument,
     Workload,
 )
 from coarsen.tuning.workload.driver_tools import round_up
-from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
+from coarsen.tuning.workload.element_types import ImageFormat, SamplerArgument
 
 MINIMUM_GUARD_BYTES = 4096
 
@@ -57,15 +55,6 @@ class LaunchableKernel(Protocol):
 
 KernelChoice = Callable[[Launch], LaunchableKernel]
 Enqueue = Callable[[], cl.Event]
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """The results of a run: outputs, names of the buffers whose guard zones changed, the kernels' time."""
-
-    outputs: dict[str, Array]
-    violated: tuple[str, ...]
-    nanoseconds: int
 
 
 class GuardedBuffer:
@@ -149,42 +138,29 @@ class DeviceWorkload:
         for buffer in self._buffers.values():
             buffer.reset()
 
-    def execute(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> int:
-        """Run all launches in order and wait; return the sum of the kernels' durations in nanoseconds.
+    def prepared(self, get_kernel: KernelChoice, launches: Sequence[Launch]) -> list[Enqueue]:
+        """Return what enqueues each launch, with its arguments, to be run as often as wanted.
 
         Args:
             get_kernel: gives the kernel to use for a launch.
-            launches: in place of the workload's own, on the same buffers.
+            launches: on the workload's buffers.
         """
-        return self.run(self.prepared(get_kernel, launches))
+        return [prepared_launch(self._queue, get_kernel(launch), launch, self._views) for launch in launches]
 
-    def prepared(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> list[Enqueue]:
-        """Return what enqueues each launch, with its arguments, to be run as often as wanted.
-
-        The arguments are those of `execute`.
-        """
-        wanted = self.workload.launches if launches is None else launches
-        return [prepared_launch(self._queue, get_kernel(launch), launch, self._views) for launch in wanted]
-
-    def run(self, prepared: Sequence[Enqueue]) -> int:
-        """Run what was prepared, as `execute` does."""
-        return sum(end - start for start, end in self._profiles(prepared))
-
-    def run_as_one(self, prepared: Sequence[Enqueue]) -> Durations:
-        """Run what was prepared, as `execute` does, in nanoseconds of the whole span too."""
+    def run(self, prepared: Sequence[Enqueue], clock: Clock = Clock.SUM) -> Durations:
+        """Run what was prepared in order, and wait; by a span, the sum and the host's time stand beside it."""
         # Neither what was enqueued before nor finding the arguments is part of the host's time.
         self._queue.finish()
         start = time.perf_counter_ns()
-        profiles = self._profiles(prepared)
-        host = time.perf_counter_ns() - start
-        span = max((end for _, end in profiles), default=0) - min((start for start, _ in profiles), default=0)
-        return Durations(span, sum(end - start for start, end in profiles), host)
-
-    def _profiles(self, prepared: Sequence[Enqueue]) -> list[tuple[int, int]]:
-        """Run launches and wait; the start and the end of each, in nanoseconds."""
         events = [enqueue() for enqueue in prepared]
         self._queue.finish()
-        return [(event.profile.start, event.profile.end) for event in events]
+        profiles = [(event.profile.start, event.profile.end) for event in events]
+        host = time.perf_counter_ns() - start
+        total = sum(end - start for start, end in profiles)
+        if clock is Clock.SUM:
+            return Durations(total)
+        span = max((end for _, end in profiles), default=0) - min((start for start, _ in profiles), default=0)
+        return Durations(span, total, host)
 
     @raising_launch_errors(cl.Error)
     def outputs(self) -> dict[str, Array]:
@@ -197,17 +173,10 @@ class DeviceWorkload:
         return tuple(name for name, buffer in self._buffers.items() if not buffer.intact())
 
 
-def enqueue_launch(
-    queue: cl.CommandQueue, kernel: LaunchableKernel, launch: Launch, buffers: Mapping[str, cl.MemoryObject]
-) -> cl.Event:
-    """Enqueue a launch with a workload's buffers and images, by their names."""
-    return prepared_launch(queue, kernel, launch, buffers)()
-
-
 def prepared_launch(
     queue: cl.CommandQueue, kernel: LaunchableKernel, launch: Launch, buffers: Mapping[str, cl.MemoryObject]
 ) -> Enqueue:
-    """Return what enqueues a launch, with its arguments found beforehand."""
+    """Return what enqueues a launch with a workload's buffers and images, its arguments found beforehand."""
     arguments = [_value(queue, argument, buffers) for argument in launch.arguments]
     offset = launch.global_offset or None
     return partial(kernel, queue, launch.global_size, launch.local_size or None, *arguments, global_offset=offset)
@@ -221,44 +190,6 @@ def _value(queue: cl.CommandQueue, argument: Argument, buffers: Mapping[str, cl.
     if isinstance(argument, SamplerArgument):
         return opencl_sampler(queue.context, argument)
     return None if isinstance(argument, NullArgument) else argument.value
-
-
-def run_workload(queue: cl.CommandQueue, workload: Workload, get_kernel: KernelChoice) -> RunResult:
-    """Run a workload once.
-
-    Args:
-        queue: an in-order queue with profiling enabled.
-        workload: the buffers and launches.
-        get_kernel: gives the kernel to use for a launch.
-
-    Returns:
-        The outputs, the buffers whose guard zones changed, and the kernels' time.
-
-    Raises:
-        InvalidInputError: the queue does not profile.
-        pyopencl.Error: the device refused a buffer or a launch.
-    """
-    on_device = DeviceWorkload(queue, workload)
-    nanoseconds = on_device.execute(get_kernel)
-    return RunResult(on_device.outputs(), on_device.violated(), nanoseconds)
-
-
-def build_program(context: cl.Context, benchmark: Benchmark) -> cl.Program:
-    """Build a benchmark's uncoarsened kernel for every device of the context."""
-    return build_uncached(context, benchmark.source, benchmark.build_options)
-
-
-def kernels_of(program: cl.Program) -> KernelChoice:
-    """Return a kernel choice that takes a launch's kernel from this program; a kernel is made once."""
-    # PyOpenCL's annotation of a kernel's arguments leaves out local memory, hence the cast.
-    kernels = {kernel.function_name: cast("LaunchableKernel", kernel) for kernel in program.all_kernels()}
-
-    def choose(launch: Launch) -> LaunchableKernel:
-        if launch.kernel not in kernels:
-            raise InternalError(f"the program has no kernel {launch.kernel!r}")
-        return kernels[launch.kernel]
-
-    return choose
 
 
 # Images of a workload on a PyOpenCL queue, and samplers.

@@ -1,7 +1,7 @@
 """Measures candidates of one benchmark on one machine: load, try and verify, time against the baseline.
 
-This is what runs in the process that can be killed. It needs nothing but Python, NumPy and the machine's own
-package, so that it also runs where neither clang nor LLVM is installed.
+This is what runs in the process that can be killed. It needs nothing but Python, NumPy and PyOpenCL, so that it
+also runs where neither clang nor LLVM is installed.
 """
 
 from __future__ import annotations
@@ -10,17 +10,22 @@ import contextlib
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from coarsen.errors import InternalError
 from coarsen.ir.kernel import WrittenArgument
 from coarsen.tuning.measure.comparison import compare, is_same, padding_of, without_padding
 from coarsen.tuning.measure.laid_out import Arrangements, arrangements_of, as_the_host_has_them, laid_out
-from coarsen.tuning.measure.machine import BuildError, Executor, Job, LaunchError, Machine
-from coarsen.tuning.measure.timing import Timed, TimedRun, interleaved
+from coarsen.tuning.measure.machine import BuildError, Job, LaunchError
+from coarsen.tuning.measure.timing import Timed, interleaved, timed_run
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.records.measurement import CheckedAgainst, Method
 from coarsen.tuning.workload.benchmark import Array, Benchmark, Clock, Launch, LocalSize, Workload
 from coarsen.variant.variant import Definitions, Variant
+
+if TYPE_CHECKING:
+    from coarsen.tuning.measure.opencl_machine import OpenClExecutor, OpenClMachine
 
 # The message about a changed guard zone.
 WROTE_OUTSIDE = "wrote outside of the buffer"
@@ -55,7 +60,7 @@ class Trial:
 class _Loaded:
     candidate: Variant
     placement: Placement
-    executor: Executor
+    executor: OpenClExecutor
     arrangements: Arrangements
     job: Job
 
@@ -70,7 +75,7 @@ class _LaidOut:
 
     workload: Workload
     arrangements: Arrangements
-    executor: Executor
+    executor: OpenClExecutor
 
 
 # Bytes of workloads that are kept although neither kernel needs them just now, unless another number is asked for.
@@ -95,7 +100,7 @@ class Session:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: OpenClMachine,
         benchmark: Benchmark,
         preset: str,
         seed: int,
@@ -200,9 +205,10 @@ class Session:
             LaunchError: a launch failed.
         """
         baseline, candidate = (self._loaded[slot] for slot in (Slot.BASELINE, Slot.CANDIDATE))
-        first, second = (TimedRun(each.executor, each.job, method, self.clock) for each in (baseline, candidate))
-        timed = interleaved(first, second, method)
-        return replace(timed, baseline_beside=first.beside, candidate_beside=second.beside)
+        first, second = (
+            partial(timed_run, each.executor, each.job, method, self.clock) for each in (baseline, candidate)
+        )
+        return interleaved(first, second, method)
 
     def wrong_at_last(self) -> tuple[str, ...]:
         """Compare the results of the candidate's last timed run with the expected ones.
@@ -252,7 +258,7 @@ class Session:
 
     def _executor(
         self, placement: Placement, code: Code, launches: Sequence[Launch] | None
-    ) -> tuple[Executor, Arrangements]:
+    ) -> tuple[OpenClExecutor, Arrangements]:
         """The workload for some code: where that wants arrays to lie otherwise, on buffers of its own.
 
         Those that were packed last are kept: packing takes longer than most launches, and variants whose arrays
@@ -270,7 +276,7 @@ class Session:
             kept = self._laid_out = _LaidOut(workload, arrangements, executor)
         return kept.executor, arrangements
 
-    def _tried_twice(self, place: Callable[[], Executor]) -> Executor:
+    def _tried_twice(self, place: Callable[[], OpenClExecutor]) -> OpenClExecutor:
         """Return what is placed; where it doesn't fit beside the workloads that are kept, these are given up."""
         with contextlib.suppress(LaunchError):
             return place()
@@ -346,7 +352,7 @@ class Placement:
         executor: where it is.
     """
 
-    def __init__(self, workload: Workload, executor: Executor) -> None:
+    def __init__(self, workload: Workload, executor: OpenClExecutor) -> None:
         self.workload = workload
         self.executor = executor
         self._expected: Mapping[str, Array] | None = None

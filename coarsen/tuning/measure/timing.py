@@ -1,4 +1,4 @@
-"""Times jobs in turns: the one loop by which everything is timed, and a candidate against its baseline with it.
+"""Times a candidate and its baseline in turns: the one loop by which everything is timed.
 
     baseline, candidate, baseline, candidate, …   until the interval of their ratio is narrow, or the end
 
@@ -10,93 +10,65 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.measure.machine import Durations, Executor, Job
+from coarsen.tuning.measure.machine import Durations, Job
 from coarsen.tuning.measure.speedup import bootstrap_interval, median
 from coarsen.tuning.records.measurement import Method
 from coarsen.tuning.workload.benchmark import Clock
+
+if TYPE_CHECKING:
+    from coarsen.tuning.measure.opencl_machine import OpenClExecutor
 
 # A bootstrap takes milliseconds: not after every repetition.
 REPETITIONS_BETWEEN_LOOKS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What else is known of timed runs, in nanoseconds: the sums of their launches, and the host's times.
+class Timed:
+    """Durations in nanoseconds, one per repetition, by the names that they have in a `Measurement`.
 
-    Both are empty unless they were timed by their span; `sums` also where the device doesn't tell them.
+    The sums of launches and the host's times are empty unless runs were timed by their span.
     """
 
-    sums: tuple[int, ...] = ()
-    host: tuple[int, ...] = ()
+    nanoseconds: tuple[int, ...] = ()
+    baseline_nanoseconds: tuple[int, ...] = ()
+    sum_nanoseconds: tuple[int, ...] = ()
+    host_nanoseconds: tuple[int, ...] = ()
+    baseline_sum_nanoseconds: tuple[int, ...] = ()
+    baseline_host_nanoseconds: tuple[int, ...] = ()
 
 
-NOTHING_BESIDE = Beside()
-
-
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """Durations in nanoseconds, as many of the baseline as of the candidate."""
-
-    baseline: tuple[int, ...]
-    candidate: tuple[int, ...]
-    baseline_beside: Beside = NOTHING_BESIDE
-    candidate_beside: Beside = NOTHING_BESIDE
-
-
-def interleaved(baseline: Callable[[], int], candidate: Callable[[], int], method: Method) -> Timed:
+def interleaved(baseline: Callable[[], Durations], candidate: Callable[[], Durations], method: Method) -> Timed:
     """Run both in turn, `method.minimum_repetitions` to `method.repetitions` times.
 
     Args:
-        baseline: runs the baseline once and returns its duration in nanoseconds.
+        baseline: runs the baseline once.
         candidate: likewise.
         method: numbers of runs, and the width of the interval at which to stop.
-    """
-
-    def known(repetition: int, samples: Sequence[list[int]]) -> bool:
-        return _is_known(repetition, samples[0], samples[1], method)
-
-    times = in_turns((baseline, candidate), method.repetitions, method.warm_up, known=known)
-    return Timed(tuple(times[0]), tuple(times[1]))
-
-
-def in_turns(
-    runs: Sequence[Callable[[], int]],
-    repetitions: int,
-    warm_up: int,
-    *,
-    known: Callable[[int, Sequence[list[int]]], bool] | None = None,
-) -> list[list[int]]:
-    """Run jobs in turns, one after the other in every repetition.
-
-    Args:
-        runs: each runs a job once and returns its duration in nanoseconds.
-        repetitions: timed runs of each, at most.
-        warm_up: runs of each before the first timed one.
-        known: is given the number of a repetition and all durations after it, and says whether they are enough.
-
-    Returns:
-        For each job the durations of its runs in nanoseconds.
 
     Raises:
         InvalidInputError: no repetition.
     """
-    if repetitions < 1:
-        raise InvalidInputError(f"the number of repetitions must be at least 1, not {repetitions}")
-    samples: list[list[int]] = [[] for _ in runs]
-    for repetition in range(1 - warm_up, repetitions + 1):
-        for run, durations in zip(runs, samples, strict=True):
-            nanoseconds = run()
-            if repetition > 0:
-                durations.append(nanoseconds)
-        if repetition > 0 and known is not None and known(repetition, samples):
-            break
-    return samples
+    if method.repetitions < 1:
+        raise InvalidInputError(f"the number of repetitions must be at least 1, not {method.repetitions}")
+    before: list[Durations] = []
+    after: list[Durations] = []
+    for repetition in range(1 - method.warm_up, method.repetitions + 1):
+        pair = baseline(), candidate()
+        if repetition > 0:
+            before.append(pair[0])
+            after.append(pair[1])
+            if _is_known(repetition, _all_of(before), _all_of(after), method):
+                break
+    return Timed(
+        _all_of(after), _all_of(before), _sums(after), _host_times(after), _sums(before), _host_times(before)
+    )
 
 
-class TimedRun:
-    """A run of a job as it is timed: outputs put back and, if asked for, caches flushed before.
+def timed_run(executor: OpenClExecutor, job: Job, method: Method, clock: Clock) -> Durations:
+    """Run a job once as it is timed: outputs put back and, if asked for, caches flushed before.
 
     Args:
         executor: has the job's buffers.
@@ -104,37 +76,25 @@ class TimedRun:
         method: says whether caches are flushed.
         clock: by which one.
     """
-
-    def __init__(self, executor: Executor, job: Job, method: Method, clock: Clock = Clock.SUM) -> None:
-        self._executor = executor
-        self._job = job
-        self._method = method
-        self._clock = clock
-        self._durations: list[Durations] = []
-
-    def __call__(self) -> int:
-        """Run it once; return its duration in nanoseconds."""
-        self._executor.restore()
-        if self._method.cold_cache:
-            self._executor.flush_caches()
-        durations = self._job(self._clock)
-        self._durations.append(durations)
-        return durations.nanoseconds
-
-    @property
-    def beside(self) -> Beside:
-        """Return what else is known of the runs after the warm-up."""
-        timed = self._durations[self._method.warm_up :]
-        return Beside(_all_of([each.sum for each in timed]), _all_of([each.host for each in timed]))
+    executor.restore()
+    if method.cold_cache:
+        executor.flush_caches()
+    return job(clock)
 
 
-def _all_of(times: Sequence[int | None]) -> tuple[int, ...]:
-    """The times; none where one isn't known."""
-    known = [time for time in times if time is not None]
-    return tuple(known) if len(known) == len(times) else ()
+def _all_of(runs: Sequence[Durations]) -> tuple[int, ...]:
+    return tuple(each.nanoseconds for each in runs)
 
 
-def _is_known(repetition: int, baseline: list[int], candidate: list[int], method: Method) -> bool:
+def _sums(runs: Sequence[Durations]) -> tuple[int, ...]:
+    return tuple(each.sum for each in runs if each.sum is not None)
+
+
+def _host_times(runs: Sequence[Durations]) -> tuple[int, ...]:
+    return tuple(each.host for each in runs if each.host is not None)
+
+
+def _is_known(repetition: int, baseline: Sequence[int], candidate: Sequence[int], method: Method) -> bool:
     if repetition < method.minimum_repetitions or repetition % REPETITIONS_BETWEEN_LOOKS:
         return False
     if not median(candidate):

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from coarsen.backend.processes import end_with_parent
+from coarsen.ir.processes import end_with_parent
 
 READ_BYTES = 1 << 16
 # The last messages of a driver or an assertion before a crash.

@@ -14,9 +14,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import check_ways_by_barriers, most_ways_by_barriers
-from coarsen.errors import CoarsenError, InternalError
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
 from coarsen.frontend.included import file_directives
 from coarsen.frontend.lower import compile_source, lower
@@ -24,7 +23,7 @@ from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.hashed_text import hashed_text
 from coarsen.ir.kernel import Kernel, WrittenArgument
-from coarsen.pipeline import run_pipeline
+from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.runtime.code import options_of_coarsened
 from coarsen.tuning.measure.machine import BuildError
 from coarsen.tuning.measure.opencl_machine import OpenClMachine
@@ -35,8 +34,6 @@ from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.tuning.workload.padding import written_arguments
 from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_from_json
-
-PTX_ARCHITECTURE = "sm_75"
 
 
 class CompileService:
@@ -132,10 +129,10 @@ class CompileService:
             # What a user would run: the source as it is.
             return original_code(benchmark, candidate.definitions, self._source(name))
         lowered = self._lowered(name, candidate.definitions, benchmark.kernel)
-        made = run_pipeline(lowered, candidate)
-        coarsened = CoarsenedKernel(made.kernel, candidate.coarsenings, (), arrays=made.arrays, placed=made.placed)
+        coarsened = run_pipeline(lowered, candidate)
         if candidate.merges_groups:
-            most = most_ways_by_barriers([_platform_version(request["machine"])])
+            device = request["machine"]["device"] if request["machine"] else {}
+            most = most_ways_by_barriers([str(device.get("platform_version", ""))])
             check_ways_by_barriers(coarsened.ways_by_barriers, most)
         code = code_of(coarsened, form, build_options(benchmark, candidate.definitions))
         return replace(code, others=tuple(self._others(name, candidate.definitions, form)))
@@ -148,18 +145,14 @@ class CompileService:
             return
         for kernel in benchmark.other_kernels:
             lowered = self._lowered(name, definitions, kernel)
-            uncoarsened = CoarsenedKernel(run_pipeline(lowered, Variant()).kernel, (), ())
-            yield code_of(uncoarsened, form, build_options(benchmark, definitions))
+            yield code_of(run_pipeline(lowered, Variant()), form, build_options(benchmark, definitions))
 
     def _binary(self, code: Code, request: Message) -> bytes | None:
         if request["machine"] is None:
             return None
         index = request["machine"]["device"]["index"]
         if index not in self._machines:
-            machine = open_machine(request["machine"])
-            if not isinstance(machine, OpenClMachine):
-                raise InternalError("binaries are made by OpenCL devices")
-            self._machines[index] = machine
+            self._machines[index] = open_machine(request["machine"])
         return self._machines[index].compile(code)
 
 
@@ -178,13 +171,9 @@ def ir_hash_of(kernel: Kernel, benchmark: Benchmark, others: Iterable[Kernel] = 
 
 def macros_for(machine: Mapping[str, Any] | None) -> DeviceMacros:
     """Return the macros of what `machine_to_json` describes; the portable ones where that isn't known."""
-    device = machine["device"] if machine and "device" in machine else {}
+    device = machine["device"] if machine else {}
     extensions = device.get("extensions", "")
     return device_macros(extensions, device.get("version", "")) if extensions else PORTABLE
-
-
-def _platform_version(machine: Mapping[str, Any] | None) -> str:
-    return str(machine["device"].get("platform_version", "")) if machine and "device" in machine else ""
 
 
 def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, ...]:
@@ -210,7 +199,14 @@ def has_includes(source: str) -> bool:
 
 
 def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) -> Code:
-    """Return a coarsened kernel as a device is given it. Raises RefusalError where the form can't express it."""
+    """Return a coarsened kernel as a device is given it.
+
+    Raises:
+        RefusalError: the form can't express it.
+        InvalidInputError: PTX, which is measured no more.
+    """
+    if form == "ptx":
+        raise InvalidInputError("devices are given OpenCL C or SPIR-V; `coarsen apply --emit ptx` writes PTX")
     made = Code(
         form,
         coarsened.kernel.name,
@@ -219,8 +215,6 @@ def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) ->
         arrays=tuple(_laid_arguments(coarsened)),
         placed=coarsened.placed_arguments,
     )
-    if form == "ptx":
-        return replace(made, content=coarsened.ptx(PTX_ARCHITECTURE))
     if form == "spirv":
         return replace(made, content=coarsened.spirv)
     left = options_of_coarsened(options)

@@ -15,9 +15,11 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+
+import platformdirs
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
@@ -30,26 +32,20 @@ _PAUSE = 0.02  # seconds
 _LONGEST_NUMBER = 20  # digits
 
 
-def device_lock(device: DeviceDescription, seconds: float | None = None) -> AbstractContextManager[str]:
-    """Hold the lock of an OpenCL device; see `named_lock`."""
-    kind = "cpu" if "cpu" in device.device_types else device.platform_name
-    return named_lock(kind, device.name, device.index, seconds=seconds)
-
-
 @contextmanager
-def named_lock(*names: str, seconds: float | None = None) -> Iterator[str]:
-    """Hold the lock of a device that is called so; of those whose first name is `cpu` there is one.
+def device_lock(device: DeviceDescription, seconds: float | None = None) -> Iterator[str]:
+    """Hold the lock of a device.
 
     The operating system gives it back when a process dies.
 
     Args:
-        names: that tell the device from others.
+        device: any.
         seconds: how long it is waited for; None for as long as it takes.
 
     Yields:
         Who else holds it still after these seconds; nothing where it is had.
     """
-    file = _opened(_file_name(*names))
+    file = _opened(_file_name(device))
     if file is None:
         yield ""
         return
@@ -65,8 +61,11 @@ def named_lock(*names: str, seconds: float | None = None) -> Iterator[str]:
         yield ""
 
 
-def _file_name(*names: str) -> str:
-    return "cpu" if names[0] == "cpu" else hashlib.sha256("\0".join(names).encode()).hexdigest()[:16]
+def _file_name(device: DeviceDescription) -> str:
+    if "cpu" in device.device_types:
+        return "cpu"
+    names = device.platform_name, device.name, device.index
+    return hashlib.sha256("\0".join(names).encode()).hexdigest()[:16]
 
 
 def _sign(file: IO[bytes]) -> None:
@@ -125,13 +124,7 @@ def _folders() -> Iterator[Path]:
     if os.environ.get(FOLDER_VARIABLE):
         yield Path(os.environ[FOLDER_VARIABLE])
         return
-    try:
-        # It comes with PyOpenCL, which a machine without OpenCL doesn't have.
-        import platformdirs
-    except ImportError:
-        pass
-    else:
-        yield Path(platformdirs.user_cache_dir("coarsen")) / "locks"
+    yield Path(platformdirs.user_cache_dir("coarsen")) / "locks"
     try:
         yield Path(tempfile.gettempdir()) / f"coarsen-{os.getuid()}" / "locks"
     except FileNotFoundError:  # not even there can files be made

@@ -17,8 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from coarsen.devices.discovery import DeviceDescription, found_again
 from coarsen.errors import CoarsenError, InternalError
-from coarsen.tuning.measure.machine import BuildError, LaunchError, Machine, UndividedError
+from coarsen.tuning.measure.machine import BuildError, LaunchError, UndividedError
+from coarsen.tuning.measure.opencl_machine import OpenClMachine
 from coarsen.tuning.measure.session import KEPT_BYTES, Session, Slot
 from coarsen.tuning.processes.child_process import Handler, Message, serve
 from coarsen.tuning.records.code import code_from_json
@@ -37,7 +39,7 @@ class MeasureService:
 
     def __init__(self) -> None:
         self._opened: Session | None = None
-        self._machine: tuple[Message, Machine] | None = None
+        self._machine: tuple[Message, OpenClMachine] | None = None
 
     def open(self, request: Message) -> Message:
         """`benchmark`, `preset`, `seed`, `machine`: begin a session.
@@ -95,7 +97,7 @@ class MeasureService:
         wrong = self._session.wrong_at_last()
         return {"clock": self._session.clock, "wrong": wrong, **dataclasses.asdict(timed)}
 
-    def _opened_machine(self, description: Message) -> Machine:
+    def _opened_machine(self, description: Message) -> OpenClMachine:
         """The machine of the session before, where it is the same."""
         if self._machine is None or self._machine[0] != description:
             self._machine = description, open_machine(description)
@@ -137,19 +139,8 @@ def benchmark_of(reference: str) -> Benchmark:
     return found
 
 
-def open_machine(description: Mapping[str, Any]) -> Machine:
-    """Return the machine that `machine_to_json` or a pack describes.
-
-    Raises CoarsenError where there is no such one.
-    """
-    if description["kind"] == "cuda":
-        from coarsen.tuning.measure.cuda_machine import CudaMachine
-
-        return CudaMachine(description["index"])
-    # Imported late: a machine without OpenCL has no PyOpenCL.
-    from coarsen.devices.discovery import DeviceDescription, found_again
-    from coarsen.tuning.measure.opencl_machine import OpenClMachine
-
+def open_machine(description: Mapping[str, Any]) -> OpenClMachine:
+    """Return the device that `machine_to_json` describes. Raises CoarsenError where there is no such one."""
     fields = {**description["device"]}
     for name in ("device_types", "max_work_item_sizes"):
         fields[name] = tuple(fields[name])

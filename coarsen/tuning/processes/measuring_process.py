@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.tuning.measure.session import Slot
+from coarsen.tuning.measure.timing import Timed
 from coarsen.tuning.processes.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.records.measurement import WHILE_BUILT, CheckedAgainst, Invalidity, Method
@@ -66,21 +67,15 @@ class Limits:
         return max(method.timeout_multiple * self.best, TOLERATED_SLOWDOWN * (self.baseline or 0.0), SHORT_RUN)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome(Timed):
     """The result of measuring a candidate: the fields of a `Measurement` that are not known before."""
 
     invalidity: Invalidity
     reason: str = ""
     oracle: CheckedAgainst = CheckedAgainst.NOTHING
-    nanoseconds: tuple[int, ...] = ()
-    baseline_nanoseconds: tuple[int, ...] = ()
     measure_seconds: float = 0.0
     clock: Clock = Clock.SUM
-    sum_nanoseconds: tuple[int, ...] = ()
-    host_nanoseconds: tuple[int, ...] = ()
-    baseline_sum_nanoseconds: tuple[int, ...] = ()
-    baseline_host_nanoseconds: tuple[int, ...] = ()
 
 
 class _FailedError(Exception):
@@ -157,20 +152,16 @@ class MeasuringProcess:
             InvalidInputError: the benchmark isn't what it was.
         """
         start = time.perf_counter()
-        self._open()
+        self.open()
         try:
             outcome = self._measured(ready, baseline, limits)
         except _FailedError as failed:
-            outcome = Outcome(failed.invalidity, failed.reason)
+            outcome = Outcome(invalidity=failed.invalidity, reason=failed.reason)
         return replace(outcome, measure_seconds=time.perf_counter() - start)
 
     def use(self, method: Method) -> None:
         """Time what comes next in another way."""
         self._method = method
-
-    def open(self) -> None:
-        """Start the process and have it make the inputs, unless that was done; raises as `measure` does."""
-        self._open()
 
     def start_afresh(self) -> None:
         """Measure what comes next in a new process."""
@@ -182,7 +173,8 @@ class MeasuringProcess:
         if not self._is_shared:
             self._child.close()
 
-    def _open(self) -> None:
+    def open(self) -> None:
+        """Start the process and have it make the inputs, unless that was done; raises as `measure` does."""
         if self._is_open and self._child.is_running:
             return
         self._baseline = None
@@ -220,19 +212,9 @@ class MeasuringProcess:
             self._load_baseline(ready, baseline)
         timed = self._timed(tried["nanoseconds"], limits)
         self._refuse_wrong(timed)
-        beside, baseline_beside = timed["candidate_beside"], timed["baseline_beside"]
-        return Outcome(
-            Invalidity.CORRECT,
-            "",
-            CheckedAgainst(tried["oracle"]),
-            tuple(timed["candidate"]),
-            tuple(timed["baseline"]),
-            clock=Clock(timed["clock"]),
-            sum_nanoseconds=tuple(beside["sums"]),
-            host_nanoseconds=tuple(beside["host"]),
-            baseline_sum_nanoseconds=tuple(baseline_beside["sums"]),
-            baseline_host_nanoseconds=tuple(baseline_beside["host"]),
-        )
+        times: dict[str, Any] = {each.name: tuple(timed[each.name]) for each in fields(Timed)}
+        oracle, clock = CheckedAgainst(tried["oracle"]), Clock(timed["clock"])
+        return Outcome(invalidity=Invalidity.CORRECT, oracle=oracle, clock=clock, **times)
 
     def _refuse_wrong(self, answer: Mapping[str, Any]) -> None:
         """Raise _FailedError where results were wrong."""
@@ -276,7 +258,7 @@ class MeasuringProcess:
     def _load_baseline_alone(self, baseline: Ready) -> None:
         """Find out in a new process whether the device or the candidate is to blame. Raises DeviceError."""
         self._child.close()
-        self._open()
+        self.open()
         try:
             self._load(Slot.BASELINE, baseline)
         except _FailedError as failed:
@@ -308,7 +290,7 @@ class MeasuringProcess:
         runs = 2 * (method.repetitions + method.warm_up)
         seconds = method.grace_seconds + COPYING_ALLOWANCE * runs * (slowest / 1e9 + 0.1)
         timed = self._ask_for(Slot.CANDIDATE, {"do": "time", "method": asdict(method)}, seconds)
-        if min(*timed["candidate"], *timed["baseline"]) <= 0:
+        if min(*timed["nanoseconds"], *timed["baseline_nanoseconds"]) <= 0:
             reason = "the device's clock shows no time between begin and end of a run, so nothing can be compared"
             raise _FailedError(Invalidity.RUNTIME, reason)
         return timed
@@ -342,7 +324,7 @@ class MeasuringProcess:
 
 def machine_to_json(device: DeviceDescription) -> dict[str, object]:
     """Return a device as the child processes take it."""
-    return {"kind": "opencl", "device": asdict(device)}
+    return {"device": asdict(device)}
 
 
 def _is_slow(nanoseconds: int, longest: float | None) -> bool:

@@ -11,9 +11,8 @@ from coarsen.base.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import WrittenArgument
-from coarsen.variant.data_layout import Arrangement, ArrayLayout, Order
+from coarsen.variant.data_layout import Arrangement, ArrayLayout, Order, RecordType
 from coarsen.variant.placement import PlacedArgument
-from coarsen.variant.records import RecordType
 
 Form = Literal["opencl_c", "spirv", "ptx"]
 FORMS: tuple[Form, ...] = ("opencl_c", "spirv", "ptx")

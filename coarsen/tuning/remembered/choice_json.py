@@ -189,11 +189,18 @@ def read_choices(path: Path) -> list[RememberedChoice]:
         document = json.loads(read_file(path, LARGEST_FILE))
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{path}: not a JSON file: {' '.join(str(error).split())}") from None
+    where = f"{path}: "
+    first: dict[RememberedKey, int] = {}
+    choices = []
     try:
-        choices = [_choice(entry, number) for number, entry in enumerate(_entries(document), 1)]
-        _check_different(choices)
+        for number, entry in enumerate(_entries(document), 1):
+            where = f"{path}: choice {number}: "
+            choices.append(choice_from_json(entry))
+            where = f"{path}: "
+            if (other := first.setdefault(choices[-1].key, number)) != number:
+                raise InvalidInputError(f"choices {other} and {number} have one key")
     except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from None
+        raise InvalidInputError(f"{where}{error}") from None
     return choices
 
 
@@ -210,18 +217,3 @@ def _entries(document: object) -> list[object]:
     if len(entries) > MOST_CHOICES:
         raise InvalidInputError(f"it has {len(entries)} choices; {MOST_CHOICES} are the most")
     return entries
-
-
-def _choice(entry: object, number: int) -> RememberedChoice:
-    try:
-        return choice_from_json(entry)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"choice {number}: {error}") from None
-
-
-def _check_different(choices: list[RememberedChoice]) -> None:
-    first: dict[str, int] = {}
-    for number, choice in enumerate(choices, 1):
-        other = first.setdefault(choice.key.digest, number)
-        if other != number:
-            raise InvalidInputError(f"choices {other} and {number} have one key")

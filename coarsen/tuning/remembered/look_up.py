@@ -72,10 +72,11 @@ def anything_remembered(store: str | None, kernel: str | None = None) -> bool:
     if file is not None:
         return bool(_rows(file, _ANY) if kernel is None else _rows(file, _ANY_OF_KERNEL, (kernel,)))
     # Imported late: it loads SQLAlchemy.
-    from coarsen.tuning.store.remembered import RememberedFilter, unopened_remembered
+    from coarsen.tuning.store.remembered import unopened_remembered
+    from coarsen.tuning.store.schema import Filter
 
     with unopened_remembered(store) as table:
-        return table.exists() and bool(table.keys(RememberedFilter(kernel)))
+        return table.exists() and bool(table.keys(Filter(kernel=kernel)))
 
 
 def _choices(store: str | None, column: str, value: str) -> list[RememberedChoice]:
@@ -84,9 +85,10 @@ def _choices(store: str | None, column: str, value: str) -> list[RememberedChoic
     if file is not None:
         query = f"SELECT {', '.join(COLUMNS)} FROM remembered WHERE {column} = ?"
         return [_choice(row, file) for row in _rows(file, query, (value,))]
-    from coarsen.tuning.store.remembered import RememberedFilter, unopened_remembered
+    from coarsen.tuning.store.remembered import unopened_remembered
+    from coarsen.tuning.store.schema import Filter
 
-    chosen = RememberedFilter(kernel=value) if column == "kernel" else RememberedFilter(key_prefix=value)
+    chosen = Filter(kernel=value) if column == "kernel" else Filter(key_prefix=value)
     with unopened_remembered(store) as table:
         return table.choices(chosen) if table.exists() else []
 

@@ -9,9 +9,12 @@ default differs: few bases, relay supports, and ten held-out points that tell wh
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from coarsen.tuning.search.additive_design import (
     AdditiveModel,
@@ -24,8 +27,7 @@ from coarsen.tuning.search.additive_design import (
     predictable_share,
     ranked,
 )
-from coarsen.tuning.search.additivity import judged
-from coarsen.tuning.search.evaluator import BudgetedEvaluator
+from coarsen.tuning.search.evaluator import Evaluator
 from coarsen.tuning.search.exhaustive import try_all
 from coarsen.tuning.search.searcher import Searcher
 from coarsen.tuning.search.spaces import Choice, has_at_most
@@ -60,7 +62,7 @@ class AdditiveSearcher(Searcher):
         """The name by which a user asks for it."""
         return "additive-paper" if self.is_paper else "additive"
 
-    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+    def run(self, evaluator: Evaluator, draw: random.Random) -> str:
         """See `Searcher.run`."""
         space, has_relays = evaluator.space, not self.is_paper
         origin = origin_of(space, (0,) * len(space.axes))
@@ -73,19 +75,19 @@ class AdditiveSearcher(Searcher):
                 f"the space has no more valid choices than the {runs} that would be measured: exhaustive search"
             )
             return try_all(evaluator)
-        design = measure_design(evaluator.reserving(_CHECKS), places, has_relays)
         if len(places) < base_count(space):
             bases = f"{len(places)} of {base_count(space)} combinations of the shared options have a base"
             evaluator.notes.append(bases)
-        evaluator.notes += design.notes()
-        if not design.models:
+        with evaluator.reserving(_CHECKS):
+            models = measure_design(evaluator, places, has_relays)
+        if not models:
             return NO_BASE
-        share = predictable_share(space, design.models, random.Random(0))
+        share = predictable_share(space, models, random.Random(0))
         evaluator.notes.append(f"the predictions cover {share:.1%} of the valid choices")
-        self._check(evaluator, design.models, draw)
+        self._check(evaluator, models, draw)
         return PREDICTED
 
-    def _check(self, evaluator: BudgetedEvaluator, models: Sequence[AdditiveModel], draw: random.Random) -> None:
+    def _check(self, evaluator: Evaluator, models: Sequence[AdditiveModel], draw: random.Random) -> None:
         """Measure the best predicted choices, then held-out ones, and tell how right the predictions were."""
         predicted: dict[Choice, float] = {}
         try:
@@ -97,10 +99,10 @@ class AdditiveSearcher(Searcher):
         finally:
             times = evaluator.times
             both = [(time, times[choice]) for choice, time in predicted.items() if choice in times]
-            evaluator.judge(judged([time for time, _ in both], [time for _, time in both]))
+            evaluator.notes += [verdict(both)] if both else []
 
     def _held_out(
-        self, evaluator: BudgetedEvaluator, models: Sequence[AdditiveModel], draw: random.Random
+        self, evaluator: Evaluator, models: Sequence[AdditiveModel], draw: random.Random
     ) -> dict[Choice, float]:
         """Draw choices that are predicted and not measured yet."""
         found: dict[Choice, float] = {}
@@ -114,12 +116,35 @@ class AdditiveSearcher(Searcher):
         return found
 
 
+# At least this share of the variance must be predicted, or the error be at most this share of the time.
+_LEAST_R_SQUARED = 0.75
+_MOST_ERROR = 0.05
+_LEAST_POINTS = 3
+NOT_ADDITIVE = "these options are not additive"
+
+
+def verdict(both: Sequence[tuple[float, float]]) -> str:
+    """Say whether options add up, by points that were measured after their times were predicted.
+
+    Args:
+        both: the predicted and the measured time of each point, at least one; linear predictions may be below 0.
+    """
+    predicted, measured = np.array(both).T
+    error = float(np.sqrt(np.mean(((predicted - measured) / measured) ** 2)))
+    spread = float(((measured - measured.mean()) ** 2).sum())
+    r_squared = math.nan
+    if len(both) >= _LEAST_POINTS and spread > 0:
+        r_squared = 1 - float(((predicted - measured) ** 2).sum()) / spread
+    is_additive = r_squared >= _LEAST_R_SQUARED or error <= _MOST_ERROR
+    words = "these options are additive" if is_additive else NOT_ADDITIVE
+    share = "" if math.isnan(r_squared) else f"R² {r_squared:.2f}, "
+    return f"{words}: {share}error {error:.1%} on {len(both)} held-out points"
+
+
 PAPER = AdditiveSearcher(is_paper=True, held_out=0)
 
 
-def best_predicted(
-    evaluator: BudgetedEvaluator, models: Sequence[AdditiveModel], count: int
-) -> dict[Choice, float]:
+def best_predicted(evaluator: Evaluator, models: Sequence[AdditiveModel], count: int) -> dict[Choice, float]:
     """Return the valid choices with the least predicted times that are not measured yet, best first."""
     fresh = (
         (choice, time)

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coarsen.tuning.search.evaluator import BudgetedEvaluator, BudgetSpentError
+from coarsen.tuning.search.evaluator import BudgetSpentError, Evaluator
 from coarsen.tuning.search.spaces import (
     Choice,
     ConstrainedSpace,
@@ -25,36 +25,6 @@ _BASE_TRIES = 3
 _ORIGIN_TESTS = 100_000
 # Choices drawn to estimate the share of the space that can be predicted.
 _SHARE_SAMPLE = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Design:
-    """What the measured bases and supports tell.
-
-    Attributes:
-        models: one for each base that has a time.
-        failed_bases: the number of combinations of shared values that have none because nothing tried there ran.
-        unreached_bases: the number of those that the budget did not allow.
-        relays: the number of relay supports.
-        unranked: the number of values, summed over all bases, that no prediction has.
-    """
-
-    models: tuple[AdditiveModel, ...]
-    failed_bases: int
-    unreached_bases: int
-    relays: int
-    unranked: int
-
-    def notes(self) -> tuple[str, ...]:
-        """Return what a user should know of it, a sentence each."""
-        said = {
-            f"{self.failed_bases} bases could not run, nor others near them": self.failed_bases,
-            f"bases that the budget did not allow: {self.unreached_bases}": self.unreached_bases,
-            f"{self.relays} values were measured by relay supports": self.relays,
-            f"{self.unranked} values could not be ranked: nothing valid differs in them alone, "
-            "or what does so failed, or exceeded the budget": self.unranked,
-        }
-        return tuple(note for note, count in said.items() if count)
 
 
 def origin_of(space: SearchSpace, start: Choice) -> Choice | None:
@@ -73,13 +43,20 @@ def planned_choices(space: SearchSpace, combinations: Iterable[Choice], relays: 
     return {*bases, *(choice for support in supports for choice in (support.before, support.after))}
 
 
-def measure_design(evaluator: BudgetedEvaluator, combinations: Sequence[Choice], relays: bool) -> Design:
+def measure_design(
+    evaluator: Evaluator, combinations: Sequence[Choice], relays: bool
+) -> tuple[AdditiveModel, ...]:
     """Measure bases and their supports, one combination after another, as far as the budget goes.
+
+    What a user should know of it becomes notes of the evaluator.
 
     Args:
         evaluator: tries the choices.
         combinations: of values of the shared axes, each with the independent values that its base should have.
         relays: whether invalid supports are replaced.
+
+    Returns:
+        The models, one for each base that has a time.
     """
     space = evaluator.space
     supports: dict[Choice, list[Support]] = {}
@@ -98,8 +75,21 @@ def measure_design(evaluator: BudgetedEvaluator, combinations: Sequence[Choice],
         pair.before != base and pair.after in times for base, pairs in supports.items() for pair in pairs
     )
     unreached = len(combinations) - len(models) - failed
-    unranked = sum(_unranked(space, model) for model in models)
-    return Design(models, failed, unreached, relayed, unranked)
+    values = [len(space.axes[place].values) for place in independent_places(space)]
+    unranked = sum(
+        count - len(model.terms[place])
+        for model in models
+        for place, count in zip(independent_places(space), values, strict=True)
+    )
+    said = {
+        f"{failed} bases could not run, nor others near them": failed,
+        f"bases that the budget did not allow: {unreached}": unreached,
+        f"{relayed} values were measured by relay supports": relayed,
+        f"{unranked} values could not be ranked: nothing valid differs in them alone, "
+        "or what does so failed, or exceeded the budget": unranked,
+    }
+    evaluator.notes += [note for note, count in said.items() if count]
+    return models
 
 
 def predictable_share(space: SearchSpace, models: Sequence[AdditiveModel], draw: random.Random) -> float:
@@ -108,22 +98,18 @@ def predictable_share(space: SearchSpace, models: Sequence[AdditiveModel], draw:
     return sum(model_of(models, choice) is not None for choice in sample) / max(1, len(sample))
 
 
-def _measured_base(evaluator: BudgetedEvaluator, combination: Choice) -> Choice | None:
+def _measured_base(evaluator: Evaluator, combination: Choice) -> Choice | None:
     for candidate in itertools.islice(base_candidates(evaluator.space, combination), _BASE_TRIES):
         if evaluator.evaluate(candidate).time is not None:
             return candidate
     return None
 
 
-def _measure_supports(evaluator: BudgetedEvaluator, base: Choice, supports: Sequence[Support]) -> None:
+def _measure_supports(evaluator: Evaluator, base: Choice, supports: Sequence[Support]) -> None:
     evaluator.prepare([choice for support in supports for choice in (support.before, support.after)])
     for support in supports:
         if support.before == base or evaluator.evaluate(support.before).time is not None:
             evaluator.evaluate(support.after)
-
-
-def _unranked(space: SearchSpace, model: AdditiveModel) -> int:
-    return sum(len(space.axes[place].values) - len(model.terms[place]) for place in independent_places(space))
 
 
 # The least sums of one term from each of several lists, in order, by a heap.

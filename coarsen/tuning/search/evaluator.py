@@ -11,11 +11,12 @@ from __future__ import annotations
 import abc
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Self
 
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.tuning.search.additivity import Additivity
 from coarsen.tuning.search.spaces import ENUMERABLE, Choice, SearchSpace, count_valid, is_choice
 
 
@@ -43,79 +44,6 @@ class Trial:
             raise ValueError(f"a time is above 0 and finite, not {self.time}; one that failed has None")
 
 
-class Evaluator(abc.ABC):
-    """Tries choices of one space (one kernel on one device, at one size), counts and remembers them.
-
-    Args:
-        space: the choices that may be tried.
-    """
-
-    def __init__(self, space: SearchSpace) -> None:
-        self._space = space
-        self._trials: dict[Choice, Trial] = {}
-
-    @property
-    def space(self) -> SearchSpace:
-        """The choices that may be tried."""
-        return self._space
-
-    @property
-    def tried(self) -> int:
-        """The number of distinct choices tried so far, failed ones too."""
-        return len(self._trials)
-
-    @property
-    def trace(self) -> tuple[Trial, ...]:
-        """The trials in their order, each distinct choice once."""
-        return tuple(self._trials.values())
-
-    def has_tried(self, choice: Choice) -> bool:
-        """Return True if a choice was tried before."""
-        return choice in self._trials
-
-    def evaluate(self, choice: Choice) -> Trial:
-        """Try a choice; one that was tried before gives the same trial again and counts once.
-
-        Raises:
-            InvalidInputError: the choice is not a valid one of the space.
-            DeviceError: nothing can be measured any more.
-        """
-        if choice not in self._trials:
-            if not is_choice(self._space, choice) or not self._space.is_valid(choice):
-                raise InvalidInputError(f"{choice} is no valid choice of the space: ask is_valid first")
-            self._trials[choice] = self._measure(choice)
-        return self._trials[choice]
-
-    def prepare(self, choices: Sequence[Choice]) -> None:  # noqa: B027 (hardly any has something to prepare)
-        """Begin to make ready what is tried next; it changes no trial and counts for nothing.
-
-        Args:
-            choices: valid ones; one that is never tried afterwards does no harm.
-        """
-
-    @abc.abstractmethod
-    def _measure(self, choice: Choice) -> Trial:
-        """Measure a valid choice that was not tried before."""
-
-
-class FunctionEvaluator(Evaluator):
-    """An evaluator of a function of the choice.
-
-    Args:
-        space: the choices that may be tried.
-        time_of: returns the time of a valid choice; None if it fails.
-    """
-
-    def __init__(self, space: SearchSpace, time_of: Callable[[Choice], float | None]) -> None:
-        super().__init__(space)
-        self._time_of = time_of
-
-    def _measure(self, choice: Choice) -> Trial:
-        return Trial(choice, self._time_of(choice))
-
-
-# How much a search may try, and an evaluator that keeps to it.
-
 SPENT = "the budget was spent"
 TIME_OVER = "the time was over"
 # Large enough for all processors to compile, small enough to see results soon.
@@ -124,10 +52,6 @@ _ROUND = 16
 
 class BudgetSpentError(CoarsenError):
     """A search asked for one trial more than its budget allows; it ends there, and the message says why."""
-
-
-def _never() -> bool:
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +73,7 @@ class Budget:
     trials: int | None = None
     share: float | None = None
     seconds: float | None = None
-    is_over: Callable[[], bool] = field(default=_never, compare=False)
+    is_over: Callable[[], bool] = field(default=lambda: False, compare=False)
 
     def __post_init__(self) -> None:
         if self.trials is not None and self.trials < 1:
@@ -186,42 +110,49 @@ def _share_of(space: SearchSpace, share: float) -> int:
     return max(1, math.floor(share * valid + 1e-7))
 
 
-class BudgetedEvaluator:
-    """An evaluator that refuses new trials once a budget is spent; what was tried before stays free.
+class Evaluator(abc.ABC):
+    """Tries choices of one space (one kernel on one device, at one size), counts and remembers them.
+
+    It refuses new trials once a budget is spent; what was tried before stays free.
 
     Args:
-        evaluator: tries the choices, and counts them.
-        budget: what may be tried.
+        space: the choices that may be tried.
 
     Attributes:
+        budget: what may be tried; everything as long as none was given.
         notes: what a user should know of how the search goes, a sentence each.
-        additivity: the verdict whether the contributions of options add up; None as long as there is none.
-
-    Raises:
-        InvalidInputError: the budget is a share of a space that is too large to be counted.
     """
 
-    def __init__(self, evaluator: Evaluator, budget: Budget) -> None:
-        self._evaluator = evaluator
+    def __init__(self, space: SearchSpace) -> None:
+        self._space = space
+        self._trials: dict[Choice, Trial] = {}
+        self.keep_to(Budget())
+
+    def keep_to(self, budget: Budget) -> Self:
+        """Begin a search that keeps to a budget; return this evaluator.
+
+        Raises:
+            InvalidInputError: the budget is a share of a space that is too large to be counted.
+        """
         self.budget = budget
-        self._most_trials = budget.most_trials(evaluator.space)
+        self._most_trials = budget.most_trials(self._space)
         self.notes: list[str] = []
-        self.additivity: Additivity | None = None
+        return self
 
     @property
     def space(self) -> SearchSpace:
         """The choices that may be tried."""
-        return self._evaluator.space
+        return self._space
 
     @property
     def tried(self) -> int:
         """The number of distinct choices tried so far, failed ones too."""
-        return self._evaluator.tried
+        return len(self._trials)
 
     @property
     def trace(self) -> tuple[Trial, ...]:
         """The trials in their order, each distinct choice once."""
-        return self._evaluator.trace
+        return tuple(self._trials.values())
 
     @property
     def times(self) -> dict[Choice, float]:
@@ -235,33 +166,44 @@ class BudgetedEvaluator:
 
     def has_tried(self, choice: Choice) -> bool:
         """Return True if a choice was tried before and is free."""
-        return self._evaluator.has_tried(choice)
+        return choice in self._trials
 
-    def reserving(self, trials: int) -> BudgetedEvaluator:
-        """Return the same evaluator with some trials kept for later, at most half of those that are left."""
-        if self.left is None:
-            return self
-        kept = self.left - min(trials, self.left // 2)
-        return BudgetedEvaluator(
-            self._evaluator, replace(self.budget, trials=max(1, self.tried + kept), share=None)
-        )
+    @contextmanager
+    def reserving(self, trials: int) -> Iterator[None]:
+        """Keep some trials for later, at most half of those that are left."""
+        most = self._most_trials
+        if self.left is not None:
+            self._most_trials = max(1, self.tried + self.left - min(trials, self.left // 2))
+        try:
+            yield
+        finally:
+            self._most_trials = most
 
     def prepare(self, choices: Iterable[Choice]) -> None:
-        """Begin to make ready what is tried next, as far as the budget goes."""
+        """Begin to make ready what is tried next, as far as the budget goes; it counts for nothing.
+
+        Args:
+            choices: valid ones; one that is never tried afterwards does no harm.
+        """
         fresh = [choice for choice in dict.fromkeys(choices) if not self.has_tried(choice)]
         if not self._ending and (allowed := fresh[: self.left]):
-            self._evaluator.prepare(allowed)
+            self._prepare(allowed)
 
     def evaluate(self, choice: Choice) -> Trial:
-        """Try a choice.
+        """Try a choice; one that was tried before gives the same trial again and counts once.
 
         Raises:
             BudgetSpentError: it is a new one, and the budget is spent.
             InvalidInputError: the choice is not a valid one of the space.
+            DeviceError: nothing can be measured any more.
         """
-        if not self.has_tried(choice) and (ending := self._ending):
-            raise BudgetSpentError(ending)
-        return self._evaluator.evaluate(choice)
+        if choice not in self._trials:
+            if ending := self._ending:
+                raise BudgetSpentError(ending)
+            if not is_choice(self._space, choice) or not self._space.is_valid(choice):
+                raise InvalidInputError(f"{choice} is no valid choice of the space: ask is_valid first")
+            self._trials[choice] = self._measure(choice)
+        return self._trials[choice]
 
     def try_all(self, choices: Iterable[Choice], size: int = _ROUND) -> list[Trial]:
         """Try choices in their order, and prepare each round of them before its first one is tried.
@@ -279,11 +221,6 @@ class BudgetedEvaluator:
             trials += map(self.evaluate, taken)
         return trials
 
-    def judge(self, additivity: Additivity | None) -> None:
-        """Tell the verdict whether options add up, if there is one."""
-        self.additivity = additivity
-        self.notes += [] if additivity is None else [str(additivity)]
-
     @property
     def _ending(self) -> str:
         """Why nothing new may be tried, in a few words; empty where it may be."""
@@ -292,3 +229,26 @@ class BudgetedEvaluator:
         seconds = self.budget.seconds
         is_late = seconds is not None and sum(trial.seconds for trial in self.trace) >= seconds
         return SPENT if is_late or self.left == 0 else ""
+
+    def _prepare(self, choices: Sequence[Choice]) -> None:  # noqa: B027 (hardly any has something to prepare)
+        """Begin to make ready valid choices that were not tried before."""
+
+    @abc.abstractmethod
+    def _measure(self, choice: Choice) -> Trial:
+        """Measure a valid choice that was not tried before."""
+
+
+class FunctionEvaluator(Evaluator):
+    """An evaluator of a function of the choice.
+
+    Args:
+        space: the choices that may be tried.
+        time_of: returns the time of a valid choice; None if it fails.
+    """
+
+    def __init__(self, space: SearchSpace, time_of: Callable[[Choice], float | None]) -> None:
+        super().__init__(space)
+        self._time_of = time_of
+
+    def _measure(self, choice: Choice) -> Trial:
+        return Trial(choice, self._time_of(choice))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.tuning.search.evaluator import BudgetedEvaluator
+from coarsen.tuning.search.evaluator import Evaluator
 from coarsen.tuning.search.searcher import COMPLETE, Searcher, time_of
 from coarsen.tuning.search.spaces import (
     Axis,
@@ -30,12 +30,12 @@ class ExhaustiveSearcher(Searcher):
 
     name = "exhaustive"
 
-    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+    def run(self, evaluator: Evaluator, draw: random.Random) -> str:
         """See `Searcher.run`; nothing is random."""
         return try_all(evaluator)
 
 
-def try_all(evaluator: BudgetedEvaluator) -> str:
+def try_all(evaluator: Evaluator) -> str:
     """Try every valid choice; return why that ended. Raises BudgetSpentError."""
     evaluator.try_all(valid_choices(evaluator.space))
     return COMPLETE
@@ -46,7 +46,7 @@ class RandomSearcher(Searcher):
 
     name = "random"
 
-    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+    def run(self, evaluator: Evaluator, draw: random.Random) -> str:
         """See `Searcher.run`."""
         evaluator.try_all(random_order(evaluator.space, draw))
         return COMPLETE if is_shuffled(evaluator.space) else DRAWN_OUT
@@ -67,7 +67,7 @@ class StaircaseSearcher(Searcher):
 
     name = "staircase"
 
-    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+    def run(self, evaluator: Evaluator, draw: random.Random) -> str:
         """See `Searcher.run`; nothing is random."""
         parameters = Parameters(evaluator.space)
         base: Vector = (0,) * len(parameters.lengths)
@@ -87,7 +87,7 @@ def _raised(parameters: Parameters, base: Vector) -> list[Vector]:
     ]
 
 
-def _times(evaluator: BudgetedEvaluator, parameters: Parameters, vectors: Sequence[Vector]) -> list[float]:
+def _times(evaluator: Evaluator, parameters: Parameters, vectors: Sequence[Vector]) -> list[float]:
     """The time of each vector; infinity for one that failed or is invalid."""
     choices = [parameters.choice(vector) for vector in vectors]
     evaluator.try_all(choice for choice in choices if choice is not None)
@@ -124,7 +124,7 @@ class Parameters:
 
     def choice(self, vector: Vector) -> Choice | None:
         """Return the valid choice that a vector makes; None where there is none."""
-        indices = self._at(vector)
+        indices = {place: self._orders[place][step] for place, step in zip(self._places, vector, strict=True)}
         choice = self.space.standing(tuple(indices.get(place, 0) for place in range(len(self.space.axes))))
         if self._following is not None:
             return self._following.get(tuple(choice[place] for place in self._places))
@@ -145,10 +145,6 @@ class Parameters:
         )
         made = (self.choice(vector) for vector in near)
         return [each for each in dict.fromkeys(made) if each is not None and each != choice]
-
-    def _at(self, vector: Vector) -> dict[int, int]:
-        """The indices of a vector's values, by the places of their axes."""
-        return {place: self._orders[place][step] for place, step in zip(self._places, vector, strict=True)}
 
     @cached_property
     def _orders(self) -> tuple[tuple[int, ...], ...]:

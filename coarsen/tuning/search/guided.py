@@ -5,7 +5,7 @@
 
 Where options do not add up (tile and block sizes), additive prediction measures the wrong five; these models learn
 what the options do together, and their uncertainty says where to look. The search ends when the
-budget is spent; without one, after some rounds without gain. It also says whether the options would have added up.
+budget is spent; without one, after some rounds without gain.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from typing import ClassVar
 import numpy as np
 
 from coarsen.tuning.search.additive_design import origin_of
-from coarsen.tuning.search.additivity import cross_validated
-from coarsen.tuning.search.evaluator import BudgetedEvaluator
+from coarsen.tuning.search.evaluator import Evaluator
 from coarsen.tuning.search.exhaustive import try_all
 from coarsen.tuning.search.guided_models import Forest, GaussianProcess, check_package
 from coarsen.tuning.search.searcher import Searcher, fastest, run_rounds, time_of
 from coarsen.tuning.search.spaces import Choice, has_at_most, neighbours
 from coarsen.tuning.search.surrogate import (
     Candidates,
-    Fitted,
     Floats,
+    Predict,
     Predicted,
     Prior,
     Surrogate,
@@ -63,7 +62,7 @@ class GuidedSearcher(Searcher):
     prior: Prior | None = None
     name: ClassVar[str] = "guided"
 
-    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+    def run(self, evaluator: Evaluator, draw: random.Random) -> str:
         """See `Searcher.run`.
 
         Raises:
@@ -77,17 +76,14 @@ class GuidedSearcher(Searcher):
             return try_all(evaluator)
         proposals = Proposals(Forest(space, self.trees, self.prior), GaussianProcess(space, self.prior))
         candidates = Candidates(evaluator)
-        try:
-            self._start(evaluator, draw)
-            return run_rounds(
-                evaluator,
-                lambda: self._proposed(evaluator, proposals, candidates.fresh(draw), draw),
-                math.inf if evaluator.budget.is_limited else PATIENCE,
-            )
-        finally:
-            evaluator.judge(cross_validated(space, evaluator.times))
+        self._start(evaluator, draw)
+        return run_rounds(
+            evaluator,
+            lambda: self._proposed(evaluator, proposals, candidates.fresh(draw), draw),
+            math.inf if evaluator.budget.is_limited else PATIENCE,
+        )
 
-    def _start(self, evaluator: BudgetedEvaluator, draw: random.Random) -> None:
+    def _start(self, evaluator: Evaluator, draw: random.Random) -> None:
         """Measure the default choice, then random ones; with a prior by turns what is expected to be fast.
 
         A small budget has half of it so.
@@ -106,7 +102,7 @@ class GuidedSearcher(Searcher):
         evaluator.try_all(itertools.islice(ordered, trials), ROUND_SIZE)
 
     def _proposed(
-        self, evaluator: BudgetedEvaluator, proposals: Proposals, fresh: list[Choice], draw: random.Random
+        self, evaluator: Evaluator, proposals: Proposals, fresh: list[Choice], draw: random.Random
     ) -> list[Choice]:
         """The choices of the next round; where nothing could run yet, any."""
         count = max(ROUND_SIZE, int(_GROWTH * evaluator.tried))
@@ -145,9 +141,7 @@ class Proposals:
     centers: int = 3
     steps_taken: dict[Choice, int] = field(default_factory=dict)
 
-    def next(
-        self, evaluator: BudgetedEvaluator, fresh: Sequence[Choice], count: int, draw: random.Random
-    ) -> list[Choice]:
+    def next(self, evaluator: Evaluator, fresh: Sequence[Choice], count: int, draw: random.Random) -> list[Choice]:
         """Return at most so many choices that were not tried, the first ones the most promising.
 
         Args:
@@ -160,13 +154,13 @@ class Proposals:
         best = float(log_times(trials).min())
         process, forest = (model.fit(trials, draw.randrange(_SEEDS)) for model in (self.process, self.forest))
         ranked = [
-            _most_improving(process.predict(fresh), fresh, best, count),
-            _most_improving(forest.predict(fresh), fresh, best, count),
+            _most_improving(process(fresh), fresh, best, count),
+            _most_improving(forest(fresh), fresh, best, count),
             self._steps(evaluator, forest, best),
         ]
         return list(itertools.islice(dict.fromkeys(_by_turns(ranked)), count))
 
-    def _steps(self, evaluator: BudgetedEvaluator, forest: Fitted, best: float) -> list[Choice]:
+    def _steps(self, evaluator: Evaluator, forest: Predict, best: float) -> list[Choice]:
         """The most promising step along each axis from one of the fastest choices, the most promising first."""
         ran = sorted((trial for trial in evaluator.trace if trial.time is not None), key=time_of)
         center = min((each.choice for each in ran[: self.centers]), key=lambda each: self.steps_taken.get(each, 0))
@@ -174,7 +168,7 @@ class Proposals:
         near = [choice for choice in neighbours(evaluator.space, center) if not evaluator.has_tried(choice)]
         if not near:
             return []
-        ordered = _most_improving(forest.predict(near), near, best, len(near))
+        ordered = _most_improving(forest(near), near, best, len(near))
         first: dict[int, Choice] = {}
         for choice in ordered:
             first.setdefault(_changed_place(center, choice), choice)

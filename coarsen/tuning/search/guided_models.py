@@ -15,9 +15,9 @@ from coarsen.tuning.search.surrogate import (
     Floats,
     Predicted,
     Prior,
-    ProductEncoding,
     Surrogate,
-    UnitEncoding,
+    product_rows,
+    unit_rows,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Forest(Surrogate):
     """
 
     def __init__(self, space: SearchSpace, trees: int, prior: Prior | None = None) -> None:
-        super().__init__(ProductEncoding(space), prior)
+        super().__init__(product_rows(space), prior)
         self._trees = trees
 
     def _learned(self, rows: Floats, differences: Floats, seed: int) -> Callable[[Floats], Predicted]:
@@ -84,7 +84,7 @@ class GaussianProcess(Surrogate):
     """
 
     def __init__(self, space: SearchSpace, prior: Prior | None = None) -> None:
-        super().__init__(UnitEncoding(space), prior)
+        super().__init__(unit_rows(space), prior)
         self._kernel: Kernel | None = None
         self._chosen_from = 0
 

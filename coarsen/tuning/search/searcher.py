@@ -8,8 +8,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from coarsen.tuning.search.additivity import Additivity
-from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, BudgetSpentError, Evaluator, Trial
+from coarsen.tuning.search.evaluator import Budget, BudgetSpentError, Evaluator, Trial
 from coarsen.tuning.search.spaces import Choice
 
 COMPLETE = "every valid choice was tried"
@@ -24,14 +23,12 @@ class Found:
         trace: everything tried, in order; its length is the number of trials.
         ending: why the search ended, in a few words.
         notes: what a user should know of how it went, a sentence each.
-        additivity: whether the contributions of the independent options add up; None where that was not judged.
     """
 
     best: Trial | None
     trace: tuple[Trial, ...]
     ending: str
     notes: tuple[str, ...] = ()
-    additivity: Additivity | None = None
 
     def with_trials(self, trace: tuple[Trial, ...]) -> Found:
         """Return the same with everything that was tried, and the fastest of it."""
@@ -46,29 +43,32 @@ class Searcher(abc.ABC):
     def name(self) -> str:
         """The name by which a user asks for it."""
 
-    def search(self, evaluator: Evaluator, budget: Budget, seed: int) -> Found:
+    def search(self, evaluator: Evaluator, budget: Budget, seed: int, first: Iterable[Choice] = ()) -> Found:
         """Search the evaluator's space for its fastest choice.
 
         Args:
             evaluator: the only way to a time.
             budget: the most that may be tried.
             seed: the same seed tries the same choices in the same order, where the times are the same.
+            first: what is tried before anything else, as far as it is valid.
 
         Raises:
             InvalidInputError: the budget is a share of a space that is too large to be counted, or a package is
                 missing.
             DeviceError: nothing can be measured any more.
         """
-        budgeted = BudgetedEvaluator(evaluator, budget)
+        evaluator.keep_to(budget)
         try:
-            ending = self.run(budgeted, random.Random(seed))
+            for choice in filter(evaluator.space.is_valid, first):
+                evaluator.evaluate(choice)
+            ending = self.run(evaluator, random.Random(seed))
         except BudgetSpentError as spent:
             ending = str(spent)
-        found = Found(None, (), ending, tuple(budgeted.notes), budgeted.additivity)
+        found = Found(None, (), ending, tuple(evaluator.notes))
         return found.with_trials(evaluator.trace)
 
     @abc.abstractmethod
-    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+    def run(self, evaluator: Evaluator, draw: random.Random) -> str:
         """Try choices; return why no more are tried, in a few words.
 
         Args:
@@ -81,7 +81,7 @@ class Searcher(abc.ABC):
 
 
 def run_rounds(
-    evaluator: BudgetedEvaluator, propose: Callable[[], Sequence[Choice]], patience: float, least_gain: float = 1.0
+    evaluator: Evaluator, propose: Callable[[], Sequence[Choice]], patience: float, least_gain: float = 1.0
 ) -> str:
     """Try what is proposed, round by round, until some rounds brought no gain; return why it ended.
 
@@ -102,7 +102,7 @@ def run_rounds(
     return f"{vain} rounds brought no gain"
 
 
-def _best_time(evaluator: BudgetedEvaluator) -> float:
+def _best_time(evaluator: Evaluator) -> float:
     return min(map(time_of, evaluator.trace), default=math.inf)
 
 

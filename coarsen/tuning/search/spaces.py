@@ -202,33 +202,20 @@ _MOST_LISTED = 200_000
 TRANSFORMS = frozenset(TRANSFORM_OPTIONS)
 
 
-class NamedVariants(SearchSpace):
-    """A space of variants that are named one by one.
+class NamedVariants(ConstrainedSpace):
+    """A space of variants that are named one by one, on one axis.
 
     Args:
         variants: each once.
     """
 
     def __init__(self, variants: Sequence[Variant]) -> None:
-        self._variants = tuple(variants)
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """The one axis, on which each variant is a value."""
-        return (Axis("variant", self._variants),)
-
-    @property
-    def listed(self) -> Collection[Choice]:
-        """All choices."""
-        return [(place,) for place in range(len(self._variants))]
-
-    def is_valid(self, choice: Choice) -> bool:
-        """Return True: nothing is known against any."""
-        return True
+        super().__init__((Axis("variant", tuple(variants)),))
 
     def variant(self, choice: Choice) -> Variant:
         """Return the variant of a choice."""
-        return self._variants[choice[0]]
+        found: Variant = self.axes[0].values[choice[0]]
+        return found
 
 
 class VariantSearchSpace(SearchSpace):
@@ -247,7 +234,10 @@ class VariantSearchSpace(SearchSpace):
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The dimensions of the space, in its order."""
-        return tuple(Axis(d.name, d.values, _is_shared(d.name)) for d in self.space.dimensions)
+        return tuple(
+            Axis(d.name, d.values, d.name not in TRANSFORMS and not is_of_arrays(d.name))
+            for d in self.space.dimensions
+        )
 
     @cached_property
     def listed(self) -> Mapping[Choice, None] | None:
@@ -295,10 +285,6 @@ class VariantSearchSpace(SearchSpace):
     def _may_run(self, choice: Choice) -> bool:
         variant = self.space.variant(choice)
         return variant is not None and self.space.violation(variant) is None
-
-
-def _is_shared(name: str) -> bool:
-    return name not in TRANSFORMS and not is_of_arrays(name)
 
 
 def number_of(value: object) -> float | None:

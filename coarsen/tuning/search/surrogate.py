@@ -10,13 +10,13 @@ import abc
 import itertools
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.tuning.search.evaluator import BudgetedEvaluator, Trial
+from coarsen.tuning.search.evaluator import Evaluator, Trial
 from coarsen.tuning.search.searcher import time_of
 from coarsen.tuning.search.spaces import (
     Axis,
@@ -50,59 +50,52 @@ class Predicted:
     deviation: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """A model that was fitted.
-
-    Attributes:
-        learned: predicts how log times differ from what was expected, of choices as rows of numbers.
-        encoding: makes the rows.
-        prior: see `Surrogate`.
-        weight: of what the prior expects.
-    """
-
-    learned: Callable[[Floats], Predicted]
-    encoding: Encoding
-    prior: Prior | None
-    weight: float
-
-    def predict(self, choices: Sequence[Choice]) -> Predicted:
-        """Return the log times of choices."""
-        differences = self.learned(self.encoding.rows(choices))
-        expected = self.weight * expected_log_times(self.prior, choices)
-        return Predicted(differences.mean + expected, differences.deviation)
+# Rows of numbers of choices, for regression models.
+Rows = Callable[[Sequence[Choice]], Floats]
+# Predicts log times of choices.
+Predict = Callable[[Sequence[Choice]], Predicted]
 
 
 class Surrogate(abc.ABC):
     """A model of log times.
 
     Args:
-        encoding: makes rows of choices.
+        rows: makes rows of choices.
         prior: the expected log time of a choice, from which the model learns how it differs, as far as what was
             measured confirms it; none where None.
     """
 
-    def __init__(self, encoding: Encoding, prior: Prior | None = None) -> None:
-        self._encoding = encoding
+    def __init__(self, rows: Rows, prior: Prior | None = None) -> None:
+        self._rows = rows
         self._prior = prior
 
-    def fit(self, trials: Sequence[Trial], seed: int) -> Fitted:
-        """Fit everything tried. What failed counts as slow as the slowest that ran.
+    def fit(self, trials: Sequence[Trial], seed: int) -> Predict:
+        """Fit everything tried; return what predicts log times. What failed is as slow as the slowest that ran.
 
         Args:
             trials: at least one with a time.
             seed: of what is drawn.
         """
         times, tried = log_times(trials), [trial.choice for trial in trials]
-        expected = expected_log_times(self._prior, tried)
+        expected = self._expected(tried)
         ran = [trial.time is not None for trial in trials]
         weight = weight_of(expected[ran], times[ran])
-        learned = self._learned(self._encoding.rows(tried), times - weight * expected, seed)
-        return Fitted(learned, self._encoding, self._prior, weight)
+        learned = self._learned(self._rows(tried), times - weight * expected, seed)
+
+        def predict(choices: Sequence[Choice]) -> Predicted:
+            differences = learned(self._rows(choices))
+            return Predicted(differences.mean + weight * self._expected(choices), differences.deviation)
+
+        return predict
 
     @abc.abstractmethod
     def _learned(self, rows: Floats, differences: Floats, seed: int) -> Callable[[Floats], Predicted]:
         """Learn how log times differ from what was expected; return what predicts it."""
+
+    def _expected(self, choices: Sequence[Choice]) -> Floats:
+        """Log times as the prior expects them, 0 without one."""
+        expected = (0.0 if self._prior is None else self._prior(choice) for choice in choices)
+        return np.fromiter(expected, np.float64, len(choices))
 
 
 def log_times(trials: Sequence[Trial]) -> Floats:
@@ -113,13 +106,6 @@ def log_times(trials: Sequence[Trial]) -> Floats:
     """
     slowest = max(trial.time for trial in trials if trial.time is not None)
     return np.array([math.log(slowest if trial.time is None else trial.time) for trial in trials])
-
-
-def expected_log_times(prior: Prior | None, choices: Sequence[Choice]) -> Floats:
-    """Return what a prior expects, 0 without one."""
-    if prior is None:
-        return np.zeros(len(choices))
-    return np.array([prior(choice) for choice in choices], dtype=np.float64)
 
 
 def weight_of(expected: Floats, measured: Floats) -> float:
@@ -163,66 +149,51 @@ _LEAST_VALUES = 5
 _POWER_WEIGHT = 0.5
 
 
-class Encoding:
-    """The columns of a space: numbers as they are, shapes by entries and product, other values one column each.
-
-    Args:
-        space: has the axes.
-    """
-
-    def __init__(self, space: SearchSpace) -> None:
-        self._tables = [self._columns(axis) for axis in space.axes]
-
-    def rows(self, choices: Sequence[Choice]) -> Floats:
-        """Return one row for each choice."""
-        indices = np.array(choices, dtype=np.intp).reshape(len(choices), len(self._tables))
-        return np.hstack([table[indices[:, place]] for place, table in enumerate(self._tables)])
-
-    def _columns(self, axis: Axis) -> Floats:
-        """Return the table of an axis: a row for each value."""
-        entries = _entries(axis)
-        if entries is None:
-            return np.eye(len(axis.values))
-        if entries.shape[1] == 1 and not isinstance(axis.values[0], tuple):
-            return entries
-        return np.hstack([entries, entries.prod(axis=1, keepdims=True)])
-
-
-class ProductEncoding(Encoding):
-    """Logarithms of numbers, of the products and quotients of any two, and their largest powers of two.
+def product_rows(space: SearchSpace) -> Rows:
+    """Return what makes rows of logarithms of numbers, of products and quotients of any two, and powers of two.
 
     Trees split one column at a time: the size of a work-group, or of what it reads, is then one split, not many.
     """
+    logarithms = [_logarithms(axis) for axis in space.axes]
+    plain = [_plain(axis) if known is None else known for axis, known in zip(space.axes, logarithms, strict=True)]
+    powers = [_powers(axis) for axis in space.axes]
 
-    def __init__(self, space: SearchSpace) -> None:
-        super().__init__(space)
-        self._powers = [_powers(axis) for axis in space.axes]
-        self._logarithms = [_logarithms(axis) for axis in space.axes]
-
-    def rows(self, choices: Sequence[Choice]) -> Floats:
-        """Return one row for each choice."""
-        indices = np.array(choices, dtype=np.intp).reshape(len(choices), len(self._tables))
-        single = [table[indices[:, place]] for place, table in enumerate(self._tables)]
-        powers = [table[indices[:, place]] for place, table in enumerate(self._powers) if table is not None]
-        numbers = [table[indices[:, place]] for place, table in enumerate(self._logarithms) if table is not None]
-        columns = [column[:, None] for table in numbers for column in table.T]
+    def rows(choices: Sequence[Choice]) -> Floats:
+        columns = [column[:, None] for table in _looked_up(logarithms, choices) for column in table.T]
         pairs = [each for one, other in itertools.combinations(columns, 2) for each in (one + other, one - other)]
-        return np.hstack([*single, *powers, *pairs])
+        return np.hstack([*_looked_up(plain, choices), *_looked_up(powers, choices), *pairs])
 
-    def _columns(self, axis: Axis) -> Floats:
-        logarithms = _logarithms(axis)
-        return super()._columns(axis) if logarithms is None else logarithms
+    return rows
 
 
-class UnitEncoding(Encoding):
-    """Columns from 0 to 1, for models of distances: logarithms of numbers, and their largest powers of two."""
+def unit_rows(space: SearchSpace) -> Rows:
+    """Return what makes rows for models of distances: logarithms of numbers and powers of two, from 0 to 1."""
+    tables = [_unit_columns(axis) for axis in space.axes]
+    return lambda choices: np.hstack(list(_looked_up(tables, choices)))
 
-    def _columns(self, axis: Axis) -> Floats:
-        logarithms, powers = _logarithms(axis), _powers(axis)
-        if logarithms is None:
-            return _in_unit(super()._columns(axis))
-        values = _in_unit(logarithms)
-        return values if powers is None else np.hstack([values, _POWER_WEIGHT * _in_unit(powers)])
+
+def _looked_up(tables: Sequence[Floats | None], choices: Sequence[Choice]) -> Iterator[Floats]:
+    """The rows of each axis's table that choices have; of those that are there."""
+    indices = np.array(choices, dtype=np.intp).reshape(len(choices), len(tables))
+    return (table[indices[:, place]] for place, table in enumerate(tables) if table is not None)
+
+
+def _plain(axis: Axis) -> Floats:
+    """The columns of an axis: numbers as they are, shapes by entries and product, other values one column each."""
+    entries = _entries(axis)
+    if entries is None:
+        return np.eye(len(axis.values))
+    if entries.shape[1] == 1 and not isinstance(axis.values[0], tuple):
+        return entries
+    return np.hstack([entries, entries.prod(axis=1, keepdims=True)])
+
+
+def _unit_columns(axis: Axis) -> Floats:
+    logarithms, powers = _logarithms(axis), _powers(axis)
+    if logarithms is None:
+        return _in_unit(_plain(axis))
+    values = _in_unit(logarithms)
+    return values if powers is None else np.hstack([values, _POWER_WEIGHT * _in_unit(powers)])
 
 
 def _entries(axis: Axis) -> Floats | None:
@@ -271,7 +242,7 @@ class Candidates:
         evaluator: knows what was tried.
     """
 
-    def __init__(self, evaluator: BudgetedEvaluator) -> None:
+    def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._whole = _listed(evaluator)
 
@@ -290,7 +261,7 @@ class Candidates:
         return list(dict.fromkeys(itertools.chain(near, drawn)))
 
 
-def _listed(evaluator: BudgetedEvaluator) -> list[Choice] | None:
+def _listed(evaluator: Evaluator) -> list[Choice] | None:
     if not is_enumerable(evaluator.space, _TESTED):
         return None
     listed = list(itertools.islice(valid_choices(evaluator.space), _RANKED_WHOLE + 1))

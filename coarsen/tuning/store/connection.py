@@ -51,7 +51,10 @@ def engine_of(url: URL) -> Engine:
             changes beside it that nobody could take over.
     """
     if url.drivername == SQLITE:
-        engine = _reader(Path(str(url.database))) if is_read_only(url) else _sqlite_engine(url)
+        if is_read_only(url):
+            engine = _reader(Path(str(url.database)))
+        else:
+            engine = create_engine(url, connect_args={"timeout": PATIENCE}, json_deserializer=json_value)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -73,10 +76,6 @@ def is_read_only(url: URL) -> bool:
         return False
     file = Path(str(url.database))
     return file.is_file() and not can_be_written(file)
-
-
-def _sqlite_engine(url: URL) -> Engine:
-    return create_engine(url, connect_args={"timeout": PATIENCE}, json_deserializer=json_value)
 
 
 def _reader(file: Path) -> Engine:
@@ -152,8 +151,15 @@ def store_url(text: str | None = None) -> URL:
     """
     chosen = chosen_store(text)
     if chosen == str(default_file()):
-        _make_data_folder()
-    if not _is_text(chosen):
+        folder = default_file().parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidInputError(
+                f"the folder {folder} for the store can't be made: {error.strerror}"
+            ) from error
+    # Bytes of another encoding come as halves of surrogate pairs.
+    if any("\ud800" <= letter <= "\udfff" for letter in chosen):
         raise InvalidInputError(f"the store {chosen[:60]!a} has a name that is no text in UTF-8")
     if "://" not in chosen:
         return sqlite_url(chosen)
@@ -173,14 +179,6 @@ def store_url(text: str | None = None) -> URL:
     return sqlite_url(url.database)
 
 
-def _is_text(name: str) -> bool:
-    """Return True if a name can be written in UTF-8.
-
-    Bytes of another encoding come as halves of surrogate pairs.
-    """
-    return not any("\ud800" <= letter <= "\udfff" for letter in name)
-
-
 def sqlite_url(path: str) -> URL:
     """Return the URL of an SQLite file in a folder that exists."""
     if "\0" in path:
@@ -195,15 +193,6 @@ def sqlite_url(path: str) -> URL:
     if is_folder:
         raise InvalidInputError(f"the store must be a file, and {file} is a folder")
     return URL.create(SQLITE, database=str(file))
-
-
-def _make_data_folder() -> None:
-    """Make the user's data folder if need be."""
-    folder = default_file().parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInputError(f"the folder {folder} for the store can't be made: {error.strerror}") from error
 
 
 def shown(url: URL) -> str:

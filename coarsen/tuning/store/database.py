@@ -12,17 +12,16 @@ A store must be opened in the process that uses it; threads may share it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import ColumnElement, Engine, and_, bindparam, delete, func, select, true
+from sqlalchemy import Engine, bindparam, func, select
 
 from coarsen.base.files import opened
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
+from coarsen.tuning.records.measurement import Measurement
 from coarsen.tuning.store.connection import (
     Guard,
     engine_of,
@@ -35,64 +34,25 @@ from coarsen.tuning.store.connection import (
 from coarsen.tuning.store.place import SQLITE
 from coarsen.tuning.store.remembered import RememberedTable
 from coarsen.tuning.store.schema import (
+    Filter,
     all_columns,
-    environment,
     insert_new,
     insert_or_replace,
-    is_called,
-    measurement,
     measurement_of,
     rows_of,
     selection,
-    subject,
 )
 from coarsen.tuning.store.schema import measurement as table
 from coarsen.tuning.store.schema import store as store_table
 
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """What measurements must have in common; None: anything.
-
-    `device` is any part of the name of the device, or of its platform's name, vendor or version, in any case; a
-    platform's name wins over a device's, as in `coarsen.devices.selection`. `key_prefix` is how the key begins.
-    """
-
-    benchmark: str | None = None
-    device: str | None = None
-    preset: str | None = None
-    role: Role | None = None
-    invalidity: Invalidity | None = None
-    key_prefix: str | None = None
-
-
 EVERYTHING = Filter()
-
-
-def condition(chosen: Filter) -> ColumnElement[bool]:
-    """Return the filter as a condition on the joined tables."""
-    conditions: list[ColumnElement[bool]] = []
-    if chosen.benchmark is not None:
-        conditions.append(subject.c.benchmark == chosen.benchmark)
-    if chosen.device is not None:
-        conditions.append(is_called(chosen.device, environment))
-    if chosen.preset is not None:
-        conditions.append(subject.c.preset == chosen.preset)
-    if chosen.role is not None:
-        conditions.append(measurement.c.role == chosen.role.value)
-    if chosen.invalidity is not None:
-        conditions.append(measurement.c.invalidity == chosen.invalidity.value)
-    if chosen.key_prefix is not None:
-        conditions.append(measurement.c.key.startswith(chosen.key_prefix.lower(), autoescape=True))
-    return and_(true(), *conditions)
-
 
 # Rows that are read, or written in one transaction, at a time.
 BATCH = 500
 SQLITE_HEADER = b"SQLite format 3\0"
 # Made once: to put the joins of a query together takes longer than to run it.
 _KEY = "wanted_key"
-_OF_KEY = selection(*all_columns()).where(table.c.key == bindparam(_KEY))
+_OF_KEY = selection(EVERYTHING, *all_columns()).where(table.c.key == bindparam(_KEY))
 
 
 def open_store(url: str | None = None) -> Store:
@@ -216,19 +176,13 @@ class Store:
 
     def measurements(self, chosen: Filter = EVERYTHING) -> Iterator[Measurement]:
         """Yield the measurements that a filter lets through, as they are now, by their start and key."""
-        query = selection(*all_columns()).where(condition(chosen)).order_by(table.c.started_at, table.c.key)
+        query = selection(chosen, *all_columns()).order_by(table.c.started_at, table.c.key)
         with self._guard(), self._engine.connect() as connection:
             for row in connection.execution_options(yield_per=BATCH).execute(query):
                 yield measurement_of(row)
 
     def count(self, chosen: Filter = EVERYTHING) -> int:
         """Return how many measurements a filter lets through."""
-        query = selection(table.c.key).where(condition(chosen)).subquery()
+        query = selection(chosen, table.c.key).subquery()
         with self._guard(), self._engine.connect() as connection:
             return connection.execute(select(func.count()).select_from(query)).scalar_one()
-
-    def remove(self, chosen: Filter) -> int:
-        """Remove the measurements that a filter lets through; how many these were."""
-        keys = selection(table.c.key).where(condition(chosen))
-        with self._guard(), writing(self._engine).begin() as connection:
-            return connection.execute(delete(table).where(table.c.key.in_(keys))).rowcount

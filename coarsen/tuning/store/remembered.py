@@ -11,37 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, inspect, or_, select, true
+from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, inspect, or_, select
 
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey
 from coarsen.tuning.remembered.choice_json import choice_in_row, choice_to_json
 from coarsen.tuning.store.connection import Guard, engine_of, guard_of, store_url, writing
-from coarsen.tuning.store.schema import is_called, put_row
+from coarsen.tuning.store.schema import Filter, passes, put_row
 from coarsen.tuning.store.schema import remembered as table
 
 KEYS_AT_A_TIME = 500  # databases limit the number of values in one statement
 
 
-@dataclass(frozen=True, slots=True)
-class RememberedFilter:
-    """What choices must have in common; None: anything.
-
-    Attributes:
-        kernel: the kernel's whole name.
-        device: any part of the name of the device, or of its platform's name, vendor or version, in any case; a
-            platform's name wins over a device's.
-        key_prefix: the beginning of the key.
-    """
-
-    kernel: str | None = None
-    device: str | None = None
-    key_prefix: str | None = None
-
-
-EVERY_CHOICE = RememberedFilter()
+EVERYTHING = Filter()
 
 
 class RememberedTable:
@@ -86,16 +69,16 @@ class RememberedTable:
             row = connection.execute(select(table).where(table.c.key == key.digest)).one_or_none()
             return _choice_of(row) if row else None
 
-    def choices(self, chosen: RememberedFilter = EVERY_CHOICE) -> list[RememberedChoice]:
+    def choices(self, chosen: Filter = EVERYTHING) -> list[RememberedChoice]:
         """Return the choices that a filter lets through, by kernel, then in the order in which they were found."""
         order = (table.c.kernel, table.c.found_at, table.c.key)
         with self._guard(), self._engine.connect() as connection:
-            rows = connection.execute(select(table).where(_condition(chosen)).order_by(*order)).all()
+            rows = connection.execute(select(table).where(passes(chosen, table)).order_by(*order)).all()
             return [_choice_of(row) for row in rows]
 
-    def keys(self, chosen: RememberedFilter = EVERY_CHOICE) -> list[str]:
+    def keys(self, chosen: Filter = EVERYTHING) -> list[str]:
         """Return the keys of the choices that a filter lets through, in their order, damaged ones among them."""
-        query = select(table.c.key).where(_condition(chosen)).order_by(table.c.key)
+        query = select(table.c.key).where(passes(chosen, table)).order_by(table.c.key)
         with self._guard(), self._engine.connect() as connection:
             return [str(key) for key in connection.execute(query).scalars()]
 
@@ -105,10 +88,10 @@ class RememberedTable:
         with self._guard(), self._engine.connect() as connection:
             return dict(sorted((str(kernel), int(count)) for kernel, count in connection.execute(query)))
 
-    def forget(self, chosen: RememberedFilter) -> int:
+    def forget(self, chosen: Filter) -> int:
         """Remove the choices that a filter lets through; return their number."""
         with self._guard(), writing(self._engine).begin() as connection:
-            return connection.execute(delete(table).where(_condition(chosen))).rowcount
+            return connection.execute(delete(table).where(passes(chosen, table))).rowcount
 
     def forget_keys(self, keys: Sequence[str]) -> int:
         """Remove the choices of these keys; return the number of those that were there."""
@@ -123,17 +106,6 @@ class RememberedTable:
 def _is_better(new: Any, old: Any) -> ColumnElement[bool]:  # noqa: ANN401 (collections of columns)
     is_later = and_(new.found_at > old.found_at, or_(new.trials > 0, old.trials == 0))
     return or_(is_later, and_(new.trials > 0, old.trials == 0))
-
-
-def _condition(chosen: RememberedFilter) -> ColumnElement[bool]:
-    conditions: list[ColumnElement[bool]] = []
-    if chosen.kernel is not None:
-        conditions.append(table.c.kernel == chosen.kernel)
-    if chosen.device is not None:
-        conditions.append(is_called(chosen.device, table))
-    if chosen.key_prefix is not None:
-        conditions.append(table.c.key.startswith(chosen.key_prefix.lower(), autoescape=True))
-    return and_(true(), *conditions)
 
 
 def _choice_of(row: Row[Any]) -> RememberedChoice:

@@ -19,7 +19,7 @@ import enum
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from types import NoneType
 from typing import Any, TypeAlias, get_args, get_type_hints
@@ -33,6 +33,7 @@ from sqlalchemy import (
     Connection,
     Double,
     ForeignKey,
+    FromClause,
     Index,
     Integer,
     MetaData,
@@ -44,12 +45,13 @@ from sqlalchemy import (
     not_,
     or_,
     select,
+    true,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeEngine
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.records.measurement import Environment, Measurement, Method, Subject
+from coarsen.tuning.records.measurement import Environment, Invalidity, Measurement, Method, Role, Subject
 from coarsen.tuning.records.measurement_json import BESIDE, measurement_from_json, measurement_to_json
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, SizeClass
 from coarsen.tuning.store.place import SQLITE
@@ -136,24 +138,16 @@ SHARED = (subject, environment, method)
 Values = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What a measurement is in the tables: a row of its own, and the rows that it refers to."""
-
-    shared: tuple[tuple[Table, Values], ...]
-    own: Values
+# What a measurement is in the tables: a row of each, by the table's name.
+Rows = Mapping[str, Values]
 
 
 def rows_of(value: Measurement) -> Rows:
     """Return the rows that hold a measurement. Raises InvalidInputError if it could not be read back."""
-    document = measurement_to_json(value)
-    shared = []
-    for table in SHARED:
-        part = document.pop(table.name)
-        key = content_key(part)
-        shared.append((table, {"key": key, **part}))
-        document[f"{table.name}_key"] = key
-    return Rows(tuple(shared), document)
+    own = measurement_to_json(value)
+    parts = {table.name: own.pop(table.name) for table in SHARED}
+    shared = {name: {"key": content_key(part), **part} for name, part in parts.items()}
+    return {**shared, measurement.name: {**own, **{f"{name}_key": part["key"] for name, part in shared.items()}}}
 
 
 def content_key(part: Values) -> str:
@@ -162,12 +156,12 @@ def content_key(part: Values) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def selection(*columns: Column[Any]) -> Select[Any]:
-    """Return a query for these columns of all measurements, joined with what they share."""
+def selection(chosen: Filter, *columns: Column[Any]) -> Select[Any]:
+    """Return a query for columns of the measurements that a filter lets through, joined with what they share."""
     joined = measurement.join(SHARED[0])
     for table in SHARED[1:]:
         joined = joined.join(table)
-    return select(*columns).select_from(joined)
+    return select(*columns).select_from(joined).where(passes(chosen, measurement, *SHARED))
 
 
 def all_columns() -> list[Column[Any]]:
@@ -176,7 +170,7 @@ def all_columns() -> list[Column[Any]]:
 
 
 def measurement_of(row: Row[Any]) -> Measurement:
-    """Return the measurement that a row of `selection(*all_columns())` holds.
+    """Return the measurement that a row of `selection` of `all_columns` holds.
 
     Raises:
         InvalidInputError: it holds none; the message names the row.
@@ -201,14 +195,14 @@ def insert_new(connection: Connection, batch: Sequence[Rows]) -> int:
     """Inserts the measurements whose keys aren't there yet; how many these were."""
     _insert_shared(connection, batch)
     # In one order for all writers, so that two of them never wait for each other.
-    ordered = sorted((rows.own for rows in batch), key=lambda own: str(own["key"]))
+    ordered = sorted((rows[measurement.name] for rows in batch), key=lambda own: str(own["key"]))
     return sum(_insert(connection, measurement, own) for own in ordered)
 
 
 def insert_or_replace(connection: Connection, rows: Rows) -> None:
     """Inserts a measurement in the place of the one of its key, if there is one."""
     _insert_shared(connection, [rows])
-    put_row(connection, measurement, rows.own)
+    put_row(connection, measurement, rows[measurement.name])
 
 
 def put_row(connection: Connection, table: Table, values: Values, is_better: IsBetter | None = None) -> int:
@@ -221,7 +215,7 @@ def put_row(connection: Connection, table: Table, values: Values, is_better: IsB
         is_better: says by the columns of the new row and of the one that is there whether that is replaced; it
             always is if None.
     """
-    statement = _insertion(connection, table)
+    statement = _of_dialect(connection.dialect.name, table)
     columns = {column.name: statement.excluded[column.name] for column in table.c if not column.primary_key}
     where = None if is_better is None else is_better(statement.excluded, table.c)
     statement = statement.on_conflict_do_update(index_elements=["key"], set_=columns, where=where)
@@ -230,7 +224,7 @@ def put_row(connection: Connection, table: Table, values: Values, is_better: IsB
 
 def _insert_shared(connection: Connection, batch: Sequence[Rows]) -> None:
     for table in SHARED:
-        parts = {str(part["key"]): part for rows in batch for owner, part in rows.shared if owner is table}
+        parts = {str(rows[table.name]["key"]): rows[table.name] for rows in batch}
         for key in sorted(parts):
             _insert(connection, table, parts[key])
 
@@ -247,24 +241,43 @@ def _insertion_unless_there(dialect: str, table: Table) -> sqlite.Insert | postg
     return _of_dialect(dialect, table).on_conflict_do_nothing(index_elements=["key"])
 
 
-def _insertion(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    return _of_dialect(connection.dialect.name, table)
-
-
 def _of_dialect(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
     return sqlite.insert(table) if dialect == SQLITE else postgresql.insert(table)
 
 
-def is_called(part: str, table: Table) -> ColumnElement[bool]:
-    """Return the condition that a row's device, or its platform, has a text in its names, in any case.
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What rows, or choices, must have in common; None: anything.
 
-    A platform's name wins over a device's, as in `coarsen.devices.selection`: among rows of Intel's runtime and of
-    PoCL on an Intel processor, "intel" means those of the runtime.
-
-    Args:
-        part: the text; `%` and `_` mean themselves.
-        table: one with the columns key, device, vendor, platform and platform_version.
+    `device` is any part of the name of the device, or of its platform's name, vendor or version, in any case; a
+    platform's name wins over a device's, as in `coarsen.devices.selection`: among rows of Intel's runtime and of
+    PoCL on an Intel processor, "intel" means those of the runtime. `key_prefix` is how the key begins.
     """
+
+    benchmark: str | None = None
+    kernel: str | None = None
+    device: str | None = None
+    preset: str | None = None
+    role: Role | None = None
+    invalidity: Invalidity | None = None
+    key_prefix: str | None = None
+
+
+def passes(chosen: Filter, table: Table, *shared: Table) -> ColumnElement[bool]:
+    """Return the condition that a row of a table, joined with what it shares, is let through by a filter."""
+    columns = {column.name: column for each in (*shared, table) for column in each.c}
+    equal = {name: value for name, value in asdict(chosen).items() if value is not None and name in columns}
+    equal.pop("device", None)
+    conditions = [columns[name] == str(value) for name, value in equal.items()]
+    if chosen.device is not None:
+        conditions.append(_is_called(chosen.device, columns["device"].table))
+    if chosen.key_prefix is not None:
+        conditions.append(table.c.key.startswith(chosen.key_prefix.lower(), autoescape=True))
+    return and_(true(), *conditions)
+
+
+def _is_called(part: str, table: FromClause) -> ColumnElement[bool]:
+    """The condition that a row's device, or its platform, has a text in its names; `%` and `_` mean themselves."""
     of_the_platform = _one_contains(part, table.c.platform, table.c.platform_version)
     of_the_device = _one_contains(part, table.c.device, table.c.vendor)
     names_a_platform = select(table.c.key).where(of_the_platform).correlate(None).exists()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -23,6 +23,9 @@ import numpy as np
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.distinct_arguments import only_synchronises
+from coarsen.analysis.memory_effects import DERIVING, EffectsOfKernel
+from coarsen.analysis.pointer_roots import PointerRoots
 from coarsen.backend.opencl_c.decide.pointees import by_value_type
 from coarsen.errors import InvalidInputError
 from coarsen.ir.graph.instruction import Instruction, source_element_type
@@ -43,19 +46,7 @@ from coarsen.ir.types import (
     field_offset,
     size_of,
 )
-from coarsen.tuning.workload.element_types import ElementType, element_type, opaque_type
-from coarsen.tuning.workload.image_format import KINDS, ImageFormat
-
-# What comes out of these still points into the buffer that went in.
-_DERIVING = frozenset({"getelementptr", "phi", "select", "addrspacecast", "bitcast", "freeze"})
-_READING = frozenset({"load", "call", "atomicrmw", "cmpxchg"})
-_WRITING = frozenset({"store", "call", "atomicrmw", "cmpxchg"})
-# By the operand that is the address; as any other, a pointer is put somewhere.
-_ADDRESS = {"load": 0, "store": 1, "atomicrmw": 0, "cmpxchg": 0}
-_COMPARING = frozenset({"icmp"})
-# OpenCL's builtin functions, and LLVM's; the first two read, or write, alone.
-_LOADING, _STORING = "vload", "vstore"
-_BUILTIN = ("_Z", "llvm.")
+from coarsen.tuning.workload.element_types import KINDS, ElementType, ImageFormat, element_type, opaque_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,37 +73,25 @@ class PointerUse:
 
 
 def pointer_uses(kernel: Kernel) -> Mapping[str, PointerUse]:
-    """Return the use of each parameter, by name. What calls are given counts as read and written."""
-    return {argument.name: _use_of(kernel, argument.name) for argument in kernel.arguments}
-
-
-def _use_of(kernel: Kernel, parameter: str) -> PointerUse:
-    pointers = derived_pointers(kernel, parameter)
-    is_read = is_written = False
+    """Return the use of each parameter, by name."""
+    effects, roots = EffectsOfKernel.of_kernel(kernel), PointerRoots()
+    read, written, kept = set[str](), set[str](), set[str]()
     is_certain = True
     for instruction in kernel.instructions():
-        used = [index for index, operand in enumerate(instruction.arguments) if operand.text in pointers]
-        if not used or instruction.opcode in _DERIVING:
+        if only_synchronises(instruction, effects):
             continue
-        function = builtin_name(instruction.callee)
-        is_read |= instruction.opcode in _READING and not function.startswith(_STORING)
-        is_written |= instruction.opcode in _WRITING and not function.startswith(_LOADING)
-        is_certain &= _is_understood(instruction, used)
-    return PointerUse(is_read, is_written, is_certain)
-
-
-def _is_understood(instruction: Instruction, used: Collection[int]) -> bool:
-    """Return True if an instruction that is given a pointer does no more than read or write there.
-
-    Args:
-        instruction: any that does not make another pointer of it.
-        used: the places of the pointer among the operands.
-    """
-    if instruction.opcode == "call":
-        return instruction.callee.startswith(_BUILTIN) and not isinstance(instruction.type, PointerType)
-    if instruction.opcode in _COMPARING:
-        return True
-    return set(used) == {_ADDRESS.get(instruction.opcode)}
+        touched = effects.of(instruction)
+        is_certain &= not (touched.reads_anything or touched.writes_anything)
+        pointers = (each for each in instruction.arguments if isinstance(each.type, PointerType))
+        kept_here = [each for each in pointers if effects.may_keep(each.text, instruction)]
+        for reached_from, names in ((touched.reads, read), (touched.writes, written), (kept_here, kept)):
+            reached = roots.of_all(reached_from)
+            is_certain &= reached is not None
+            names |= {root.text for root in reached or ()}
+    return {
+        each.name: PointerUse(each.name in read, each.name in written, is_certain or each.name not in kept)
+        for each in kernel.arguments
+    }
 
 
 def derived_pointers(kernel: Kernel, parameter: str) -> set[str]:
@@ -122,7 +101,7 @@ def derived_pointers(kernel: Kernel, parameter: str) -> set[str]:
         new = {
             instruction.name
             for instruction in kernel.instructions()
-            if instruction.opcode in _DERIVING
+            if instruction.opcode in DERIVING
             and instruction.name not in pointers
             and any(operand.is_local and operand.text in pointers for operand in instruction.operands)
         }
@@ -159,7 +138,11 @@ def index_uses(kernel: Kernel) -> Mapping[str, IndexUse]:
     for name, own in pointers.items():
         loads = [load for load in _accesses(kernel, own) if isinstance(load.type, IntegerType)]
         reached = _reached(kernel, {load.name for load in loads})
-        addressed = [other for other, theirs in pointers.items() if theirs & reached & _accessed(kernel, theirs)]
+        addressed = [
+            other
+            for other, theirs in pointers.items()
+            if reached & {_pointer(each).text for each in _accesses(kernel, theirs)}
+        ]
         uses[name] = IndexUse(
             tuple(addressed),
             bool(addressed) and _has_neighbours(forms, loads),
@@ -179,10 +162,6 @@ def _accesses(kernel: Kernel, pointers: set[str]) -> Iterator[Instruction]:
     for instruction in kernel.instructions():
         if instruction.opcode in _ACCESSES and _pointer(instruction).text in pointers:
             yield instruction
-
-
-def _accessed(kernel: Kernel, pointers: set[str]) -> set[str]:
-    return {_pointer(access).text for access in _accesses(kernel, pointers)}
 
 
 def _pointer(access: Instruction) -> Operand:
@@ -305,7 +284,9 @@ def structure_of(kernel: Kernel, parameter: Argument) -> StructType | None:
 
 def fields_of(kernel: Kernel, structure: StructType) -> np.dtype[Any]:
     """Return a structure as a NumPy type; parts of which nothing is known are bytes."""
-    return _structure(structure, _named_fields(kernel))
+    # The fields that the kernel computes an address of.
+    named = (field for address, type_ in _addresses(kernel) for field in _fields_along(address, type_))
+    return _structure(structure, frozenset(named))
 
 
 def numbers_of(kind: np.dtype[Any], start: int = 0) -> Iterator[tuple[int, np.dtype[Any]]]:
@@ -335,11 +316,6 @@ def _addresses(kernel: Kernel) -> Iterator[tuple[Instruction, Type]]:
     for instruction in kernel.instructions():
         if instruction.opcode == "getelementptr":
             yield instruction, source_element_type(instruction)
-
-
-def _named_fields(kernel: Kernel) -> frozenset[_Field]:
-    """The fields that the kernel computes an address of."""
-    return frozenset(field for address, type_ in _addresses(kernel) for field in _fields_along(address, type_))
 
 
 def _fields_along(address: Instruction, type_: Type) -> Iterator[_Field]:

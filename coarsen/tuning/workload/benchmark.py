@@ -14,14 +14,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InternalError, InvalidInputError
-from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
+from coarsen.tuning.workload.element_types import Array as Array
+from coarsen.tuning.workload.element_types import ImageFormat, SamplerArgument
 from coarsen.variant.space import ArrayChoices
 from coarsen.variant.variant import Definitions as Definitions
 from coarsen.variant.variant import LocalSize as LocalSize
@@ -38,7 +37,6 @@ class Clock(enum.StrEnum):
     SPAN = "span"
 
 
-Array = NDArray[Any]
 Size = Mapping[str, int]
 
 
@@ -146,11 +144,10 @@ class Preset:
 class Benchmark:
     """A kernel with its host driver.
 
-    `dimensions` are those that the NDRange uses. `divisible_local_sizes` gives, for each of them, a work-group
-    whose extent along it is divided by as many of the factors 2, 3, 4, 8, 16, 32 as the algorithm allows.
-    `make_workload` takes the extents, the work-group size and the source of random numbers; extents that the
-    kernel does not guard are rounded up to whole work-groups. `local_sizes` are the work-groups worth trying and
-    `tunables` the values worth trying of `-D` macros, the default first.
+    `dimensions` are those that the NDRange uses. `make_workload` takes the extents, the work-group size and the
+    source of random numbers; extents that the kernel does not guard are rounded up to whole work-groups.
+    `local_sizes` are the work-groups worth trying and `tunables` the values worth trying of `-D` macros, the
+    default first.
 
     `make_launches` gives the launches alone, for a driver whose launches depend on the problem's extents in more
     than their number. `source_file` or `source_text` holds the kernel, whose name is `kernel_name` where it isn't
@@ -179,7 +176,6 @@ class Benchmark:
     name: str
     dimensions: tuple[int, ...]
     presets: Mapping[str, Preset]
-    divisible_local_sizes: Mapping[int, LocalSize]
     make_workload: Callable[[Size, LocalSize, np.random.Generator], Workload]
     build_options: tuple[str, ...] = ("-cl-std=CL1.2",)
     local_sizes: tuple[LocalSize, ...] = ()

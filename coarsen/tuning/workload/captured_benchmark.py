@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -50,15 +50,13 @@ from coarsen.tuning.workload.captured_launch import (
     lowered_launch,
 )
 from coarsen.tuning.workload.driver_tools import check_whole_groups
-from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
-from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared
+from coarsen.tuning.workload.element_types import ImageFormat, SamplerArgument
+from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared, tagged, untagged
 
 # The one preset of such a benchmark: a launch has one size.
 PRESET = "launch"
-_LAUNCH = "launch"
-_KINDS: Mapping[str, type[Argument]] = {
-    kind.__name__: kind for kind in (BufferArgument, NullArgument, ScalarArgument, LocalArgument, SamplerArgument)
-}
+_LAUNCH, _SCALAR = "launch", "ScalarArgument"
+_KINDS: tuple[type[Argument], ...] = get_args(Argument)
 # What NumPy raises at a file that is no archive of arrays.
 _UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
 
@@ -94,7 +92,7 @@ def write_launch(launch: CapturedLaunch, path: Path) -> None:
     """
     kernel = lowered_launch(launch)
     entries = captured_entries(launch, kernel)
-    held = [entry for entry in entries if _holds_memory(entry)]
+    held = [each for each in entries if isinstance(each.argument, CapturedBuffer | PassedBuffer | CapturedImage)]
     arguments = tuple(_argument(entry, entries) for entry in entries)
     outputs = captured_outputs(kernel, entries)
     described = _Launch(
@@ -105,7 +103,7 @@ def write_launch(launch: CapturedLaunch, path: Path) -> None:
         tuple(dict.fromkeys(_owner(name, entries) for name in outputs)),
         captured_roundings(kernel, entries, outputs),
     )
-    text = json.dumps(encoded(described, dict.fromkeys(_KINDS.values(), _argument_as_data))).encode()
+    text = json.dumps(encoded(described, dict.fromkeys(_KINDS, _argument_as_data))).encode()
     arrays: dict[str, Array] = {_LAUNCH: np.frombuffer(text, np.uint8)}
     for entry in held:
         arrays |= _stored(entry.parameter.name, _contents(kernel, entry))
@@ -139,7 +137,6 @@ def read_launch(path: Path) -> Benchmark:
         name=launch.kernel,
         dimensions=dimensions,
         presets={PRESET: Preset({}, launch.local_size)},
-        divisible_local_sizes=dict.fromkeys(dimensions, launch.local_size),
         make_workload=partial(_make_workload, replace(kept, launch=launch), path),
         build_options=kept.options,
         make_launches=partial(_make_launches, launch),
@@ -151,18 +148,12 @@ def read_launch(path: Path) -> Benchmark:
 
 def _argument_as_data(argument: Argument) -> dict[str, Any]:
     """An argument by the name of its kind; the values of scalars are arrays of the file."""
-    return {type(argument).__name__: {} if isinstance(argument, ScalarArgument) else encoded(argument)}
+    return {_SCALAR: {}} if isinstance(argument, ScalarArgument) else tagged(argument)
 
 
 def _read_argument(data: Mapping[str, Any]) -> Argument:
     """The argument that `_argument_as_data` wrote, a scalar without its value. Raises KeyError or ValueError."""
-    ((name, content),) = data.items()
-    kind = _KINDS[name]
-    return ScalarArgument(np.uint8(0)) if kind is ScalarArgument else decoded(kind, content, "an argument")
-
-
-def _holds_memory(entry: CapturedEntry) -> bool:
-    return isinstance(entry.argument, CapturedBuffer | PassedBuffer | CapturedImage)
+    return ScalarArgument(np.uint8(0)) if _SCALAR in data else untagged(data, _KINDS)
 
 
 def _buffer(entry: CapturedEntry) -> _Buffer:
@@ -185,11 +176,8 @@ def _contents(kernel: Kernel, entry: CapturedEntry) -> Array:
     elements = captured_elements(kernel, entry)
     if isinstance(argument, PassedBuffer):
         elements = elements[:0]
-    return elements if elements.dtype.names or entry.type.components == 1 else _in_vectors(entry, elements)
-
-
-def _in_vectors(entry: CapturedEntry, elements: Array) -> Array:
-    return elements.reshape(-1, entry.type.stored_components)
+    is_plain = elements.dtype.names or entry.type.components == 1
+    return elements if is_plain else elements.reshape(-1, entry.type.stored_components)
 
 
 def _stored(name: str, contents: Array) -> dict[str, Array]:

@@ -26,8 +26,13 @@ from coarsen.tuning.workload.argument_use import (
     structure_of,
 )
 from coarsen.tuning.workload.benchmark import Array, LocalArgument, LocalSize, NullArgument
-from coarsen.tuning.workload.element_types import ElementType, opaque_type, pixel_type
-from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
+from coarsen.tuning.workload.element_types import (
+    ElementType,
+    ImageFormat,
+    SamplerArgument,
+    opaque_type,
+    pixel_type,
+)
 from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared
 from coarsen.tuning.workload.roundings import rounding_steps
 

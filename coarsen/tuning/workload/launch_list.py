@@ -2,29 +2,30 @@
 
     FOLDER/launches.json         this list
     FOLDER/source-DIGEST.cl      the source of each program
-    FOLDER/NAME.ARGUMENT.npy     the contents of buffers, of launches that were captured with them
 
 Launches with the same sizes and arguments are one entry. Buffers are told by their sizes in bytes.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from coarsen.base.codec import Coders, decoded, encoded
 from coarsen.base.files import MEBIBYTE, read_file, replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument, Size
+from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
+
+T = TypeVar("T")
 
 LIST_FILE = "launches.json"
 # Of the file that a captured launch is handed to other processes in; here, as the reader comes with the compiler.
 CAPTURED_SUFFIX = ".npz"
-FORMAT = 1
+FORMAT = 2
 _LARGEST = 256 * MEBIBYTE
 
 
@@ -56,8 +57,6 @@ class PassedOther:
     kind: str
 
 
-# Indices of arguments, each with the file of its buffer beside the list.
-Contents = tuple[tuple[int, str], ...]
 PassedArgument = PassedBuffer | PassedShared | NullArgument | PassedScalar | LocalArgument | PassedOther
 
 
@@ -71,8 +70,6 @@ class ListedLaunch:
         global_offset: of the first work-item, an entry per dimension; empty where it is 0.
         arguments: in the kernel's order.
         count: how many there were.
-        contents: indices of arguments, each with the file of its buffer beside the list; empty where nothing was
-            captured.
     """
 
     global_size: tuple[int, ...]
@@ -80,7 +77,6 @@ class ListedLaunch:
     global_offset: tuple[int, ...]
     arguments: tuple[PassedArgument, ...]
     count: int = 1
-    contents: Contents = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,64 +137,29 @@ def write_launch_list(kernels: Iterable[ListedKernel], folder: Path) -> Path:
     return path
 
 
-def argument_as_data(argument: PassedArgument) -> dict[str, Any]:
-    """Return an argument as JSON and TOML take it."""
-    match argument:
-        case PassedBuffer(byte_count):
-            return {"buffer": byte_count}
-        case PassedShared(index):
-            return {"same_as": index}
-        case NullArgument():
-            return {"null": True}
-        case PassedScalar(content):
-            return {"scalar": content.hex()}
-        case LocalArgument(byte_count):
-            return {"local": byte_count}
-        case PassedOther(kind):
-            return {"other": kind}
+def tagged(argument: object) -> dict[str, Any]:
+    """Return one of several dataclasses as JSON takes it, by its name."""
+    return {type(argument).__name__: encoded(argument, {bytes: bytes.hex})}
 
 
-def read_passed(data: Mapping[str, object]) -> PassedArgument:
-    """Read an argument as `argument_as_data` writes it. Raises ValueError for anything else."""
-    ((kind, value),) = data.items()
-    match kind, value:
-        case "buffer", value:
-            return PassedBuffer(_whole(value, 1))
-        case "same_as", value:
-            return PassedShared(_whole(value))
-        case "null", True:
-            return NullArgument()
-        case "scalar", str(value):
-            return PassedScalar(bytes.fromhex(value))
-        case "local", value:
-            return LocalArgument(_whole(value, 1))
-        case "other", str(value):
-            return PassedOther(value)
-    raise ValueError("no argument")
+def untagged(data: Mapping[str, Any], kinds: Iterable[type[T]]) -> T:
+    """Return what `tagged` wrote of some dataclasses. Raises ValueError, KeyError or InvalidInputError."""
+    ((name, content),) = data.items()
+    return decoded({kind.__name__: kind for kind in kinds}[name], content, "an argument", {bytes: bytes.fromhex})
 
 
-def _launch_as_data(launch: ListedLaunch) -> dict[str, Any]:
-    plain: dict[str, Any] = encoded(replace(launch, contents=()), _ARGUMENT_WRITERS)
-    return {**plain, "contents": {str(index): name for index, name in launch.contents}}
-
-
-_ARGUMENT_WRITERS: Coders = dict.fromkeys(get_args(PassedArgument), argument_as_data)
-_WRITERS: Coders = {ListedLaunch: _launch_as_data}
-_READERS: Coders = {
-    PassedArgument: read_passed,
-    Contents: lambda data: tuple((_whole(int(index)), name) for index, name in data.items()),
-}
+_KINDS = get_args(PassedArgument)
+_WRITERS: Coders = dict.fromkeys(_KINDS, tagged)
+_READERS: Coders = {PassedArgument: partial(untagged, kinds=_KINDS)}
 
 
 def _checked(kernel: ListedKernel) -> ListedKernel:
     """Return what was read. Raises ValueError for sizes that are none, and files that aren't beside the list."""
-    names = [kernel.source_file, *(name for each in kernel.launches for _, name in each.contents)]
-    if any(not name or Path(name).name != name for name in names):
+    if Path(kernel.source_file).name != kernel.source_file or not kernel.source_file:
         raise ValueError("no name of a file")
-    _whole(kernel.further)
     for each in kernel.launches:
-        _whole(each.count, 1)
         for least, extents in (
+            (1, (each.count,)),
             (1, each.global_size),
             (1, each.local_size or (1,)),
             (0, each.global_offset or (0,)),
@@ -206,60 +167,3 @@ def _checked(kernel: ListedKernel) -> ListedKernel:
             if not 1 <= len(extents) <= 3 or min(extents) < least:
                 raise ValueError("no sizes")
     return kernel
-
-
-def _whole(value: object, least: int = 0) -> int:
-    if type(value) is not int or not least <= value < 1 << 63:
-        raise ValueError("no whole number")
-    return value
-
-
-# Tells the launch among an input's sizes; a whole number that a double holds exactly.
-LAUNCH = "recorded_launch"
-GLOBAL_SIZE = "recorded_global_size_"
-_DIGITS = 13
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedInput:
-    """A launch as an input.
-
-    Args:
-        launched: how often the program made it.
-        sizes: those that the kernel's description names.
-        global_size: in work-items, with the description's local size.
-        arguments: by their names.
-        files: the contents of buffers, by the names of their arguments: in the description's folder or below.
-    """
-
-    launched: int
-    sizes: Size
-    global_size: tuple[int, ...]
-    arguments: Mapping[str, PassedArgument]
-    files: Mapping[str, str]
-
-    @property
-    def number(self) -> int:
-        """A number that tells it from others, whatever they are called."""
-        passed = {name: argument_as_data(each) for name, each in sorted(self.arguments.items())}
-        content = json.dumps([dict(sorted(self.sizes.items())), self.global_size, passed, dict(self.files)])
-        return int(hashlib.sha256(content.encode()).hexdigest()[:_DIGITS], 16)
-
-    @property
-    def group(self) -> str:
-        """Return what inputs with the same sizes have in common.
-
-        A global size tells inputs apart only where the description names no sizes: a program rounds it up to its
-        local size, and one size with two local sizes is still one size.
-        """
-        named = [f"{name}={value}" for name, value in sorted(self.sizes.items())]
-        named = named or [f"global={'x'.join(map(str, self.global_size))}"]
-        buffers = [
-            f"{name}={each.byte_count}" for name, each in self.arguments.items() if isinstance(each, PassedBuffer)
-        ]
-        return " ".join((*named, *buffers))
-
-    def size(self, takes_global_size: bool) -> dict[str, int]:
-        """Return the sizes of the input's preset; with the global size where the description doesn't say it."""
-        extents = {f"{GLOBAL_SIZE}{i}": extent for i, extent in enumerate(self.global_size)}
-        return {**self.sizes, **(extents if takes_global_size else {}), LAUNCH: self.number}

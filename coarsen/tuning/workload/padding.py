@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from coarsen.analysis.algebra.walk import address_steps
+from coarsen.analysis.memory_effects import DERIVING
 from coarsen.ir.graph.instruction import Instruction, shuffle_mask, source_element_type
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import Argument, Kernel, WrittenArgument
@@ -43,7 +45,7 @@ from coarsen.tuning.workload.argument_use import (
 
 _UNDEFINED = ("undef", "poison")
 _PASSED_ON = frozenset({"freeze", "phi"})
-_NO_WRITE = frozenset({"load", "icmp", "getelementptr", "phi", "select", "addrspacecast", "bitcast", "freeze"})
+_NO_WRITE = DERIVING | {"load", "icmp"}
 # The bytes of a larger copy are not looked at one by one.
 _LARGEST = 1 << 16
 
@@ -130,7 +132,8 @@ class _Stores:
         """Return which bytes an instruction gives a value, and which it leaves open; None where it isn't known."""
         if instruction.opcode == "store":
             value, address = instruction.operands[:2]
-            size = _stored_bytes(value.type)
+            # A vector of three is stored as one of four, in OpenCL C.
+            size = (size_of if isinstance(value.type, VectorType) else content_bytes)(value.type)
             undefined, between = set(_undefined_bytes(self._kernel, value)), set[int]()
         elif instruction.callee.startswith("llvm.memcpy") and instruction.arguments[2].number is not None:
             address, source = instruction.arguments[:2]
@@ -160,9 +163,13 @@ class _Stores:
         if base is None:
             return None
         start, stride = base
-        for step, number in _steps(instruction):
-            start, stride = (start, math.gcd(stride, step)) if number is None else (start + step * number, stride)
-        return start, stride
+        steps = address_steps(instruction)
+        for step in steps or ():
+            number = 1 if step.index is None else step.index.number
+            start, stride = (
+                (start, math.gcd(stride, step.bytes)) if number is None else (start + step.bytes * number, stride)
+            )
+        return None if steps is None else (start, stride)
 
     def _open_in(self, source: Operand, size: int) -> tuple[set[int], set[int]]:
         """Return which bytes of what is copied were never set, and which lie between its fields."""
@@ -230,20 +237,6 @@ def _is_copy_from(instruction: Instruction, pointers: set[str]) -> bool:
     return instruction.callee.startswith("llvm.memcpy") and instruction.arguments[0].text not in pointers
 
 
-def _steps(address: Instruction) -> Iterator[tuple[int, int | None]]:
-    """Yield the bytes of each step of an address computation, and the number of steps; None if that varies."""
-    type_ = source_element_type(address)
-    for place, index in enumerate(address.operands[1:]):
-        if place and isinstance(type_, StructType):
-            number = index.number or 0
-            yield field_offset(type_, number), 1
-            type_ = type_.elements[number]
-            continue
-        if place and isinstance(type_, ArrayType | VectorType):
-            type_ = type_.element
-        yield size_of(type_), index.number
-
-
 def _addressed_type(address: Instruction) -> Type:
     """Return the type of what an address computation leads to."""
     type_ = source_element_type(address)
@@ -266,11 +259,6 @@ def _content(type_: Type, start: int) -> Iterator[int]:
     else:
         size = size_of(type_) if isinstance(type_, StructType) else content_bytes(type_)
         yield from range(start, start + size)
-
-
-def _stored_bytes(type_: Type) -> int:
-    """The bytes that a store touches: a vector of three is stored as one of four, in OpenCL C."""
-    return size_of(type_) if isinstance(type_, VectorType) else content_bytes(type_)
 
 
 def _undefined_bytes(kernel: Kernel, value: Operand) -> Iterator[int]:

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, RefusalError
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.reporting.page.content import After, Before, Pair, SourceLine
+from coarsen.opencl_bench.reporting.page.content import Pair
 from coarsen.opencl_bench.workloads.lookup import find_measured
-from coarsen.pipeline import run_pipeline
-from coarsen.remarks.explanation import MarkedLine, Marks, explain_kernel
+from coarsen.pipeline import CoarsenedKernel, run_pipeline
+from coarsen.remarks.explanation import Explanation, explain_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.tuning.processes.compile_service import build_options, code_of, ir_hash_of
 from coarsen.tuning.records.measurement import Measurement
@@ -37,13 +36,8 @@ class Chosen:
     row: Measurement
 
 
-@dataclass(frozen=True, slots=True)
-class ShownCode:
-    """The pairs and what is to be known of them; `original`, to be shown anyway, where there is no pair."""
-
-    pairs: tuple[Pair, ...] = ()
-    note: str = ""
-    original: Before | None = None
+# The pairs, what is to be known of them, and the original, to be shown anyway, where there is no pair.
+ShownCode = tuple[tuple[Pair, ...], str, Explanation | None]
 
 
 def shown_code(
@@ -65,7 +59,7 @@ def shown_code(
     except InternalError:
         raise
     except CoarsenError as error:
-        return ShownCode(note=f"The source can't be shown: {error}")
+        return (), f"The source can't be shown: {error}", None
     note = "" if all(same) else CHANGED
     groups: dict[Variant, list[Chosen]] = {}
     for each in chosen:
@@ -74,12 +68,12 @@ def shown_code(
         _pair(benchmark, shown, own, kernels.lowered(shown.definitions)) for shown, own in groups.items()
     )
     if pairs:
-        return ShownCode(pairs, note)
+        return pairs, note, None
     try:
         kernel = kernels.lowered(next(iter(ir_hashes), ()))
-        return ShownCode((), note, before_of(benchmark, kernel, benchmark.dimensions[0]))
+        return (), note, before_of(benchmark, kernel, benchmark.dimensions[0])
     except RefusalError as refusal:
-        return ShownCode((), "; ".join(filter(None, (note, f"It can't be coarsened: {refusal}"))))
+        return (), "; ".join(filter(None, (note, f"It can't be coarsened: {refusal}"))), None
 
 
 class _Kernels:
@@ -124,17 +118,23 @@ AS_OTHER_FORM = "It was measured in another form of code; this is the same coars
 
 def _pair(benchmark: Benchmark, shown: Variant, asked: Sequence[Chosen], kernel: Kernel) -> Pair:
     places, whose = tuple(each.place for each in asked), tuple(each.whose for each in asked)
-    heading = str(shown)
     try:
-        before = before_of(benchmark, kernel, shown.coarsenings[0].dimension)
-        coarsened = run_pipeline(kernel, shown).kernel
-        made = CoarsenedKernel(coarsened, shown.coarsenings, ())
+        dimensions = (*(each.dimension for each in shown.coarsenings), *benchmark.dimensions)
+        before = before_of(benchmark, kernel, dimensions[0])
+        made = run_pipeline(kernel, shown)
         lines = made.opencl_c.removesuffix("\n").split("\n")
     except RefusalError as refusal:
-        return Pair(heading, places, whose, None, After((), refusal=str(refusal)), ())
-    after = After(tuple(lines[:MOST_LINES]), max(0, len(lines) - MOST_LINES))
+        return Pair(str(shown), places, whose, refusal=str(refusal))
     options = build_options(benchmark, shown.definitions)
-    return Pair(heading, places, whose, before, after, tuple(dict.fromkeys(_remarks(made, asked, options))))
+    return Pair(
+        str(shown),
+        places,
+        whose,
+        before,
+        lines=tuple(lines[:MOST_LINES]),
+        more=max(0, len(lines) - MOST_LINES),
+        remarks=tuple(dict.fromkeys(_remarks(made, asked, options))),
+    )
 
 
 def _remarks(made: CoarsenedKernel, asked: Iterable[Chosen], options: tuple[str, ...]) -> Iterator[str]:
@@ -145,25 +145,6 @@ def _remarks(made: CoarsenedKernel, asked: Iterable[Chosen], options: tuple[str,
             yield SAME if code_of(made, "opencl_c", options).hash == row.code_hash else OTHER
 
 
-def before_of(benchmark: Benchmark, kernel: Kernel, dimension: int) -> Before:
+def before_of(benchmark: Benchmark, kernel: Kernel, dimension: int) -> Explanation:
     """A kernel's source with its marks along a dimension. Raises RefusalError where it can't be coarsened so."""
-    explanation = explain_kernel(analyse(kernel, dimension), opencl_c_of(benchmark.code))
-    lines = tuple(map(_line, explanation.lines))
-    return Before(explanation.heading, lines, explanation.legend)
-
-
-def _line(line: MarkedLine) -> SourceLine:
-    return SourceLine(line.number, line.text, line.marks.gutter, _look(line.marks))
-
-
-def _look(marks: Marks) -> str:
-    """Return the look of a line: of several that apply, the one that matters most."""
-    if marks.barrier:
-        return "barrier"
-    if marks.heads:
-        return "head"
-    if marks.regions:
-        return "region"
-    if marks.divergent:
-        return "divergent"
-    return "uniform" if marks.has_code else "none"
+    return explain_kernel(analyse(kernel, dimension), opencl_c_of(benchmark.code))

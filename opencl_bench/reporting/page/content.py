@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.inputs.evidence import ChoiceWorth, VersionWorth
+from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.opencl_bench.inputs.evidence import ChoiceWorth, Evidence, VersionWorth
 from coarsen.opencl_bench.reporting.input_times import InputTimes
+from coarsen.remarks.explanation import Explanation
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.transforms import REPLICATION_ALONE
 
@@ -91,6 +93,11 @@ class FailureGroup:
     reason: str
     configurations: tuple[str, ...]
 
+    @property
+    def count(self) -> int:
+        """Return how many there are."""
+        return len(self.configurations)
+
 
 @dataclass(frozen=True, slots=True)
 class Failures:
@@ -102,43 +109,21 @@ class Failures:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceLine:
-    """A line of the original: its marks, and which of the page's looks they have."""
-
-    number: int
-    text: str
-    gutter: str
-    look: str
-
-
-@dataclass(frozen=True, slots=True)
-class Before:
-    """The original with what differs between the work-items along a dimension."""
-
-    heading: str
-    lines: tuple[SourceLine, ...]
-    legend: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class After:
-    """A coarsened kernel: its lines, of which `more` were left out at the end, or why there are none."""
-
-    lines: tuple[str, ...]
-    more: int = 0
-    refusal: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Pair:
-    """A kernel before and after a coarsening, and whose choice that is."""
+    """A kernel before and after a coarsening, and whose choice that is.
+
+    `lines` are those of the coarsened kernel, of which `more` were left out at the end; a `refusal` says why there
+    are none.
+    """
 
     configuration: str
     places: tuple[str, ...]
     whose: tuple[str, ...]
-    before: Before | None
-    after: After
-    remarks: tuple[str, ...]
+    before: Explanation | None = None
+    lines: tuple[str, ...] = ()
+    more: int = 0
+    refusal: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +141,7 @@ class KernelSection:
     failures: tuple[Failures, ...]
     pairs: tuple[Pair, ...]
     source_note: str = ""
-    original: Before | None = None
+    original: Explanation | None = None
 
     @property
     def gain(self) -> float:
@@ -173,7 +158,6 @@ class Report:
         devices: how many there are; one may be several places.
         first, last: when the first and the last of them were made, UTC, ISO 8601.
         kernels: the largest gain first.
-        outdated: rows of earlier versions of the kernels, which were left out.
         tuned: kernels that are tuned over inputs, which have files of their own.
     """
 
@@ -181,7 +165,6 @@ class Report:
     devices: int
     first: str
     last: str
-    outdated: int
     places: tuple[Place, ...]
     kernels: tuple[KernelSection, ...]
     remarks: tuple[str, ...] = ()
@@ -216,53 +199,36 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class TunedVersionRow:
-    """A version in words, and what it is worth; `roles` has what it is beside others."""
-
-    worth: VersionWorth
-    words: str
-    roles: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class TunedSection:
     """All that the page says of one tuned file.
 
     Attributes:
         slug: names it in the page.
         name: the kernel, with what tells it from others where several files are of it.
-        device: where it was tuned, with the driver.
         origin: the file's name.
-        inputs: how many it was tuned over, of `groups` different sizes.
-        tried: the versions that were tried on all of them.
-        margin: what counts as noise, as a share of the time.
-        rules: the tree, line by line.
-        features: how each is computed from a launch.
-        versions: in the order of their numbers.
+        file: its content, with the times of its tuning in `kept`.
+        versions: what each is worth, in the order of their numbers.
         worth: of choosing.
         charts: the times over one size or feature each.
-        is_cold: True if the caches were flushed before every timed run.
     """
 
     slug: str
     name: str
-    device: str
     origin: str
-    inputs: int
-    groups: int
-    tried: int
-    margin: float
-    rules: tuple[str, ...]
-    features: tuple[str, ...]
-    versions: tuple[TunedVersionRow, ...]
+    file: TunedFile
+    kept: Evidence
+    versions: tuple[VersionWorth, ...]
     worth: ChoiceWorth
     charts: tuple[InputTimes, ...]
-    is_cold: bool = False
 
     @property
     def chosen(self) -> int:
         """Return how many versions are chosen at the inputs."""
-        return sum(row.worth.chosen > 0 for row in self.versions)
+        return sum(version.chosen > 0 for version in self.versions)
+
+    def roles(self, number: int) -> tuple[str, ...]:
+        """Return what a version is beside others."""
+        return self.charts[0].roles(number) if self.charts else ()
 
 
 def ratio(value: float) -> str:
@@ -278,13 +244,3 @@ def interval(gain: Speedup) -> str:
 def percent(share: float) -> str:
     """A share of 1 as per cent."""
     return f"{100 * share:.0f} %"
-
-
-def moment(text: str) -> str:
-    """A time in ISO 8601 as day and minute, UTC."""
-    return f"{text[:10]} {text[11:16]}".rstrip()
-
-
-def is_tie(gain: Speedup) -> bool:
-    """Return True if the speed-up can't be told from 1."""
-    return not gain.significant

@@ -7,8 +7,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -44,26 +45,13 @@ from coarsen.variant.variant import Definitions
 
 
 @dataclass(frozen=True)
-class _AtPlace:
-    """What was measured of a kernel at a place; see `Sweep`, of which these are the kernel's rows."""
-
-    slug: str
-    name: str
-    preset: str
-    rows: tuple[Measurement, ...]
-    frame: pd.DataFrame
-    best: pd.DataFrame
-    points: pd.DataFrame
-
-
-@dataclass(frozen=True)
 class _KernelData:
-    """What was measured of a kernel, plain data that another process can be sent."""
+    """What was measured of a kernel, plain data that another process can be sent; sweeps have its rows alone."""
 
     name: str
     slug: str
     folder: Path | None
-    places: tuple[_AtPlace, ...]
+    sweeps: tuple[Sweep, ...]
 
 
 def report_of(results: Results, kernels: Path | None = None, processes: int | None = None) -> Report:
@@ -75,22 +63,23 @@ def report_of(results: Results, kernels: Path | None = None, processes: int | No
         processes: how many coarsen; see `processes.mapped`.
     """
     sweeps = sweeps_of(results.measurements)
-    places = places_of(sweeps)
     names = slugs(sorted(results.benchmarks, key=_natural))
     data = [
-        _KernelData(name, slug, kernels, tuple(_at_places(name, sweeps, places))) for name, slug in names.items()
+        _KernelData(name, slug, kernels, tuple(each.of(name) for each in sweeps if name in each.kernels))
+        for name, slug in names.items()
     ]
     sections = mapped(_section, data, processes)
+    earlier = len(results.earlier)
+    remark = f"{earlier} row{'' if earlier == 1 else 's'} of earlier versions of these kernels left out"
     started = sorted(row.started_at for row in results.measurements)
     return Report(
         origin=_without_folders(results.place),
         devices=len({row.environment.device for row in results.measurements}),
         first=started[0],
         last=started[-1],
-        outdated=len(results.earlier),
-        places=places,
+        places=tuple(map(_place, sweeps)),
         kernels=tuple(sorted(sections, key=lambda section: -section.gain)),
-        remarks=tuple(_remarks(results)),
+        remarks=(remark,) if earlier else (),
     )
 
 
@@ -106,19 +95,6 @@ def _natural(name: str) -> list[tuple[bool, int, str]]:
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
 
 
-def _remarks(results: Results) -> Iterator[str]:
-    if results.earlier:
-        count = len(results.earlier)
-        yield f"{count} row{'' if count == 1 else 's'} of earlier versions of these kernels left out"
-
-
-def _at_places(name: str, sweeps: Sequence[Sweep], places: Sequence[Place]) -> Iterator[_AtPlace]:
-    for place, sweep in zip(places, sweeps, strict=True):
-        if name in sweep.kernels:
-            own = (table[table["benchmark"] == name] for table in (sweep.frame, sweep.best, sweep.points))
-            yield _AtPlace(place.slug, place.name, sweep.preset, sweep.kernels[name], *own)
-
-
 def _file_of(benchmark: Benchmark | None) -> str:
     """The name of a kernel's source file, without the folders of whoever makes the page."""
     is_text = benchmark is None or (benchmark.source_text and benchmark.source_file is None)
@@ -128,43 +104,37 @@ def _file_of(benchmark: Benchmark | None) -> str:
 def _section(kernel: _KernelData) -> KernelSection:
     file = _file_of(known_kernel(kernel.name, kernel.folder))
     hashes: dict[Definitions, set[str]] = {}
-    for row in (row for place in kernel.places for row in place.rows if row.subject.ir_hash):
+    for row in (row for sweep in kernel.sweeps for row in sweep.measurements if row.subject.ir_hash):
         hashes.setdefault(row.candidate.definitions, set()).add(row.subject.ir_hash)
-    code = shown_code(kernel.name, kernel.folder, hashes, tuple(_chosen(kernel)))
-    found = [failures_of(place.slug, place.rows) for place in kernel.places]
+    found = [failures_of(sweep.slug, sweep.measurements) for sweep in kernel.sweeps]
     return KernelSection(
-        slug=kernel.slug,
-        name=kernel.name,
-        best=tuple(_best(place, row, file) for place in kernel.places for row in place.best.itertuples()),
-        pictures=tuple(_pictures(kernel)),
-        points=tuple(_points(kernel)),
-        failures=tuple(each for each in found if each is not None),
-        pairs=code.pairs,
-        source_note=code.note,
-        original=code.original,
+        kernel.slug,
+        kernel.name,
+        tuple(_best(sweep, row, file) for sweep in kernel.sweeps for row in sweep.best.itertuples()),
+        tuple(_pictures(kernel)),
+        tuple(_points(kernel)),
+        tuple(each for each in found if each is not None),
+        *shown_code(kernel.name, kernel.folder, hashes, tuple(_chosen(kernel))),
     )
 
 
 def _chosen(kernel: _KernelData) -> Iterator[Chosen]:
-    for place in kernel.places:
-        keys = {*place.best["key"]}
-        row = next((row for row in place.rows if row.key in keys), None)
+    for sweep in kernel.sweeps:
+        keys = {*sweep.best["key"]}
+        row = next((row for row in sweep.measurements if row.key in keys), None)
         if row is not None and not row.candidate.is_original:
-            yield Chosen(place.slug, f"best on {place.name}", row)
+            yield Chosen(sweep.slug, f"best on {sweep.name}", row)
 
 
 def _pictures(kernel: _KernelData) -> Iterator[Picture]:
     """Yield the curves of each preset: of all that was tried, and of the baseline's local size alone."""
-    for _, group in groupby(sorted(kernel.places, key=_preset_of), _preset_of):
-        places = tuple(group)
+    preset_of = attrgetter("preset")
+    for _, group in groupby(sorted(kernel.sweeps, key=preset_of), preset_of):
+        sweeps = tuple(group)
         for choice in _CHOICES:
-            if _has_curve(places[0].frame, choice):
-                figure = draw_curves(places[0].frame, choice=choice)
-                yield Picture(tuple(place.slug for place in places), *screen_picture(figure))
-
-
-def _preset_of(place: _AtPlace) -> str:
-    return place.preset
+            if _has_curve(sweeps[0].frame, choice):
+                figure = draw_curves(sweeps[0].frame, choice=choice)
+                yield Picture(tuple(sweep.slug for sweep in sweeps), *screen_picture(figure))
 
 
 _CHOICES: tuple[Choice, ...] = ("best", "baseline")
@@ -179,21 +149,21 @@ def _has_curve(rows: pd.DataFrame, choice: Choice) -> bool:
 
 
 def _points(kernel: _KernelData) -> Iterator[Point]:
-    for place in kernel.places:
-        for row in place.points.itertuples():
+    for sweep in kernel.sweeps:
+        for row in sweep.points.itertuples():
             is_known = not math.isnan(row.speedup)
             gain = Speedup(float(row.speedup), float(row.low), float(row.high)) if is_known else None
             words = row.configuration if is_known else f"{row.failed} failed, {row.excluded} left out"
-            yield Point(place.slug, int(row.factor), gain, words, is_best=bool(row.best))
+            yield Point(sweep.slug, int(row.factor), gain, words, is_best=bool(row.best))
 
 
-def _best(place: _AtPlace, row: Any, file: str) -> Best:  # noqa: ANN401 (a row of a frame has no type)
-    measurement = next((each for each in place.rows if each.key == row.key), None)
+def _best(sweep: Sweep, row: Any, file: str) -> Best:  # noqa: ANN401 (a row of a frame has no type)
+    measurement = next((each for each in sweep.measurements if each.key == row.key), None)
     is_coarsened = int(row.factor) > 1
     gain = None if math.isnan(row.speedup) else Speedup(float(row.speedup), float(row.low), float(row.high))
     is_doubtful = gain is not None and not math.isnan(gain.low) and not gain.is_certain
     return Best(
-        place=place.slug,
+        place=sweep.slug,
         baseline=row.baseline,
         configuration=row.configuration,
         speedup=gain,
@@ -217,7 +187,8 @@ class Sweep:
     """The measurements of one place, by kernel, and their numbers.
 
     Attributes:
-        label: the place's name.
+        name: what readers call the place; a preset is part of it where two would share it otherwise.
+        slug: names it in the page.
         preset: of all rows.
         kernels: the measurements by kernel.
         frame: of all places at this preset.
@@ -225,7 +196,8 @@ class Sweep:
         points: the place's rows of `curve_points`.
     """
 
-    label: str
+    name: str
+    slug: str
     preset: str
     kernels: Mapping[str, tuple[Measurement, ...]]
     frame: pd.DataFrame
@@ -237,9 +209,16 @@ class Sweep:
         """Return all of the measurements."""
         return tuple(row for rows in self.kernels.values() for row in rows)
 
+    def of(self, kernel: str) -> Sweep:
+        """Return what it has of one kernel, with the frame of that kernel at all places."""
+        frame, best, points = (
+            table[table["benchmark"] == kernel] for table in (self.frame, self.best, self.points)
+        )
+        return replace(self, kernels={kernel: self.kernels[kernel]}, frame=frame, best=best, points=points)
+
 
 def sweeps_of(measurements: Iterable[Measurement]) -> tuple[Sweep, ...]:
-    """The sweeps, in the order of labels and presets.
+    """The sweeps, in the order of their devices' names and presets.
 
     Args:
         measurements: of any devices and presets, at least one.
@@ -248,7 +227,11 @@ def sweeps_of(measurements: Iterable[Measurement]) -> tuple[Sweep, ...]:
     for row in measurements:
         presets.setdefault(row.subject.preset, []).append(row)
     found = [sweep for rows in presets.values() for sweep in _at_preset(rows)]
-    return tuple(sorted(found, key=lambda sweep: (sweep.label.casefold(), sweep.preset)))
+    ordered = sorted(found, key=lambda sweep: (sweep.name.casefold(), sweep.preset))
+    labels = Counter(sweep.name for sweep in ordered)
+    names = [each.name if labels[each.name] == 1 else f"{each.name}, preset {each.preset}" for each in ordered]
+    known = slugs(names)
+    return tuple(replace(each, name=name, slug=known[name]) for each, name in zip(ordered, names, strict=True))
 
 
 def _at_preset(measurements: list[Measurement]) -> list[Sweep]:
@@ -262,6 +245,7 @@ def _at_preset(measurements: list[Measurement]) -> list[Sweep]:
     return [
         Sweep(
             label,
+            "",
             measurements[0].subject.preset,
             {name: tuple(rows) for name, rows in own.items()},
             frame,
@@ -276,49 +260,36 @@ def _shown_keys(rows: pd.DataFrame, compared: bool) -> set[str]:
     """The rows that are shown with an interval: it takes milliseconds to compute one."""
     return {
         *best_table(rows)["key"],
-        *(key for choice in _CHOICES if compared for key in _keys(rows, choice)),
+        *(
+            key
+            for choice in _CHOICES
+            if compared and (choice == "best" or _has_curve(rows, choice))
+            for key in curve_points(rows, choice=choice)["key"]
+        ),
     }
-
-
-def _keys(rows: pd.DataFrame, choice: Choice) -> Iterable[str]:
-    return curve_points(rows, choice=choice)["key"] if choice == "best" or _has_curve(rows, choice) else ()
 
 
 # More names are of no use in a remark.
 _NAMED = 8
 
 
-def places_of(sweeps: Sequence[Sweep]) -> tuple[Place, ...]:
-    """A place for each sweep, in their order; a preset is part of a name that two would share without it."""
-    labels = Counter(sweep.label for sweep in sweeps)
-    names = [
-        sweep.label if labels[sweep.label] == 1 else f"{sweep.label}, preset {sweep.preset}" for sweep in sweeps
-    ]
-    known = slugs(names)
-    return tuple(_place(sweep, name, known[name]) for sweep, name in zip(sweeps, names, strict=True))
-
-
-def _place(sweep: Sweep, name: str, slug: str) -> Place:
+def _place(sweep: Sweep) -> Place:
     mean = geometric_means(sweep.best).iloc[0]
     rows = sweep.measurements
+    endings = Counter(row.invalidity for row in rows)
     return Place(
-        slug=slug,
-        name=name,
+        slug=sweep.slug,
+        name=sweep.name,
         preset=sweep.preset,
         facts=tuple(_facts(rows, sweep.preset)),
         rows=len(rows),
-        endings={ending.value: count for ending, count in _endings(rows).items()},
+        endings={ending.value: endings[ending] for ending in Invalidity if ending in endings},
         speedup=None if math.isnan(mean.speedup) else float(mean.speedup),
         kernels=int(mean.kernels),
         measured=int(mean.measured),
         helped=int(mean.helped),
         remarks=tuple(_place_remarks(sweep)),
     )
-
-
-def _endings(rows: Iterable[Measurement]) -> dict[Invalidity, int]:
-    counts = Counter(row.invalidity for row in rows)
-    return {ending: counts[ending] for ending in Invalidity if ending in counts}
 
 
 def _facts(rows: Sequence[Measurement], preset: str) -> Iterator[tuple[str, str]]:

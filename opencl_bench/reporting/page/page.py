@@ -23,14 +23,10 @@ from coarsen.opencl_bench.reporting.draw_input_times import draw_times
 from coarsen.opencl_bench.reporting.input_times import InputTimes, duration, input_times, section_times
 from coarsen.opencl_bench.reporting.page.content import (
     Best,
-    FailureGroup,
     Picture,
     Report,
     TunedSection,
-    TunedVersionRow,
     interval,
-    is_tie,
-    moment,
     percent,
     ratio,
 )
@@ -38,6 +34,7 @@ from coarsen.opencl_bench.reporting.page.extract import ENDINGS, report_of
 from coarsen.opencl_bench.reporting.sheet import screen_picture
 from coarsen.opencl_bench.results.best import verified_against
 from coarsen.opencl_bench.results.results import Results
+from coarsen.remarks.explanation import Marks
 from coarsen.tuning.records.measurement import CheckedAgainst
 
 # As many looks as `page.css` and the template's symbols have; they come again after these.
@@ -83,13 +80,15 @@ def page_of(report: Report) -> str:
         .render(
             report=report,
             title=f"coarsen: {_counts(report)}",
-            heading=_heading(report),
             lead=_lead(report),
             names={place.slug: place.name for place in places},
             styles={place.slug: index % LOOKS for index, place in enumerate(places)},
             presets=len({place.preset for place in places}),
             endings={ending.value: words for ending, words in ENDINGS.items()},
-            input_pictures={each.slug: tuple(map(_input_picture, each.charts)) for each in report.tuned},
+            input_pictures={
+                each.slug: [Picture((), *screen_picture(draw_times(times))) for times in each.charts]
+                for each in report.tuned
+            },
             looks=LOOKS,
             bars=_bar_axis(report),
             pasted=PASTED,
@@ -102,10 +101,6 @@ def page_of(report: Report) -> str:
     )
 
 
-def _input_picture(times: InputTimes) -> Picture:
-    return Picture((), *screen_picture(draw_times(times)))
-
-
 def _templates() -> Environment:
     # The names that users give to kernels, and compilers' messages, are text and nothing else.
     environment = Environment(
@@ -116,14 +111,14 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "configurations": _configurations,
         "duration": duration,
+        "look": line_look,
+        "rules": rules,
         "interval": interval,
         "number_text": number_text,
         "percent": percent,
         "base64": _base64,
         "ratio": ratio,
-        "tie": is_tie,
         "verified": _verified,
     }
     return environment
@@ -142,10 +137,6 @@ def _policy(style: str, script: str) -> str:
 
 def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
-
-
-def _heading(report: Report) -> str:
-    return "What thread coarsening is worth, measured" if report.kernels else "Versions over inputs, measured"
 
 
 def _counts(report: Report) -> str:
@@ -167,9 +158,10 @@ def _lead(report: Report) -> str:
     failed = sum(
         count for place in report.places for ending, count in place.endings.items() if ending not in _NOT_FAILED
     )
+    first, last = (f"{text[:10]} {text[11:16]}".rstrip() for text in (report.first, report.last))
     left_out = sum(place.endings.get("constraints", 0) for place in report.places)
     return (
-        f"{_measured(report)}, measured {moment(report.first)} to {moment(report.last)} UTC: {report.rows} rows, "
+        f"{_measured(report)}, measured {first} to {last} UTC: {report.rows} rows, "
         f"{failed} of them failed, {left_out} were left out since they break a rule of the kernel or the device."
     )
 
@@ -194,8 +186,16 @@ def _verified(best: Best) -> str:
     return f"verified against the {words}" if is_kernel else words
 
 
-def _configurations(groups: Sequence[FailureGroup]) -> int:
-    return sum(len(group.configurations) for group in groups)
+def line_look(marks: Marks) -> str:
+    """Return the look of a line of source: of several that apply, the one that matters most."""
+    looks = {
+        "barrier": marks.barrier,
+        "head": marks.heads,
+        "region": marks.regions,
+        "divergent": marks.divergent,
+        "uniform": marks.has_code,
+    }
+    return next((look for look, applies in looks.items() if applies), "none")
 
 
 def write_report(
@@ -230,7 +230,7 @@ def write_report(
     if results is not None:
         report = report_of(results, None if kernels is None else Path(kernels), processes)
     elif sections:
-        report = Report("", 0, "", "", 0, (), ())
+        report = Report("", 0, "", "", (), ())
     else:
         raise InvalidInputError("a page needs measurements or tuned files: give some")
     origin = ", ".join(filter(None, (report.origin, *(each.origin for each in sections))))
@@ -269,31 +269,18 @@ def _name(file: TunedFile, files: Sequence[TunedFile], path: Path) -> str:
 
 def _section(file: TunedFile, path: Path, slug: str, name: str) -> TunedSection:
     try:
-        kept = evidence_of(file)
-        charts = tuple(_charts(file))
-        worths = worth_of_versions(file)
-        worth = worth_of_choice(file)
+        return TunedSection(
+            slug,
+            name,
+            path.name,
+            file,
+            evidence_of(file),
+            worth_of_versions(file),
+            worth_of_choice(file),
+            tuple(_charts(file)),
+        )
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
-    return TunedSection(
-        slug=slug,
-        name=name,
-        device=f"{file.device}, driver {file.driver}",
-        origin=path.name,
-        inputs=len(kept.times.inputs),
-        groups=len(kept.times.groups),
-        tried=len(kept.times.versions),
-        margin=kept.margin,
-        rules=tuple(rules(file.tree)),
-        features=tuple(f"{each.name} = {each.expression or 'supplied by the caller'}" for each in file.features),
-        versions=tuple(
-            TunedVersionRow(each, str(each.variant), charts[0].roles(each.number) if charts else ())
-            for each in worths
-        ),
-        worth=worth,
-        charts=charts,
-        is_cold=kept.is_cold,
-    )
 
 
 def _charts(file: TunedFile) -> Iterator[InputTimes]:

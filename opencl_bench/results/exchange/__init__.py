@@ -1,1 +1,1 @@
-"""Results as data frames and files: T4, Parquet, CSV."""
+"""Results as data frames and files: Parquet, lines of JSON, CSV."""

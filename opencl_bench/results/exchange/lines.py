@@ -8,10 +8,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from coarsen.base.files import check_regular, read_file, read_limited
+from coarsen.base.files import check_regular, read_file, read_limited, replace_file
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.records.measurement import Measurement
 from coarsen.tuning.records.measurement_json import measurement_from_json, measurement_to_json
@@ -26,6 +27,15 @@ def read_lines(path: Path) -> list[Measurement]:
         InvalidInputError: the file can't be read, or a line is no measurement; the message says which.
     """
     return list(_rows(read_file(path), path).values())
+
+
+def write_lines(measurements: Iterable[Measurement], path: Path) -> None:
+    """Write measurements in their order, a line each, in place of a file that may be there.
+
+    Raises:
+        InvalidInputError: the file can't be written.
+    """
+    replace_file(b"".join(map(_line, measurements)), path)
 
 
 class LineFile:
@@ -70,8 +80,7 @@ class LineFile:
 
     def replace(self, measurement: Measurement) -> None:
         """Add a row that counts instead of an earlier one with its key."""
-        line = json.dumps(measurement_to_json(measurement), ensure_ascii=False, separators=(",", ":"))
-        self._file.write(line.encode() + b"\n")
+        self._file.write(_line(measurement))
         self._file.flush()
         os.fsync(self._file.fileno())
         self._rows[measurement.key] = measurement
@@ -90,6 +99,10 @@ class LineFile:
         if whole < len(contents):
             self._file.truncate(whole)
         return rows
+
+
+def _line(measurement: Measurement) -> bytes:
+    return f"{json.dumps(measurement_to_json(measurement), ensure_ascii=False, separators=(',', ':'))}\n".encode()
 
 
 def _rows(contents: bytes, path: Path) -> dict[str, Measurement]:

@@ -159,12 +159,11 @@ def read_table(path: Path) -> list[Measurement]:
 def _row(measurement: Measurement) -> Row:
     value = measurement_to_json(measurement)
     value |= {name: variant_cells(value[name]) for name in CANDIDATES}
-    return {column.name: _field(value, column) for column in COLUMNS}
-
-
-def _field(value: Mapping[str, Any], column: Column) -> Any:  # noqa: ANN401 (any JSON value)
-    owner = value[column.part] if column.part else value
-    return None if owner is None else owner[column.source]
+    owners = {column.name: value[column.part] if column.part else value for column in COLUMNS}
+    return {
+        column.name: None if owners[column.name] is None else owners[column.name][column.source]
+        for column in COLUMNS
+    }
 
 
 def _measurement(row: Row, number: int) -> Measurement:
@@ -210,26 +209,22 @@ def _arrow_table(measurements: Iterable[Measurement]) -> pa.Table:
 def _rows(data: bytes) -> Iterator[Row]:
     try:
         table = pyarrow.parquet.read_table(io.BytesIO(data))
-        _check_columns(table.column_names)
-        there = [column for column in COLUMNS if not _is_computed(column, table.column_names)]
-        schema = pa.schema([SCHEMA.field(column.name) for column in there])
-        rows: list[Row] = _with_added_columns(table).select(schema.names).cast(schema).to_pylist()
-    except (pa.ArrowException, OSError) as error:
-        raise InvalidInputError(f"not a Parquet table of measurements: {_first_line(error)}") from None
+        there = [each for each in COLUMNS if each.name in table.column_names or each.name not in COMPUTED]
+        arrays = {column.name: _array(table, column) for column in there}
+        rows: list[Row] = pa.table(arrays).to_pylist()
+    except (pa.ArrowException, KeyError, OSError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InvalidInputError(f"not a Parquet table of measurements: {reason}") from None
     return ({column.name: _json_value(row[column.name], column) for column in there} for row in rows)
 
 
-def _is_computed(column: Column, names: Sequence[str]) -> bool:
-    """Tell whether a table leaves out a column that follows from the others."""
-    return column.name in COMPUTED and column.name not in names
-
-
-def _with_added_columns(table: pa.Table) -> pa.Table:
-    """The table with nulls in the columns that it is too old to have."""
-    for column in COLUMNS:
-        if column.source in ADDED_LATER and column.name not in table.column_names:
-            table = table.append_column(column.name, pa.nulls(table.num_rows, column.type))
-    return table
+def _array(table: pa.Table, column: Column) -> pa.ChunkedArray:
+    """A column of a table; nulls where the table is too old to have it."""
+    if column.name in table.column_names:
+        return table[column.name].cast(column.type)
+    if column.source not in ADDED_LATER:
+        raise InvalidInputError(f"not a table of measurements: there is no column '{column.name}'")
+    return pa.nulls(table.num_rows, column.type)
 
 
 def _arrow_value(value: Any, column: Column) -> Any:  # noqa: ANN401
@@ -244,17 +239,6 @@ def _json_value(value: Any, column: Column) -> Any:  # noqa: ANN401
     if value is None or not pa.types.is_map(column.type):
         return value
     return dict(value) if column.source in MAPS else [list(pair) for pair in value]
-
-
-def _check_columns(names: Iterable[str]) -> None:
-    found = {*names, *COMPUTED}
-    for column in COLUMNS:
-        if column.name not in found and column.source not in ADDED_LATER:
-            raise InvalidInputError(f"not a table of measurements: there is no column '{column.name}'")
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 # A variant's JSON as the cells of a table, and back.
@@ -280,7 +264,11 @@ def variant_cells(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "levels": [
             coarsening[3] if len(coarsening) > 3 else Level.ITEM.value for coarsening in value["coarsenings"]
         ],
-        "transforms": transforms and {name: _flag_text(entry) for name, entry in transforms.items()},
+        "transforms": transforms
+        and {
+            name: str(entry).lower() if isinstance(entry, bool) else str(entry)
+            for name, entry in transforms.items()
+        },
         "any_size": value.get("any_size", False),
         "arrays": {name: json.dumps(plan, sort_keys=True) for name, plan in value["arrays"].items()}
         if "arrays" in value
@@ -316,7 +304,3 @@ def _plan(text: object) -> object:
         return json.loads(str(text))
     except (ValueError, RecursionError):
         raise InvalidInputError(f"not the plan of an array: {ascii(text)[:80]}") from None
-
-
-def _flag_text(entry: object) -> str:
-    return str(entry).lower() if isinstance(entry, bool) else str(entry)

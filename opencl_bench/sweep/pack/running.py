@@ -5,33 +5,28 @@ from __future__ import annotations
 import importlib.metadata
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from coarsen.base.names import did_you_mean
+from coarsen.devices.discovery import DeviceDescription, discover_devices
+from coarsen.devices.health import check_health
+from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import DeviceError, InvalidInputError, printable_in_line
 from coarsen.opencl_bench.results.best import best_words, summaries
 from coarsen.opencl_bench.results.exchange.lines import LineFile
+from coarsen.opencl_bench.sweep.engine import process_of
 from coarsen.opencl_bench.sweep.pack.plan import Pack, PackedCodes, PackedSweep
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.observer import SweepObserver, exit_code_without_baseline, problem_of
-from coarsen.tuning.engine.plan import DeviceLimits, LaunchConstraint, Point, limits_of
-from coarsen.tuning.engine.row_measurer import SweepContext
+from coarsen.tuning.engine.plan import LaunchConstraint, Point, SweepPlan, limits_of
+from coarsen.tuning.engine.row_measurer import context_with
 from coarsen.tuning.engine.rows import measure_points
-from coarsen.tuning.measure.machine import Versions, environment_of, installed_versions
+from coarsen.tuning.measure.machine import installed_versions
 from coarsen.tuning.measure.session import KEPT_BYTES
-from coarsen.tuning.processes.child_process import ChildProcess
-from coarsen.tuning.processes.device_lock import device_lock, named_lock
-from coarsen.tuning.processes.measuring_process import SERVICE, MeasuringProcess
+from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.code import Form
-from coarsen.tuning.records.measurement import Environment, Measurement, Method
-
-if TYPE_CHECKING:
-    from coarsen.devices.discovery import DeviceDescription
-    from coarsen.tuning.measure.cuda_driver import CudaDevice
-
+from coarsen.tuning.records.measurement import Measurement, Method
 
 SECONDS_PER_MINUTE = 60.0
 
@@ -68,12 +63,15 @@ class FailedSweep:
     exit_code: int
 
 
-def run_pack(pack: Pack, target: Target, rows: LineFile, request: RunRequest) -> list[FailedSweep]:
+def run_pack(
+    pack: Pack, device: DeviceDescription, form: Form, rows: LineFile, request: RunRequest
+) -> list[FailedSweep]:
     """Measure what the pack has for this device, and print how it goes.
 
     Args:
         pack: the pack.
-        target: the device, and which form of code it is given.
+        device: where.
+        form: of the code that it is given.
         rows: where the rows go.
         request: what to leave out.
 
@@ -84,17 +82,17 @@ def run_pack(pack: Pack, target: Target, rows: LineFile, request: RunRequest) ->
         InvalidInputError: the pack is damaged, has nothing that was asked for, or another version made it.
     """
     _check_version(pack)
-    sweeps = _chosen(pack, target, request)
+    sweeps = _chosen(pack, form, request)
     start = time.monotonic()
     failures = []
-    with ChildProcess(SERVICE) as child:
+    with CompilePool() as pool:
         for number, sweep in enumerate(sweeps):
             share = None
             if request.minutes is not None:
                 left = request.minutes * SECONDS_PER_MINUTE - (time.monotonic() - start)
                 share = left / (len(sweeps) - number)
             deadline = None if share is None else time.monotonic() + share
-            failure = _run_sweep(pack, sweep, target, rows, request, _Reporter(deadline), child)
+            failure = _run_sweep(pack, sweep, device, rows, request, _Reporter(deadline), pool)
             failures += [failure] if failure else []
     return failures
 
@@ -110,10 +108,10 @@ def _check_version(pack: Pack) -> None:
         raise InvalidInputError(f"the pack was made by coarsen {made_by}, and this is {here}")
 
 
-def _chosen(pack: Pack, target: Target, request: RunRequest) -> list[PackedSweep]:
-    fitting = [sweep for sweep in pack.plan.sweeps if sweep.form == target.form]
+def _chosen(pack: Pack, form: Form, request: RunRequest) -> list[PackedSweep]:
+    fitting = [sweep for sweep in pack.plan.sweeps if sweep.form == form]
     if not fitting:
-        raise InvalidInputError(f"the pack has no code of the form {target.form}")
+        raise InvalidInputError(f"the pack has no code of the form {form}")
     names = {sweep.name for sweep in fitting}
     unknown = [name for name in request.benchmarks if name not in names]
     if unknown:
@@ -129,48 +127,28 @@ def _chosen(pack: Pack, target: Target, request: RunRequest) -> list[PackedSweep
 def _run_sweep(
     pack: Pack,
     sweep: PackedSweep,
-    target: Target,
+    device: DeviceDescription,
     rows: LineFile,
     request: RunRequest,
     reporter: _Reporter,
-    child: ChildProcess,
+    pool: CompilePool,
 ) -> FailedSweep | None:
-    method = request.method(sweep.method)
-    machine = {**target.machine(), "kept_bytes": request.kept_bytes}
-    benchmark = pack.benchmark(sweep)
-    found = find_benchmark(benchmark)
-    if benchmark.endswith(".toml"):
+    reference = pack.benchmark(sweep)
+    found = find_benchmark(reference)
+    if reference.endswith(".toml"):
         pack.check_kernel_file(found)
-    content_hash = found.content_hash(sweep.preset)
-    if sweep.content_hash != content_hash:
+    if sweep.content_hash != found.content_hash(sweep.preset):
         raise InvalidInputError(f"{sweep.name} is not what the pack was made with")
+    method = request.method(sweep.method)
+    plan = SweepPlan(reference, device.index, sweep.preset, sweep.seed, method=method, form=sweep.form)
     codes = PackedCodes(pack, sweep)
+    versions = (*pack.plan.versions, *installed_versions(["pyopencl"]))
     # What was packed, and not the space anew: a sample would be another within other limits.
-    violation = LaunchConstraint(found, sweep.preset, target.limits())
+    violation = LaunchConstraint(found, sweep.preset, limits_of(device))
     packed = [Point(each.candidate, violation(each.candidate)) for each in sweep.candidates]
-    with MeasuringProcess(
-        benchmark,
-        sweep.preset,
-        sweep.seed,
-        machine,
-        method,
-        content_hash,
-        shared_local_size=found.shared_local_size,
-        child=child,
-    ) as process:
-        context = SweepContext(
-            device=str(target),
-            environment=target.environment(pack.plan.versions),
-            method=method,
-            subjects=sweep,
-            codes=codes,
-            process=process,
-            rows=rows,
-            lock=target.lock,
-            observer=reporter,
-            confirms=request.confirms,
-            clock=found.clock,
-        )
+    with process_of(plan, found, device, pool, kept_bytes=request.kept_bytes) as process:
+        context = context_with(plan, found, device, rows, codes, process, sweep, versions)
+        context = replace(context, observer=reporter, confirms=request.confirms)
         exit_code = 0
         try:
             problem = measure_points(context, [codes.with_limits_of_pack(point) for point in packed])
@@ -219,113 +197,21 @@ def _say(line: str) -> None:
     print(printable_in_line(line), flush=True)
 
 
-# The device that a pack is run on: what it is called, what it can do, how a child process opens it.
+# The device that a pack is run on.
 
 
-@dataclass(frozen=True, slots=True)
-class OpenClTarget:
-    """An OpenCL device."""
+def device_for(spec: str | None, form: Form) -> DeviceDescription:
+    """Return the device that a person calls so; the first GPU, or else any device, if None.
 
-    device: DeviceDescription
-    form: Form
-
-    @classmethod
-    def find(cls, spec: str | None, form: Form) -> OpenClTarget:
-        """Return the device that a person calls so; the first GPU, or else any device, if None.
-
-        Raises DeviceError.
-        """
-        try:
-            from coarsen.devices.selection import find_device
-        except ImportError as error:
-            raise DeviceError(f"there is no PyOpenCL here ({error}); --cuda does without") from None
-        device = find_device(spec) if spec is not None else _first_device()
-        if form == "spirv" and not device.takes_spirv:
-            raise DeviceError(f"{device} takes no SPIR-V")
-        return cls(device, form)
-
-    def __str__(self) -> str:
-        return str(self.device)
-
-    def machine(self) -> Mapping[str, Any]:
-        """Return it as `measure_service.open_machine` takes it."""
-        return {"kind": "opencl", "device": asdict(self.device)}
-
-    def limits(self) -> DeviceLimits:
-        """Return the limits of the device."""
-        return limits_of(self.device)
-
-    def environment(self, versions: Versions) -> Environment:
-        """Return the environment of the measurements; `versions` are those of what made the code."""
-        return environment_of(self.device, self.form, (*versions, *installed_versions(["pyopencl"])))
-
-    def lock(self) -> AbstractContextManager[object]:
-        """Return what is held while something is measured."""
-        return device_lock(self.device)
-
-
-@dataclass(frozen=True, slots=True)
-class CudaTarget:
-    """An NVIDIA device, without OpenCL."""
-
-    device: CudaDevice
-
-    @classmethod
-    def find(cls, spec: str | None) -> CudaTarget:
-        """Return the device of this number, the first if None. Raises DeviceError."""
-        if spec is not None and not spec.isdecimal():
-            raise DeviceError(f"a CUDA device is called by its number, not {spec!r}")
-        try:
-            from coarsen.tuning.measure.cuda_driver import describe_device
-        except ImportError as error:
-            raise DeviceError(f"there is no cuda-bindings here ({error})") from None
-        return cls(describe_device(int(spec or 0)))
-
-    def __str__(self) -> str:
-        return str(self.device)
-
-    @property
-    def form(self) -> Form:
-        """The form of code that it is given."""
-        return "ptx"
-
-    def machine(self) -> Mapping[str, Any]:
-        """Return it as `measure_service.open_machine` takes it."""
-        return {"kind": "cuda", "index": self.device.index}
-
-    def limits(self) -> DeviceLimits:
-        """Return the limits of the device."""
-        device = self.device
-        return DeviceLimits(device.max_work_group_size, device.max_work_item_sizes, device.local_memory)
-
-    def environment(self, versions: Versions) -> Environment:
-        """Return the environment; the platform's version names the compute capability, as PTX does."""
-        device = self.device
-        return Environment(
-            vendor="NVIDIA Corporation",
-            device=device.name,
-            driver_version=device.driver_version,
-            platform="NVIDIA CUDA driver",
-            platform_version=f"CUDA {device.cuda_version} {device.architecture}",
-            compute_units=device.multiprocessors,
-            device_types=("gpu",),
-            form="ptx",
-            versions=(*versions, *installed_versions(["cuda-bindings"])),
-        )
-
-    def lock(self) -> AbstractContextManager[object]:
-        """Return what is held while something is measured."""
-        return named_lock("cuda", self.device.name, str(self.device.index))
-
-
-Target = OpenClTarget | CudaTarget
+    Raises DeviceError where there is none, or it can't be given such code.
+    """
+    device = find_device(spec) if spec is not None else _first_device()
+    if form == "spirv" and not device.takes_spirv:
+        raise DeviceError(f"{device} takes no SPIR-V")
+    return device
 
 
 def _first_device() -> DeviceDescription:
-    from coarsen.devices.discovery import discover_devices
-    from coarsen.devices.health import check_health
-    from coarsen.devices.selection import find_working_device
-
     for device in discover_devices():
         if "gpu" in device.device_types and check_health(device).works:
             return device

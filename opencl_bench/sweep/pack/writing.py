@@ -12,10 +12,8 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
 
 from coarsen.base.codec import encoded
 from coarsen.base.files import read_file, replace_file
@@ -100,12 +98,12 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
         benchmark.preset(part.preset)
     writer = PackWriter(folder)
     sweeps, left_out = [], []
-    with _Compilers(request) as compilers:
+    with CompilePool() as pool:
         for number, (part, benchmark) in enumerate(zip(request.parts, benchmarks, strict=True)):
             for form in request.forms:
                 progress(f"{benchmark.name}, {form}")
                 try:
-                    sweep = _kept_or_packed(request, part, benchmark, form, writer, compilers)
+                    sweep = _kept_or_packed(request, part, benchmark, form, writer, pool)
                 except InvalidInputError as error:
                     left_out.append(f"{benchmark.name} as {form}: {error}")
                     continue
@@ -123,7 +121,7 @@ def _kept_or_packed(
     benchmark: Benchmark,
     form: Form,
     writer: PackWriter,
-    compilers: _Compilers,
+    pool: CompilePool,
 ) -> PackedSweep:
     """A sweep that an interrupted call has packed, or packed now."""
     asked = [part.space, request.method, request.limits, request.device_kind]
@@ -134,7 +132,8 @@ def _kept_or_packed(
     key = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
     sweep = writer.unfinished(key)
     if sweep is None:
-        sweep = _packed_sweep(request, part, benchmark, form, writer, compilers.of(part.benchmark, form))
+        with Compiler(str(part.benchmark), form, None, request.method, pool) as compiler:
+            sweep = _packed_sweep(request, part, benchmark, form, writer, compiler)
         writer.keep(key, sweep)
     return sweep
 
@@ -150,7 +149,7 @@ def _packed_sweep(
 ) -> PackedSweep:
     space = points(benchmark, part.preset, part.space, request.limits, request.device_kind)
     if form == "opencl_c" and has_includes(benchmark.source):
-        raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv or ptx")
+        raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv")
     name = str(part.benchmark)
     futures = {_code_key(p): compiler.ahead(_code_key(p)) for p in space if p.violation is None}
     subjects = _subjects(request.seed, part.preset, benchmark, space, compiler)
@@ -193,32 +192,8 @@ def _packed_candidate(point: Point, compiled: Compiled | None, writer: PackWrite
     return PackedCandidate(point.candidate, writer.add_code(compiled.code), compiled.seconds)
 
 
-class _Compilers:
-    """The compilers of a request, one for all presets of a benchmark in a form."""
-
-    def __init__(self, request: PackRequest) -> None:
-        self._method = request.method
-        self._opened = ExitStack()
-        self._known: dict[tuple[str, Form], Compiler] = {}
-
-    def __enter__(self) -> Self:
-        self._pool = self._opened.enter_context(CompilePool())
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._opened.close()
-
-    def of(self, benchmark: str | Path, form: Form) -> Compiler:
-        """Return the compiler of a benchmark, which no other one works beside."""
-        key = str(benchmark), form
-        if key not in self._known:
-            made = Compiler(key[0], form, None, self._method, self._pool)
-            self._known[key] = self._opened.enter_context(made)
-        return self._known[key]
-
-
 README = """\
-Measures coarsened OpenCL kernels: needs Python 3.11 or later, NumPy, PyOpenCL (or cuda-bindings) and coarsen
+Measures coarsened OpenCL kernels: needs Python 3.11 or later, NumPy, PyOpenCL and coarsen
 (`pip install --no-deps coarsen`); no compiler. In this folder: `python -m coarsen.opencl_bench.run_pack .`
 writes results.jsonl; take that back, to `coarsen results import`. `--help` lists the options.
 """

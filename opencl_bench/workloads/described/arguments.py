@@ -23,25 +23,23 @@ from coarsen.opencl_bench.workloads.described.ndrange import Quotient, parse_quo
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.values import FileValues, parse_values
 from coarsen.tuning.workload.element_types import (
+    CHANNEL_TYPES,
+    CHANNELS,
     LARGEST_STRUCTURE,
     OPAQUE,
     SCALAR_NAMES,
+    Addressing,
     ElementType,
+    Filter,
+    ImageFormat,
+    SamplerArgument,
     Structure,
     StructureField,
     element_type,
     opaque_type,
     structure_type,
 )
-from coarsen.tuning.workload.image_format import (
-    CHANNEL_TYPES,
-    CHANNELS,
-    Addressing,
-    Filter,
-    ImageFormat,
-    SamplerArgument,
-)
-from coarsen.tuning.workload.image_format import KINDS as IMAGE_KINDS
+from coarsen.tuning.workload.element_types import KINDS as IMAGE_KINDS
 from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.placement import Pad, PadKind, parse_place
 from coarsen.variant.space import ArrayChoices
@@ -305,7 +303,7 @@ def read_structures(top: Table) -> dict[str, ElementType]:
 def _structure(structures: Table, name: str) -> ElementType:
     if not name.isidentifier():
         raise structures.error(name, "a structure's name has letters, digits and _ only")
-    if _is_known(name):
+    if name == OPAQUE or name.rstrip("0123456789") in SCALAR_NAMES:
         raise structures.error(name, "that is a type of OpenCL C or of descriptions; choose another name")
     table = structures.table(name)
     if not table.values:
@@ -314,11 +312,6 @@ def _structure(structures: Table, name: str) -> ElementType:
     if kind.byte_count > LARGEST_STRUCTURE:
         raise structures.error(name, f"it has {kind.byte_count} bytes; {LARGEST_STRUCTURE} are the most")
     return kind
-
-
-def _is_known(name: str) -> bool:
-    scalar = name.rstrip("0123456789")
-    return name == OPAQUE or scalar in SCALAR_NAMES
 
 
 def _structure_field(table: Table, name: str) -> StructureField:

@@ -34,7 +34,7 @@ from coarsen.tuning.workload.captured_launch import (
     captured_roundings,
     lowered_launch,
 )
-from coarsen.tuning.workload.image_format import SamplerArgument
+from coarsen.tuning.workload.element_types import SamplerArgument
 from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared
 
 _FORMAT = """\
@@ -81,25 +81,6 @@ def write_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:
     description = _head(launch, kernel, entries, f"{name}.cl") + "\n".join(tables)
     _write(folder, {f"{name}.cl": launch.source, f"{name}.toml": description}, arrays)
     return folder / f"{name}.toml"
-
-
-def content_files(launch: CapturedLaunch, path: Path) -> dict[int, str]:
-    """Return the names of the files that buffers were written to, by the indices of the arguments.
-
-    Args:
-        launch: that was written.
-        path: of its description.
-
-    Raises:
-        InvalidInputError: the kernel doesn't compile.
-    """
-    return {
-        index: f"{path.stem}.{parameter.name}.npy"
-        for index, (parameter, argument) in enumerate(
-            zip(lowered_launch(launch).arguments, launch.arguments, strict=True)
-        )
-        if isinstance(argument, CapturedBuffer)
-    }
 
 
 def _write(folder: Path, texts: Mapping[str, str], arrays: Mapping[str, Array]) -> None:

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from coarsen.base.names import did_you_mean
-from coarsen.dispatch.expressions import Expression
+from coarsen.dispatch.expressions import Condition, Expression
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.described.description import (
-    ArgumentDescription,
-    BufferDescription,
-    Description,
-    ImageDescription,
-    LocalDescription,
-    ScalarDescription,
-)
-from coarsen.opencl_bench.workloads.described.ndrange import Quotient
-from coarsen.opencl_bench.workloads.described.values import SharedValues
+from coarsen.opencl_bench.workloads.described.description import Description, FilledDescription, needs
+from coarsen.opencl_bench.workloads.described.values import SharedContents, SharedValues
 from coarsen.tuning.workload.benchmark import whole_numbers
 
 # Of launches and their arguments, which may depend on the loops around them.
@@ -64,7 +56,7 @@ def _loop_names(description: Description, known: set[str]) -> set[str]:
 def _check_shared_contents(description: Description) -> None:
     known = {contents.name: contents for contents in description.contents}
     for index, argument in enumerate(description.arguments):
-        values = argument.values if isinstance(argument, BufferDescription | ImageDescription) else None
+        values = argument.values if isinstance(argument, FilledDescription) else None
         if not isinstance(values, SharedValues):
             continue
         place = f"{description.path}: arguments[{index}].values"
@@ -100,42 +92,20 @@ def _whole_macros(description: Description) -> set[str]:
 
 
 def _names_by_key(description: Description) -> Iterator[tuple[str, frozenset[str]]]:
-    for expression in description.ndrange.global_size:
-        yield "ndrange.global_size", expression.names
-    for expression in description.ndrange.global_offset:
-        yield "ndrange.global_offset", expression.names
-    for expression in description.ndrange.local_size_expressions:
-        yield "ndrange.local_size", expression.names
-    for condition in description.parameters.conditions:
-        yield "where", condition.names
+    ndrange = description.ndrange
+    by_key: list[tuple[str, Iterable[Expression | Condition | SharedContents]]] = [
+        ("ndrange.global_size", ndrange.global_size),
+        ("ndrange.global_offset", ndrange.global_offset),
+        ("ndrange.local_size", ndrange.local_size_expressions),
+        ("where", description.parameters.conditions),
+    ]
     for number, launch in enumerate(description.launches):
-        for key, texts in launch.expressions:
-            for each in texts:
-                yield f"launches[{number}].{key}", each.names
-    for contents in description.contents:
-        yield f"contents.{contents.name}", contents.names
-    if description.roundings is not None:
-        yield "roundings", description.roundings.names
-    for condition in description.ndrange.conditions:
-        yield "ndrange.conditions", condition.names
+        by_key += [(f"launches[{number}].{key}", texts) for key, texts in launch.expressions]
+    by_key += [(f"contents.{each.name}", (each,)) for each in description.contents]
+    by_key += [("roundings", filter(None, (description.roundings,))), ("ndrange.conditions", ndrange.conditions)]
+    yield from ((key, each.names) for key, texts in by_key for each in texts)
     for index, argument in enumerate(description.arguments):
-        for key, names in _names_of(argument):
-            yield f"arguments[{index}].{key}", names
-
-
-def _names_of(argument: ArgumentDescription) -> Iterator[tuple[str, frozenset[str]]]:
-    if isinstance(argument, BufferDescription):
-        yield "shape" if argument.shape else "elements", argument.elements.names
-        yield "values", argument.values.names
-    elif isinstance(argument, ImageDescription):
-        yield "extent", argument.names
-        yield "values", argument.values.names
-    elif isinstance(argument, LocalDescription):
-        yield "bytes" if argument.in_bytes else "elements", argument.count.names
-    elif isinstance(argument, ScalarDescription):
-        for component in argument.value:
-            if isinstance(component, Expression | Quotient):
-                yield "value", component.names
+        yield from ((f"arguments[{index}].{key}", names) for key, names in needs(argument).items())
 
 
 def check_parameter_use(description: Description) -> None:
@@ -148,16 +118,11 @@ def check_parameter_use(description: Description) -> None:
         return
     varying = {*description.tunables, *(f"local_size_{dimension}" for dimension in range(3))}
     for index, argument in enumerate(description.arguments):
-        names = sorted(_extent_names(argument) & varying) if argument.name in description.outputs else []
-        if names:
+        if not isinstance(argument, FilledDescription) or argument.name not in description.outputs:
+            continue
+        if names := sorted(needs(argument)[argument.extents_key] & varying):
             raise InvalidInputError(
                 f"{description.place_of(index)}: the extent of an output depends on {names[0]}, so that the "
                 "results of two versions could not be compared; make it scratch = true, and let another of "
                 "[[launches]] finish it"
             )
-
-
-def _extent_names(argument: ArgumentDescription) -> frozenset[str]:
-    if isinstance(argument, BufferDescription):
-        return argument.elements.names
-    return argument.names if isinstance(argument, ImageDescription) else frozenset()

@@ -6,7 +6,6 @@ Needs the front end, and so clang.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -168,24 +167,6 @@ def _kind(argument: ArgumentDescription) -> str:
     return "local" if isinstance(argument, LocalDescription) else "buffer"
 
 
-_KINDS = {"f": "a floating-point number", "i": "an integer", "u": "an integer"}
-# Bytes of which the front end does not know what they mean are unsigned; the integers that it knows are signed.
-_UNKNOWN = np.dtype(np.uint8)
-
-
-@dataclass(frozen=True, slots=True)
-class _Number:
-    """A number in a structure: its place and its size in bytes, its letter in NumPy."""
-
-    place: int
-    kind: str
-    size: int
-
-    @property
-    def text(self) -> str:
-        return f"{_KINDS.get(self.kind, 'something else')} of {self.size} bytes"
-
-
 def structure_difference(kernel: Kernel, parameter: Argument, described: Structure) -> str | None:
     """Return in what a structure differs from a parameter's; None where nothing does, as far as can be told.
 
@@ -202,29 +183,30 @@ def structure_difference(kernel: Kernel, parameter: Argument, described: Structu
     wanted, given = fields_of(kernel, own), described.dtype
     if wanted.itemsize != given.itemsize:
         return f"{described.name} has {given.itemsize} bytes, and {wanted.itemsize} in the kernel"
-    known = {number.place: number for number in _numbers(wanted)}
-    covered = {number.place + at for number in known.values() for at in range(number.size)}
-    unknown = {place for place in covered if known.get(place) == _Number(place, _UNKNOWN.kind, 1)}
-    for number in _numbers(given):
-        found = known.pop(number.place, None)
-        bytes_of = range(number.place, number.place + number.size)
-        if found is not None and _same(found, number):
-            continue
+    known, said = _numbers(wanted), _numbers(given)
+    end = max((place + size for place, (_, size) in known.items()), default=0)
+    # Bytes of which the front end does not know what they mean are unsigned; integers that it knows are signed.
+    unknown = {place for place, number in numbers_of(wanted) if number == np.uint8}
+    for place in sorted({*known, *said} - unknown):
+        number, found = said.get(place), known.get(place)
         # Last bytes that the kernel doesn't address look like padding.
-        is_last_byte = number.size == 1 and number.place > max(covered)
-        if set(bytes_of) <= unknown or is_last_byte:
-            continue
-        has = found.text if found is not None else "no number that begins there"
-        return f"{described.name} has {number.text} at byte {number.place}, and the kernel {has}"
-    missing = [number for place, number in known.items() if place not in unknown]
-    if missing:
-        return f"{described.name} has nothing at byte {missing[0].place}, and the kernel {missing[0].text}"
+        if number is None or found is None:
+            is_open = number is not None and (
+                {*range(place, place + number[1])} <= unknown or (number[1] == 1 and place >= end)
+            )
+        else:
+            is_open = (number[1], number[0] == _FLOAT) == (found[1], found[0] == _FLOAT)
+        if not is_open:
+            has = f"{number[0]} of {number[1]} bytes" if number else "nothing"
+            own_number = f"{found[0]} of {found[1]} bytes" if found else "no number that begins there"
+            return f"{described.name} has {has} at byte {place}, and the kernel {own_number}"
     return None
 
 
-def _same(one: _Number, other: _Number) -> bool:
-    return one.size == other.size and (one.kind == "f") == (other.kind == "f")
+_FLOAT = "a floating-point number"
+_KINDS = {"f": _FLOAT, "i": "an integer", "u": "an integer"}
 
 
-def _numbers(kind: np.dtype[Any]) -> Iterator[_Number]:
-    yield from (_Number(place, number.kind, number.itemsize) for place, number in numbers_of(kind))
+def _numbers(kind: np.dtype[Any]) -> dict[int, tuple[str, int]]:
+    """The numbers of a structure: what each is and its size in bytes, by its place."""
+    return {place: (_KINDS.get(each.kind, "something else"), each.itemsize) for place, each in numbers_of(kind)}

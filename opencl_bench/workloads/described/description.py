@@ -6,22 +6,21 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.dispatch.expressions import Condition, Expression
+from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.opencl_bench.workloads.described.distributions import Filling
+from coarsen.opencl_bench.workloads.described.inputs import InputSpace
+from coarsen.opencl_bench.workloads.described.launch_features import LaunchFeature
 from coarsen.opencl_bench.workloads.described.ndrange import Loop, NdRange, Quotient
 from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters
 from coarsen.opencl_bench.workloads.described.values import FileValues, SharedContents
-from coarsen.opencl_bench.workloads.input_space import InputSpace
-from coarsen.opencl_bench.workloads.measured import LaunchFeature
 from coarsen.tuning.workload.benchmark import LocalSize, Size, whole_numbers
-from coarsen.tuning.workload.element_types import ElementType, pixel_type
-from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
-from coarsen.tuning.workload.launch_list import RecordedInput
+from coarsen.tuning.workload.element_types import ElementType, ImageFormat, SamplerArgument, pixel_type
 from coarsen.variant.space import ArrayChoices
 
 
@@ -40,14 +39,9 @@ class ImageDescription:
         return pixel_type(self.format)
 
     @property
-    def names(self) -> frozenset[str]:
-        """The names that its extents need."""
-        return frozenset[str]().union(*(extent.names for extent in self.extents))
-
-    @property
-    def content(self) -> list[object]:
-        """Return what tells it from other images, as JSON takes it."""
-        return [str(self.format), [extent.text for extent in self.extents], self.values.content]
+    def extents_key(self) -> str:
+        """Return where the file has the extents."""
+        return "extent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +55,6 @@ class SamplerDescription:
     def type(self) -> ElementType:
         """A type, as all arguments have one; nothing of a sampler is in memory."""
         return pixel_type(ImageFormat("image2d", "R", "float"))
-
-    @property
-    def content(self) -> list[object]:
-        """Return what tells it from other samplers, as JSON takes it."""
-        return [self.sampler.addressing, self.sampler.filter, self.sampler.normalized]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +78,14 @@ class BufferDescription:
     def extents(self) -> tuple[Expression, ...]:
         """The shape, or the number of elements."""
         return self.shape or (self.elements,)
+
+    @property
+    def extents_key(self) -> str:
+        """Return where the file has the extents."""
+        return "shape" if self.shape else "elements"
+
+
+FilledDescription = BufferDescription | ImageDescription
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +122,11 @@ class LocalDescription:
     type: ElementType
     count: Expression
     in_bytes: bool
+
+    @property
+    def count_key(self) -> str:
+        """Return where the file has the count."""
+        return "bytes" if self.in_bytes else "elements"
 
 
 ArgumentDescription = (
@@ -178,9 +180,7 @@ class Description:
     these from the extents of the buffers.
 
     `parameters` are among the tunables, too. Without `launches` there is one, of `kernel`. `input_list`
-    lists `inputs`; None where no file does yet. `recorded` are launches of a real program, by their numbers, which
-    then are the only presets; `own_path` is the file of the description itself. `pads` are those to
-    try of static local arrays.
+    lists them; None where no file does yet. `pads` are those to try of static local arrays.
     """
 
     path: Path
@@ -204,8 +204,6 @@ class Description:
     features: tuple[LaunchFeature, ...] = ()
     inputs: InputSpace | None = None
     input_list: Path | None = None
-    recorded: Mapping[int, RecordedInput] = field(default_factory=dict)
-    own_path: Path | None = None
     pads: tuple[ArrayChoices, ...] = ()
 
     @property
@@ -271,29 +269,30 @@ class Description:
         return self.arguments if launch is None else tuple(by_name[name] for name in launch.arguments)
 
     @property
+    def own_launch(self) -> LaunchDescription:
+        """The one launch of a file that describes no others."""
+        names = tuple(each.name for each in self.arguments)
+        return LaunchDescription(self.kernel, names, self.ndrange.global_size, None, ())
+
+    @property
+    def kernel_arguments(self) -> tuple[KernelArgument, ...]:
+        """The arguments of the kernel as features know them."""
+        return tuple(KernelArgument(each.name, feature_kind(each)) for each in self.arguments_of(self.kernel))
+
+    @property
     def workload_names(self) -> frozenset[str]:
         """The names that buffers, images and the number of roundings depend on."""
-        names = set(self.roundings.names if self.roundings is not None else ())
-        for argument in self.arguments:
-            if isinstance(argument, BufferDescription):
-                names |= argument.elements.names | argument.values.names
-            elif isinstance(argument, ImageDescription):
-                names |= argument.names | argument.values.names
-        for contents in self.contents:
-            names |= contents.names
-        return frozenset(names)
+        filled = (each for each in self.arguments if isinstance(each, FilledDescription))
+        needed = (names for each in filled for names in needs(each).values())
+        roundings = self.roundings.names if self.roundings is not None else frozenset[str]()
+        return roundings.union(*needed, *(contents.names for contents in self.contents))
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that buffers and images are filled from, the list of inputs, and the description itself."""
-        filled = BufferDescription | ImageDescription
-        values = (argument.values for argument in self.arguments if isinstance(argument, filled))
+        """The files that buffers and images are filled from, and the list of inputs."""
+        values = (argument.values for argument in self.arguments if isinstance(argument, FilledDescription))
         filling = dict.fromkeys(each.path for each in values if isinstance(each, FileValues))
-        recorded = dict.fromkeys(
-            self.path.parent / name for each in self.recorded.values() for name in each.files.values()
-        )
-        others = (each for each in (self.input_list, self.own_path) if each is not None)
-        return (*filling, *recorded, *others)
+        return (*filling, *(() if self.input_list is None else (self.input_list,)))
 
     @property
     def is_rounding_bounded(self) -> bool:
@@ -318,8 +317,11 @@ def _content(argument: ArgumentDescription) -> list[object]:
         scratch = ["scratch"] if argument.is_scratch else []
         shape = ["shape", *(extent.text for extent in argument.shape)] if argument.shape else []
         return [*said, argument.elements.text, argument.values.content, *scratch, *shape]
-    if isinstance(argument, ImageDescription | SamplerDescription):
-        return [*said[:2], *argument.content]
+    if isinstance(argument, ImageDescription):
+        extents = [extent.text for extent in argument.extents]
+        return [*said[:2], str(argument.format), extents, argument.values.content]
+    if isinstance(argument, SamplerDescription):
+        return [*said[:2], argument.sampler.addressing, argument.sampler.filter, argument.sampler.normalized]
     if isinstance(argument, SharedDescription):
         return [*said, argument.same_as]
     if isinstance(argument, NullDescription):
@@ -327,6 +329,32 @@ def _content(argument: ArgumentDescription) -> list[object]:
     if isinstance(argument, LocalDescription):
         return [*said, argument.count.text, argument.in_bytes]
     return [*said, *(value if isinstance(value, int | float) else value.text for value in argument.value)]
+
+
+def needs(argument: ArgumentDescription) -> Mapping[str, frozenset[str]]:
+    """Return the names in the expressions of an argument, by the keys of the file."""
+    match argument:
+        case BufferDescription() | ImageDescription():
+            extents = frozenset[str]().union(*(extent.names for extent in argument.extents))
+            return {argument.extents_key: extents, "values": argument.values.names}
+        case LocalDescription():
+            return {argument.count_key: argument.count.names}
+        case ScalarDescription():
+            parts = (each.names for each in argument.value if isinstance(each, Expression | Quotient))
+            return {"value": frozenset[str]().union(*parts)}
+    return {}
+
+
+def feature_kind(argument: ArgumentDescription) -> ArgumentKind:
+    """Return the kind of argument that features know one as."""
+    match argument:
+        case BufferDescription() | SharedDescription() | NullDescription():
+            return ArgumentKind.BUFFER
+        case LocalDescription():
+            return ArgumentKind.LOCAL
+        case ScalarDescription(type=kind) if not kind.is_opaque and kind.components == 1:
+            return ArgumentKind.WHOLE if kind.is_integer else ArgumentKind.REAL
+    return ArgumentKind.OTHER
 
 
 def values_of(description: Description, size: Size, local_size: LocalSize) -> Mapping[str, int]:
@@ -344,14 +372,9 @@ def at_least(expression: Expression, values: Mapping[str, int], least: int) -> i
     """Return the value of an expression. Raises InvalidInputError, with the values, where it is below another."""
     value = expression.evaluate(values)
     if value < least:
-        raise InvalidInputError(
-            f"'{expression.text}' must be at least {least}; it is {value} for {_shown(expression, values)}"
-        )
+        shown = ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names)) or "every preset"
+        raise InvalidInputError(f"'{expression.text}' must be at least {least}; it is {value} for {shown}")
     return value
-
-
-def _shown(expression: Expression, values: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names)) or "every preset"
 
 
 @contextmanager

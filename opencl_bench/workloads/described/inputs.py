@@ -6,13 +6,15 @@
     count = 24
     contents = [{ skew = 0 }, { skew = 800 }]      # the settings that inputs of the same sizes have in turn
 
-They are drawn once (`coarsen tune`) and listed in NAME.inputs.csv beside NAME.toml, where every process finds the
-same ones by their names, `input-000` and so on; these are presets.
+They are drawn once (`coarsen tune`), or taken from a program's launches, and listed in NAME.inputs.csv beside
+NAME.toml, where every process finds the same ones by their names, `input-000` and so on; these are presets.
 """
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from coarsen.base.files import MEBIBYTE, read_file
@@ -20,13 +22,81 @@ from coarsen.dispatch.expressions import parse_condition
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.ndrange import local_size
 from coarsen.opencl_bench.workloads.described.table import Table
-from coarsen.opencl_bench.workloads.input_space import PREFIX, InputSpace, read_inputs
 from coarsen.tuning.workload.benchmark import LocalSize, Size
 
 KEY = "inputs"
 DEFAULT_COUNT = 24
 MOST_INPUTS = 1000
 _SUFFIX = ".inputs.csv"
+
+
+PREFIX = "input-"
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpace:
+    """The sizes and contents that a kernel is to be tuned for.
+
+    Args:
+        ranges: the least and the largest value of each size, above 0; drawn evenly over the logarithm.
+        limits: conditions on the sizes that every input fulfils, such as `width * height <= 1000000`.
+        contents: settings of the contents, in the order in which they are taken; the first is the ordinary one.
+        contents_each: how many of them the same sizes have, so that sizes alone can't tell the contents.
+        groups: how many different sizes there are.
+        multiples: sizes that are multiples of a number, for kernels that do not guard.
+        powers_of_two: sizes that are.
+        fixed: sizes that are the same in all inputs.
+    """
+
+    ranges: Mapping[str, tuple[int, int]]
+    limits: tuple[str, ...] = ()
+    contents: tuple[Size, ...] = ({},)
+    contents_each: int = 1
+    groups: int = 24
+    multiples: Mapping[str, int] = field(default_factory=dict)
+    powers_of_two: frozenset[str] = frozenset()
+    fixed: Size = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the numbers that an input has: sizes, those that are fixed, settings of the contents."""
+        return (*self.ranges, *self.fixed, *self.contents[0])
+
+    def group_of(self, size: Size) -> str:
+        """Return what inputs with the same sizes have in common: `height=16 width=64`; `sizes_in` reads it."""
+        return " ".join(f"{name}={size[name]}" for name in sorted((*self.ranges, *self.fixed)))
+
+
+def sizes_in(group: str) -> dict[str, int]:
+    """Return the sizes that the name of a group tells, none where it is no name that `group_of` gives."""
+    found = {}
+    for word in group.split():
+        name, _, value = word.partition("=")
+        if not value.isdecimal():
+            return {}
+        found[name] = int(value)
+    return found
+
+
+def write_inputs(path: Path, inputs: Sequence[Size]) -> None:
+    """Write a list of inputs of the same names, a line for each, the first called `input-000`."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(("input", *inputs[0]))
+        lines.writerows((input_name(i), *(one[name] for name in inputs[0])) for i, one in enumerate(inputs))
+
+
+def read_inputs(path: Path) -> Iterator[tuple[str, dict[str, int]]]:
+    """Read the names and numbers of a list of inputs."""
+    with path.open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            name = line.pop("input")
+            yield name, {key: int(value) for key, value in line.items()}
+
+
+def input_name(number: int) -> str:
+    """Name an input by its number, from 0 on."""
+    return f"{PREFIX}{number:03}"
 
 
 def list_file(description: Path) -> Path:
@@ -67,15 +137,10 @@ def read_input_space(top: Table) -> InputSpace | None:
     return space
 
 
-def listed_inputs(description: Path, space: InputSpace) -> dict[str, dict[str, int]]:
+def _listed_inputs(description: Path, space: InputSpace | None) -> dict[str, dict[str, int]]:
     """Read the list of inputs; empty where there is none yet.
 
-    Args:
-        description: the TOML file.
-        space: its `inputs`.
-
-    Raises:
-        InvalidInputError: the list is none, or not of this space.
+    Raises InvalidInputError where the list is none, or not of this space.
     """
     path = list_file(description)
     if not path.is_file():
@@ -87,12 +152,12 @@ def listed_inputs(description: Path, space: InputSpace) -> dict[str, dict[str, i
     except (ValueError, KeyError, TypeError, AttributeError, csv.Error):
         raise InvalidInputError(f"{path}: it is no list of inputs; {anew}") from None
     for name, size in listed.items():
-        if not _is_of(space, size):
+        if space is not None and not is_of(space, size):
             raise InvalidInputError(f"{path}: {name} is none of the inputs of {description.name}; {anew}")
     return listed
 
 
-def _is_of(space: InputSpace, size: Size) -> bool:
+def is_of(space: InputSpace, size: Size) -> bool:
     """Return True if an input may be one of a space."""
     if size.keys() != {*space.names}:
         return False
@@ -137,12 +202,13 @@ LOCAL_SIZE_PREFIX = "local_size_"
 LOCAL_SIZE = "local_size"
 
 
-def read_sizes(top: Table, space: InputSpace | None) -> dict[str, dict[str, int]]:
+def read_sizes(top: Table, space: InputSpace | None, has_list: bool) -> dict[str, dict[str, int]]:
     """Read the sizes of each preset.
 
     Args:
         top: the outermost table.
         space: the inputs that the file declares, if any.
+        has_list: whether those that are listed beside it are presets, too.
 
     Raises:
         InvalidInputError: a size that is none, no preset, or a list that is none of these inputs.
@@ -152,12 +218,11 @@ def read_sizes(top: Table, space: InputSpace | None) -> dict[str, dict[str, int]
         raise top.error("sizes", "there must be at least one preset: [sizes.test]")
     settings = frozenset(space.contents[0]) if space is not None else frozenset()
     sizes = {name: _preset(presets.table(name), settings) for name in presets.values}
-    if space is None:
-        return sizes
-    for name in sizes:
+    listed = _listed_inputs(top.path, space) if has_list else {}
+    for name in sizes if space is not None or listed else ():
         if name.startswith(PREFIX):
             raise presets.error(name, f"names that begin with {PREFIX} are those of listed inputs")
-    return {**sizes, **listed_inputs(top.path, space)}
+    return {**sizes, **listed}
 
 
 def _preset(table: Table, settings: frozenset[str]) -> dict[str, int]:

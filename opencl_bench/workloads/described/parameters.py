@@ -16,8 +16,7 @@ from pathlib import Path
 
 from coarsen.dispatch.expressions import Condition, parse_condition
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.annotated_source import code_lines, define_of, defined_words, prepared_source
-from coarsen.frontend.annotations import Annotations
+from coarsen.frontend.annotations import Annotations, code_lines, define_of, defined_words, prepared_source
 from coarsen.frontend.parameters import Kind, Parameter, parse_parameter
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 

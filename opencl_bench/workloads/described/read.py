@@ -53,8 +53,6 @@ from coarsen.opencl_bench.workloads.described.launch_features import read_featur
 from coarsen.opencl_bench.workloads.described.ndrange import NdRange, parse_loop, read_ndrange
 from coarsen.opencl_bench.workloads.described.parameters import KEY as PARAMETERS
 from coarsen.opencl_bench.workloads.described.parameters import condition, read_parameters
-from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
-from coarsen.opencl_bench.workloads.described.recorded_inputs import recorded_description
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.values import read_shared_contents
 from coarsen.opencl_bench.workloads.described.workload import (
@@ -77,7 +75,8 @@ def read_benchmark(path: Path) -> Benchmark:
         InvalidInputError: a mistake in the file, in one line that names file and key.
     """
     description = read_description(path)
-    check_included_files(description.kernel_file, _include_folders(description.build_options))
+    folders = (Path(each[2:]) for each in description.build_options if each.startswith("-I") and each[2:])
+    check_included_files(description.kernel_file, tuple(folders))
     for preset in description.sizes:
         check_preset(description, preset)
     dimensions = tuple(range(len(description.ndrange.global_size)))
@@ -88,7 +87,6 @@ def read_benchmark(path: Path) -> Benchmark:
         presets={
             name: Preset(sizes, description.local_size_at(name)) for name, sizes in description.sizes.items()
         },
-        divisible_local_sizes=dict.fromkeys(dimensions, description.ndrange.local_size),
         make_workload=partial(make_workload, description),
         build_options=(*description.build_options, *_folder_options(description)),
         local_sizes=description.ndrange.local_sizes,
@@ -125,34 +123,13 @@ def _launches(description: Description, size: Size, local_size: LocalSize) -> tu
         raise InvalidInputError(str(error).removeprefix(f"{description.path.parent}/")) from None
 
 
-def read_description(path: Path) -> Description:
-    """Return the contents of a file. Raises InvalidInputError as `read_benchmark` does."""
+def read_description(path: Path, has_list: bool = True) -> Description:
+    """Return the contents of a file; without its list of inputs, if asked so.
+
+    Raises:
+        InvalidInputError: as of `read_benchmark`.
+    """
     top = read_table(path)
-    if top.has(RECORDED):
-        return _recorded(top)
-    return _described(top)
-
-
-def _recorded(top: Table) -> Description:
-    """The launches of a program as the inputs of another description."""
-    name = top.text(RECORDED)
-    path = top.path.parent / name
-    if Path(name).name != name or not path.is_file():
-        raise top.error(RECORDED, f"there is no file {name} beside it")
-    own = read_table(path)
-    if own.has(RECORDED):
-        raise top.error(RECORDED, f"{path.name} lists launches itself; name the kernel's own description")
-    description = replace(recorded_description(top, _described(own)), own_path=path)
-    if not description.features:
-        features = read_features(top, (), description.arguments_of(description.kernel))
-        description = replace(description, features=features)
-    check_names(description)
-    return description
-
-
-def _described(top: Table) -> Description:
-    """The contents of a file, its outermost table given."""
-    path = top.path
     top.check_names(
         *("file", "kernel", "build_options", "outputs", "order_free", "arguments"),
         *("ndrange", "tunables", "sizes", "parameters", "where", "launches", "contents", "features", "inputs"),
@@ -183,7 +160,7 @@ def _described(top: Table) -> Description:
         ndrange=replace(ndrange, local_size=tied),
         order_free=read_order_free(top, buffers, arguments),
         tunables=tunables,
-        sizes=read_sizes(top, space),
+        sizes=read_sizes(top, space, has_list),
         preset_local_sizes=preset_local_sizes(top, ndrange.local_size),
         relative_tolerance=top.tolerance("relative_tolerance"),
         absolute_tolerance=top.tolerance("absolute_tolerance"),
@@ -193,12 +170,13 @@ def _described(top: Table) -> Description:
         launches=read_launches(top, kernel, arguments, ndrange, parameters.selects),
         contents=read_shared_contents(top),
         inputs=space,
-        input_list=list_file(path) if space is not None and list_file(path).is_file() else None,
+        input_list=list_file(path) if list_file(path).is_file() else None,
         pads=read_pads(top),
     )
     check_names(description)
     check_parameter_use(description)
-    features = read_features(top, annotations.features, description.arguments_of(kernel))
+    filled = [each.name for each in description.arguments_of(kernel) if isinstance(each, BufferDescription)]
+    features = read_features(top, annotations.features, description.kernel_arguments, filled)
     return replace(description, features=features)
 
 
@@ -268,10 +246,6 @@ def _build_options(top: Table) -> tuple[str, ...]:
     )
 
 
-def _include_folders(options: Sequence[str]) -> tuple[Path, ...]:
-    return tuple(Path(option[2:]) for option in options if option.startswith("-I") and option[2:])
-
-
 def _roundings(top: Table) -> Expression | None:
     if not top.has("roundings"):
         return None
@@ -322,17 +296,16 @@ def read_order_free(
     top: Table, outputs: tuple[str, ...], arguments: tuple[ArgumentDescription, ...]
 ) -> tuple[tuple[str, ...], ...]:
     """Return the groups of outputs whose elements may come in any order. Raises InvalidInputError."""
-    images = [argument.name for argument in arguments if isinstance(argument, ImageDescription)]
-    shaped = [each.name for each in arguments if isinstance(each, BufferDescription) and each.shape]
+    ordered = {each.name: "is an image, whose pixels" for each in arguments if isinstance(each, ImageDescription)}
+    shaped = (each.name for each in arguments if isinstance(each, BufferDescription) and each.shape)
+    ordered |= dict.fromkeys(shaped, "has a shape, whose elements")
     groups = tuple(_group(top, entry) for entry in top.array("order_free", []))
     named = [name for group in groups for name in group]
     for name in named:
         if name not in outputs:
             raise top.error("order_free", f"'{name}' is none of the outputs, {', '.join(outputs)}")
-        if name in images:
-            raise top.error("order_free", f"'{name}' is an image, whose pixels have their places")
-        if name in shaped:
-            raise top.error("order_free", f"'{name}' has a shape, whose elements have their places; give elements")
+        if name in ordered:
+            raise top.error("order_free", f"'{name}' {ordered[name]} have their places")
         if named.count(name) > 1:
             raise top.error("order_free", f"'{name}' is named twice")
     return groups

@@ -128,15 +128,11 @@ class Table:
             )
         return value
 
-    def whole(self, name: str, default: int | None = None, least: int = 0) -> int:
-        """Return a whole number, not below another one; it must be there unless there is a default."""
-        value = self.required(name) if default is None else self.values.get(name, default)
-        return self.checked_whole(name, value, least)
-
-    def checked_whole(self, name: str, value: object, least: int) -> int:
-        """Return a value that must be a whole number, not below another one."""
-        if type(value) is not int or value < least:
-            raise self.error(name, f"it must be a whole number of at least {least}, not {value!r}")
+    def whole(self, name: str, default: int) -> int:
+        """Return a whole number that is not negative."""
+        value = self.values.get(name, default)
+        if type(value) is not int or value < 0:
+            raise self.error(name, f"it must be a whole number of at least 0, not {value!r}")
         return value
 
     def parse_text(self, name: str, parser: Callable[[str], T], text: str) -> T:

@@ -29,8 +29,7 @@ from coarsen.tuning.workload.argument_use import (
 )
 from coarsen.tuning.workload.benchmark import LocalSize
 from coarsen.tuning.workload.driver_tools import round_up
-from coarsen.tuning.workload.element_types import ElementType, element_type
-from coarsen.tuning.workload.image_format import KINDS
+from coarsen.tuning.workload.element_types import KINDS, ElementType, element_type
 from coarsen.tuning.workload.roundings import UNKNOWN_TRIPS, rounding_steps, rounds_to_integers
 
 _ROUNDINGS = """\
@@ -39,6 +38,7 @@ _ROUNDINGS = """\
 # |got - wanted| <= absolute_tolerance + relative_tolerance * |wanted|
 roundings = {steps}{check}"""
 
+_USUAL = re.compile("0|-?[1-9][0-9]{0,17}")
 _ADDRESS_SPACES = {0: "", 1: "global ", 2: "constant ", 3: "local "}
 
 _HEAD = """\
@@ -142,14 +142,11 @@ def _may_outgrow(kernel: Kernel) -> bool:
 
 
 def _tunables(values: Mapping[str, str]) -> str:
-    lines = [f"{name} = [{_macro(value)}]  # CHECK" for name, value in values.items()]
+    # A number whose text isn't its usual one stays a text.
+    macros = {name: value if _USUAL.fullmatch(value) else toml(value) for name, value in values.items()}
+    lines = [f"{name} = [{value}]  # CHECK" for name, value in macros.items()]
     example = ["[tunables]", *lines] if lines else ["# [tunables]", "# TILE = [16, 32]"]
     return "\n".join(["# The values of -D macros that a sweep tries, the default first.", *example, ""])
-
-
-def _macro(value: str) -> str:
-    """A macro's value as TOML has it; a number whose text isn't its usual one stays a text."""
-    return value if value == "0" or re.fullmatch("-?[1-9][0-9]{0,17}", value) else toml(value)
 
 
 def _kind(kernel: Kernel, parameter: Argument) -> str:
@@ -229,13 +226,10 @@ def _structure_lines(kind: ElementType, passed_as: str, launch: LaunchGuess) -> 
         yield f"value = {toml(bytes(kind.byte_count).hex())}  # CHECK: its bytes, in hexadecimal digits"
         return
     yield f"element_bytes = {kind.byte_count}"
-    yield f"elements = {toml(_items(launch) if passed_as == 'local' else _extent(launch))}  # CHECK"
+    elements = _items(launch) if passed_as == "local" else " * ".join(["n"] * launch.dimensions)
+    yield f"elements = {toml(elements)}  # CHECK"
     if passed_as == "buffer":
         yield f"values = {toml('zeros')}  # CHECK: a file of NumPy's structures has its fields compared"
-
-
-def _extent(launch: LaunchGuess) -> str:
-    return " * ".join(["n"] * launch.dimensions)
 
 
 def _items(launch: LaunchGuess) -> str:
@@ -301,12 +295,12 @@ def guess_launch(kernel: Kernel) -> LaunchGuess:
 
 def guess_outputs(kernel: Kernel, buffers: list[Argument], uses: Mapping[str, PointerUse]) -> list[str]:
     """The buffers and images that the kernel writes; those that it may write, where none shows."""
-    open_to_writing = [entry.name for entry in buffers if _is_open_to_writing(entry)]
+    open_to_writing = [
+        each.name
+        for each in buffers
+        if (is_writable(each) if image_kind(each) else "const" not in each.qualifiers)
+    ]
     return [name for name in open_to_writing if uses[name].is_written] or open_to_writing
-
-
-def _is_open_to_writing(parameter: Argument) -> bool:
-    return is_writable(parameter) if image_kind(parameter) else "const" not in parameter.qualifiers
 
 
 def guess_values(kind: ElementType, use: PointerUse, indices: IndexUse) -> str:

@@ -64,9 +64,8 @@ class FileValues(Filling):
         array = self._opened(kind)
         held, needed = array.size, math.prod(_shape(array, kind, elements))
         if held != needed:
-            raise InvalidInputError(
-                f"{self.path} holds {held} {_content(array)}, and {elements} of {kind.name} are {needed}"
-            )
+            what = "structures" if array.dtype.names else "numbers"
+            raise InvalidInputError(f"{self.path} holds {held} {what}, and {elements} of {kind.name} are {needed}")
 
     def fill(
         self, _generator: np.random.Generator, kind: ElementType, elements: int, _values: Mapping[str, int]
@@ -111,10 +110,6 @@ class FileValues(Filling):
 def _shape(array: Array, kind: ElementType, elements: int) -> tuple[int, ...]:
     """The shape of an array of so many elements, of which a structure of named fields is one number."""
     return (elements,) if array.dtype.names else kind.shape(elements)
-
-
-def _content(array: Array) -> str:
-    return "structures" if array.dtype.names else "numbers"
 
 
 def _has_numbers_only(kind: np.dtype[Any]) -> bool:

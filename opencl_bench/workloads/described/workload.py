@@ -14,6 +14,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
     Description,
+    FilledDescription,
     ImageDescription,
     LaunchDescription,
     LocalDescription,
@@ -27,7 +28,6 @@ from coarsen.opencl_bench.workloads.described.description import (
     values_of,
 )
 from coarsen.opencl_bench.workloads.described.ndrange import MOST_LAUNCHES
-from coarsen.opencl_bench.workloads.described.recorded_inputs import at_input
 from coarsen.opencl_bench.workloads.described.values import SharedValues
 from coarsen.tuning.workload.benchmark import (
     Argument,
@@ -54,13 +54,12 @@ def make_workload(
     Raises:
         InvalidInputError: sizes that don't go together, with file and key.
     """
-    description = at_input(description, size)
     values = values_of(description, size, local_size)
     shared = _shared(description, values, generator)
     buffers = {
         argument.name: _contents(description, index, argument, values, generator, shared)
         for index, argument in enumerate(description.arguments)
-        if isinstance(argument, BufferDescription | ImageDescription)
+        if isinstance(argument, FilledDescription)
     }
     images = (argument for argument in description.arguments if isinstance(argument, ImageDescription))
     return Workload(
@@ -82,7 +81,7 @@ def _rounding_steps(description: Description, values: Mapping[str, int]) -> int:
     if description.roundings is not None:
         with at(description, "roundings"):
             return positive(description.roundings, values)
-    filled = (each for each in description.arguments if isinstance(each, BufferDescription | ImageDescription))
+    filled = (each for each in description.arguments if isinstance(each, FilledDescription))
     return max(
         math.prod(extent.evaluate(values) for extent in buffer.extents)
         * (1 if buffer.type.is_opaque else buffer.type.components)
@@ -93,7 +92,7 @@ def _rounding_steps(description: Description, values: Mapping[str, int]) -> int:
 def _shape(
     description: Description,
     index: int,
-    argument: BufferDescription | ImageDescription,
+    argument: FilledDescription,
     values: Mapping[str, int],
 ) -> tuple[int, ...]:
     """The number of elements or the shape of a buffer, width, height and depth of an image.
@@ -101,23 +100,19 @@ def _shape(
     Raises:
         InvalidInputError: one is below 1.
     """
-    key = "extent"
-    if isinstance(argument, BufferDescription):
-        key = "shape" if argument.shape else "elements"
-    with at(description, f"arguments[{index}].{key}"):
+    with at(description, f"arguments[{index}].{argument.extents_key}"):
         return tuple(positive(extent, values) for extent in argument.extents)
 
 
 def check_preset(description: Description, preset: str) -> None:
     """Compute all extents and values of a preset. Raises InvalidInputError as `make_workload` does."""
     size, local_size = description.sizes[preset], description.local_size_at(preset)
-    description = at_input(description, size)
     make_launches(description, size, local_size)
     values = values_of(description, size, local_size)
     if description.is_rounding_bounded:
         _rounding_steps(description, values)
     for index, argument in enumerate(description.arguments):
-        if isinstance(argument, BufferDescription | ImageDescription):
+        if isinstance(argument, FilledDescription):
             elements = math.prod(_shape(description, index, argument, values))
             with at(description, f"arguments[{index}].values"):
                 argument.values.check(values, argument.type, elements)
@@ -154,7 +149,7 @@ def _shared(
 def _contents(
     description: Description,
     index: int,
-    buffer: BufferDescription | ImageDescription,
+    buffer: FilledDescription,
     values: Mapping[str, int],
     generator: np.random.Generator,
     shared: Mapping[str, Mapping[str, Array]],
@@ -179,7 +174,6 @@ def make_launches(description: Description, size: Size, local_size: LocalSize) -
     Raises:
         InvalidInputError: as `make_workload` does, and where a condition of the kernel does not hold.
     """
-    description = at_input(description, size)
     values = values_of(description, size, local_size)
     own = (("ndrange.conditions", description.ndrange.conditions), ("where", description.parameters.conditions))
     for key, conditions in own:
@@ -201,12 +195,10 @@ def local_size_of(expressions: Sequence[Expression], definitions: Definitions) -
 
 def launches_at(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
     """The launches at these sizes, also where a condition does not hold. Raises InvalidInputError."""
-    description = at_input(description, size)
-    if not description.launches:
-        return (own_launch(description, size, local_size),)
     values = values_of(description, size, local_size)
+    launches = description.launches or (description.own_launch,)
     with at(description, "launches"):
-        in_order = tuple(islice(_unrolled(description.launches, values), MOST_LAUNCHES + 1))
+        in_order = tuple(islice(_unrolled(launches, values), MOST_LAUNCHES + 1))
         if len(in_order) > MOST_LAUNCHES:
             raise InvalidInputError(f"repeat makes more than {MOST_LAUNCHES} launches")
     made = tuple(
@@ -241,8 +233,7 @@ def _unrolled(
 def _launch(
     description: Description, launch: LaunchDescription, values: Mapping[str, int], local_size: LocalSize
 ) -> Launch:
-    """One launch of several."""
-    key = f"launches[{description.launches.index(launch)}]"
+    key = f"launches[{description.launches.index(launch)}]" if description.launches else "ndrange"
     with at(description, f"{key}.local_size"):
         own = local_size if launch.local_size is None else tuple(positive(e, values) for e in launch.local_size)
     with at(description, f"{key}.global_size"):
@@ -253,27 +244,16 @@ def _launch(
         _argument(description, places[name], description.arguments[places[name]], values)
         for name in launch.arguments
     )
-    return Launch(launch.kernel, global_size, own, arguments)
-
-
-def own_launch(description: Description, size: Size, local_size: LocalSize) -> Launch:
-    """Return the launch that `ndrange` describes, whatever `launches` says. Raises InvalidInputError."""
-    values = values_of(description, size, local_size)
-    with at(description, "ndrange.global_size"):
-        global_size = tuple(positive(extent, values) for extent in description.ndrange.global_size)
-        check_whole_groups(global_size, local_size)
-    arguments = tuple(
-        _argument(description, index, argument, values) for index, argument in enumerate(description.arguments)
-    )
     with at(description, "ndrange.global_offset"):
-        offset = tuple(at_least(entry, values, 0) for entry in description.ndrange.global_offset)
-    return Launch(description.kernel, global_size, local_size, arguments, offset)
+        offsets = () if description.launches else description.ndrange.global_offset
+        offset = tuple(at_least(entry, values, 0) for entry in offsets)
+    return Launch(launch.kernel, global_size, own, arguments, offset)
 
 
 def _argument(
     description: Description, index: int, argument: ArgumentDescription, values: Mapping[str, int]
 ) -> Argument:
-    if isinstance(argument, BufferDescription | ImageDescription):
+    if isinstance(argument, FilledDescription):
         return BufferArgument(argument.name)
     if isinstance(argument, SamplerDescription):
         return argument.sampler
@@ -282,7 +262,7 @@ def _argument(
     if isinstance(argument, NullDescription):
         return NullArgument()
     if isinstance(argument, LocalDescription):
-        with at(description, f"arguments[{index}].{'bytes' if argument.in_bytes else 'elements'}"):
+        with at(description, f"arguments[{index}].{argument.count_key}"):
             return LocalArgument(
                 positive(argument.count, values) * (1 if argument.in_bytes else argument.type.byte_count)
             )

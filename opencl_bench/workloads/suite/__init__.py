@@ -26,7 +26,6 @@ Buffers = Mapping[str, Array]
 def driver(
     name: str,
     reference: Callable[[Buffers], Buffers],
-    divisible_local_sizes: Mapping[int, LocalSize],
     absolute_tolerance: Callable[[Size], float] | None = None,
 ) -> Benchmark:
     """Return the benchmark that NAME.toml in the kernels' folder describes, with a reference.
@@ -34,7 +33,6 @@ def driver(
     Args:
         name: of the kernel.
         reference: gives the outputs for some buffers, which it leaves alone.
-        divisible_local_sizes: as a benchmark has them.
         absolute_tolerance: at some sizes, where it depends on these.
     """
     own = read_benchmark(KERNEL_FOLDER / f"{name}.toml")
@@ -51,7 +49,6 @@ def driver(
         name=name,
         dimensions=own.dimensions,
         presets=own.presets,
-        divisible_local_sizes=divisible_local_sizes,
         make_workload=make_workload,
         local_sizes=own.local_sizes,
     )

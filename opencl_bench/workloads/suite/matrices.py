@@ -43,16 +43,16 @@ def _sgemm(buffers: Buffers) -> Buffers:
 
 
 # Partial sums of n products of numbers below 1 grow to sqrt(n), and n of them are rounded.
-SGEMM = driver("sgemm", _sgemm, {0: (192, 4), 1: (4, 192)}, lambda size: 2e-7 * size["inner"])
+SGEMM = driver("sgemm", _sgemm, lambda size: 2e-7 * size["inner"])
 
 
 def _transposed(buffers: Buffers) -> Buffers:
     return {"output": buffers["input"].T.copy()}
 
 
-MT = driver("mt", _transposed, {0: (192, 4), 1: (4, 192)})
+MT = driver("mt", _transposed)
 # 32 x 32 work-items need 64 KiB of local memory.
-MT_LOCAL = driver("mtLocal", _transposed, {0: (32, 32), 1: (32, 32)})
+MT_LOCAL = driver("mtLocal", _transposed)
 
 
 def _times_vector(buffers: Buffers) -> Buffers:
@@ -61,8 +61,8 @@ def _times_vector(buffers: Buffers) -> Buffers:
     return {"result": result.astype(np.float32)}
 
 
-MV_COAL = driver("mvCoal", _times_vector, {0: (192,)}, lambda size: 2e-7 * size["width"])
-MV_UNCOAL = driver("mvUncoal", _times_vector, {0: (192,)}, lambda size: 2e-7 * size["width"])
+MV_COAL = driver("mvCoal", _times_vector, lambda size: 2e-7 * size["width"])
+MV_UNCOAL = driver("mvUncoal", _times_vector, lambda size: 2e-7 * size["width"])
 
 
 # spmv: sparse matrix times vector, from rows of very unequal length in jagged diagonal storage.
@@ -148,7 +148,6 @@ SPMV = Benchmark(
         "paper": Preset({"rows": 262_144, "longest_row": 100}, (256,)),
         "gpu": Preset({"rows": 1 << 20, "longest_row": 100}, (256,)),
     },
-    divisible_local_sizes={0: (192,)},
     make_workload=_make_spmv,
     local_sizes=((32,), (64,), (128,), (256,)),
 )

@@ -40,7 +40,7 @@ def _cumulative_normal(values: Array) -> Array:
     return np.fromiter(map(math.erfc, scaled), np.float64, len(scaled)) / 2
 
 
-BLACKSCHOLES = driver("blackscholes", _blackscholes, {0: (192,)})
+BLACKSCHOLES = driver("blackscholes", _blackscholes)
 
 
 # mriQ: sums over k-space samples of |phi|² · exp(2πi · k·x), one complex number per voxel at x.
@@ -104,7 +104,6 @@ MRI_Q = Benchmark(
         "paper": Preset({"voxels": 1 << 19, "samples": 2048}, (256,), feasible=False),
         "gpu": Preset({"voxels": 1 << 20, "samples": 2048}, (256,), feasible=False),
     },
-    divisible_local_sizes={0: (192,)},
     make_workload=_make_mri_q,
     local_sizes=((32,), (64,), (128,), (256,)),
 )
@@ -167,7 +166,6 @@ NBODY = Benchmark(
         "paper": Preset({"bodies": 131072}, (256,), feasible=False),
         "gpu": Preset({"bodies": 131072}, (256,), feasible=False),
     },
-    divisible_local_sizes={0: (192,)},
     make_workload=_make_nbody,
     local_sizes=((32,), (64,), (128,), (256,)),
 )

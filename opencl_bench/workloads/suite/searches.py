@@ -49,7 +49,6 @@ BINARY_SEARCH = Benchmark(
         "paper": Preset({"ranges": 1 << 28}, (256,)),
         "gpu": Preset({"ranges": 1 << 27}, (256,)),
     },
-    divisible_local_sizes={0: (192,)},
     make_workload=_make_binary_search,
     local_sizes=((32,), (64,), (128,), (256,)),
 )
@@ -104,7 +103,6 @@ FLOYD_WARSHALL = Benchmark(
         "paper": Preset({"nodes": 8192}, (16, 16), feasible=False),
         "gpu": Preset({"nodes": 2048}, (16, 16), feasible=False),
     },
-    divisible_local_sizes={0: (96, 8), 1: (8, 96)},
     make_workload=_make_floyd_warshall,
     local_sizes=((8, 8), (16, 16), (32, 8), (64, 4), (4, 64)),
 )

@@ -62,7 +62,6 @@ CONVOLUTION = Benchmark(
         "paper": Preset({"width": 96, "height": 64, "mask_width": 5, "mask_height": 5}, (256,)),
         "gpu": Preset({"width": 8192, "height": 8192, "mask_width": 5, "mask_height": 5}, (256,)),
     },
-    divisible_local_sizes={0: (192,)},
     make_workload=_make_convolution,
     local_sizes=((32,), (64,), (128,), (256,)),
 )
@@ -89,7 +88,7 @@ def _gradient(image: Array) -> Array:
     return (gradient / 2).astype(np.uint8)
 
 
-SOBEL = driver("sobel", _sobel, {0: (192, 4), 1: (4, 192)})
+SOBEL = driver("sobel", _sobel)
 
 
 CENTRE_WEIGHT = 1 / 6
@@ -119,4 +118,4 @@ def _stencil_step(planes: Array) -> Array:
     return stepped
 
 
-STENCIL = driver("stencil", _stencil, {0: (192, 2, 2), 1: (2, 192, 2), 2: (2, 2, 64)})
+STENCIL = driver("stencil", _stencil)

@@ -109,7 +109,6 @@ DWT_HAAR_1D = Benchmark(
         "paper": Preset({"length": 1 << 22}, (256,)),
         "gpu": Preset({"length": 1 << 26}, (256,)),
     },
-    divisible_local_sizes={0: (128,)},
     make_workload=_make_dwt_haar_1d,
     local_sizes=((32,), (64,), (128,), (256,)),
 )
@@ -142,7 +141,6 @@ def _hadamard(levels: int) -> Array:
 FAST_WALSH = driver(
     "fastWalsh",
     _fast_walsh,
-    {0: (128,)},
     lambda size: 1e-7 * size["items"].bit_length() * (2 * size["items"]) ** 0.5,
 )
 
@@ -152,4 +150,4 @@ def _reduce(buffers: Buffers) -> Buffers:
     return {"group_sums": by_group.sum(axis=1, dtype=np.uint32)}
 
 
-REDUCE = driver("reduce", _reduce, {0: (128,)})
+REDUCE = driver("reduce", _reduce)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.frontend.lower import assembly_of
 
 KERNEL = """

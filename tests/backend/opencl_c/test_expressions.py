@@ -31,8 +31,7 @@ from coarsen.backend.opencl_c.c.tree import (
     names_in,
 )
 from coarsen.backend.opencl_c.c.types import BOOL, FLOAT, INT, LONG, Pointer, Record, Vector
-from coarsen.backend.opencl_c.printing.expressions import wrapped, written
-from coarsen.backend.opencl_c.printing.statements import assignment
+from coarsen.backend.opencl_c.printing.expressions import assignment, wrapped, written
 from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.frontend.lower import lower
 from coarsen.ir.types import AddressSpace, StructType

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import llvmlite.binding as llvm
 import pytest
 
-from coarsen.backend.opencl_c.c.types import Record, alignment_of, extent_of, from_llvm, size_of
+from coarsen.backend.opencl_c.c.types import Record, alignment_of, from_llvm, size_of
+from coarsen.frontend.normal_form import _SPIR_LAYOUT
+from coarsen.ir.modules import assembly_module
 from coarsen.ir.types import StructType, field_offset, parse_type
-from coarsen.ir.types import alignment_of as alignment_in_llvm
-from coarsen.ir.types import size_of as size_in_llvm
 
 STRUCTURES = [
     *("{ i8, i32, i16 }", "<{ i8, i32, i16 }>", "{ i8, <3 x float>, i8 }", "{ i8, { i16, [3 x i8] }, double }"),
@@ -21,8 +22,12 @@ def test_extents_are_those_of_llvm(spelling: str) -> None:
     layout = parse_type(spelling)
     assert isinstance(layout, StructType)
     record = from_llvm(layout)
-    assert (size_of(record), alignment_of(record)) == (size_in_llvm(layout), alignment_in_llvm(layout))
-    assert extent_of(layout).starts == tuple(field_offset(layout, i) for i in range(len(layout.elements)))
+    with assembly_module(f"@v = external global {spelling}") as module:
+        in_llvm, data = module.get_global_variable("v").global_value_type, llvm.create_target_data(_SPIR_LAYOUT)
+        assert size_of(record) == data.get_abi_size(in_llvm)
+        assert alignment_of(record) == data.get_abi_alignment(in_llvm)
+        for index in range(len(layout.elements)):
+            assert field_offset(layout, index) == data.get_element_offset(in_llvm, index)
 
 
 def test_a_nested_structure_is_laid_out_once() -> None:

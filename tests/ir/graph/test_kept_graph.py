@@ -15,12 +15,11 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph import module_parser
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.module_parser import FormerModule
 from coarsen.ir.graph.operands import Callee, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Coarsened, laid_out, run_pipeline
+from coarsen.pipeline import CoarsenedKernel, laid_out, run_pipeline
 from coarsen.transform.wide_accesses import widen
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.data_plan import array_plans
@@ -96,7 +95,7 @@ def test_no_stage_edits_the_graph_of_the_kernel_that_it_is_given(
     monkeypatch.setattr("coarsen.pipeline.Kernel", viewed)
     lowered = lower(SOURCE)
     kept.append((lowered, said(lowered.graph)))
-    result: Coarsened = run_pipeline(lowered, variant)
+    result: CoarsenedKernel = run_pipeline(lowered, variant)
     assert result.kernel.graph is not lowered.graph
     assert len(kept) == 1 + len(variant.coarsenings) + variant.transforms.wide_accesses
     assert all(said(kernel.graph) == before for kernel, before in kept)
@@ -166,11 +165,9 @@ def test_a_text_is_parsed_once_each_time_that_llvm_gives_one_back(monkeypatch: p
     texts: Counter[str] = Counter()
 
     class Counting(module_parser._ModuleParser):
-        def __init__(
-            self, lines: Sequence[str], origin_of: module_parser.OriginOf, former: FormerModule | None = None
-        ) -> None:
+        def __init__(self, lines: Sequence[str], origin_of: module_parser.OriginOf) -> None:
             texts["\n".join(lines)] += 1
-            super().__init__(lines, origin_of, former)
+            super().__init__(lines, origin_of)
 
     monkeypatch.setattr(module_parser, "_ModuleParser", Counting)
     lowered = lower(SOURCE)

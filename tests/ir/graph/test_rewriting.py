@@ -18,8 +18,15 @@ from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.operands import Constant
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.printer import function_lines, instruction_text, module_text
-from coarsen.ir.graph.rewriting import ValueMap, copy_blocks, copy_module, for_replica, split_block
-from coarsen.ir.graph.stored import stored
+from coarsen.ir.graph.rewriting import (
+    ValueMap,
+    copy_blocks,
+    copy_module,
+    for_replica,
+    restored,
+    split_block,
+    stored,
+)
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.types import IntegerType, PointerType
 from tests.ir.graph.check import check_function
@@ -184,23 +191,21 @@ def test_a_copied_module_shares_nothing_that_changes() -> None:
 def test_graphs_are_stored_not_pickled() -> None:
     module, function = parsed()
     called(function, "start").origin = Origin(name=DisplayName("start"), role=Role.GUARD, replica=3)
-    function.seal()
     with pytest.raises(TypeError, match="stored"):
         pickle.dumps(module)
     with pytest.raises(TypeError, match="copy_module"):
         copy.deepcopy(module)
-    again = pickle.loads(pickle.dumps(stored(module))).module()
+    again = restored(*pickle.loads(pickle.dumps(stored(module))))
     assert module_text(again) == module_text(module)
     kept = Origin(name=DisplayName("start"), role=Role.GUARD, replica=3)
     assert called(again.function("k"), "start").origin == kept
-    assert again.function("k").is_sealed
 
 
 def test_a_long_chain_is_copied_and_stored() -> None:
     lines = "\n".join(f"  %v{n + 1} = add i32 %v{n}, 1" for n in range(20_000))
     module = parse_module(f"define void @k(i32 %v0) {{\nentry:\n{lines}\n  ret void\n}}\n")
     copied, _ = copy_module(module)
-    again = pickle.loads(pickle.dumps(stored(copied))).module()
+    again = restored(*pickle.loads(pickle.dumps(stored(copied))))
     assert sum(1 for _ in again.function("k").instructions()) == 20_001
 
 

@@ -12,13 +12,12 @@ from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import compile_source
 from coarsen.frontend.normal_form import normal_form, normalised, renormalised
 from coarsen.frontend.translation_unit import TranslationUnit
-from coarsen.ir.graph.debug_metadata import read_module
 from coarsen.ir.graph.display_name import DisplayName
+from coarsen.ir.graph.locations import read_module
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.printer import instruction_text, module_text
-from coarsen.ir.graph.rewriting import copy_module
-from coarsen.ir.graph.stored import stored
+from coarsen.ir.graph.rewriting import copy_module, restored, stored
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.modules import assembly_module
 from coarsen.variant.coarsening import Coarsening
@@ -99,7 +98,7 @@ def assert_same_for_llvm(kernel: Kernel) -> None:
     check_function(copied.function(kernel.name))
     assert printed_by_llvm(module_text(module)) == expected
     assert printed_by_llvm(module_text(copied)) == expected
-    assert printed_by_llvm(module_text(stored(module).module())) == expected
+    assert printed_by_llvm(module_text(restored(*stored(module)))) == expected
 
 
 def assert_origins_survive(kernel: Kernel) -> None:

@@ -12,7 +12,6 @@ from coarsen.models.cascade.model import STEP_FACTORS, step_inputs
 from coarsen.models.cascade.trained import TrainedModel, chosen_factors, train_device
 from coarsen.models.cascade.training import (
     FEWEST_EXAMPLES,
-    CascadePredictor,
     Problem,
     fit_cascade,
     fit_cascades,
@@ -20,11 +19,11 @@ from coarsen.models.cascade.training import (
     train_networks,
 )
 from coarsen.models.evaluation.evaluation import leave_one_family_out
-from coarsen.models.examples import Example, Fit
+from coarsen.models.examples import Example, Fit, Predictor
 from tests.models.cascade.conftest import Published
 
 
-def predictor_of(training: tuple[Example, ...]) -> CascadePredictor:
+def predictor_of(training: tuple[Example, ...]) -> Predictor:
     """The predictor that learned from some examples."""
     return fit_predictors([Fit(training, 0)])[0]
 
@@ -75,32 +74,22 @@ def test_fits_of_one_batch_are_those_done_alone(published: Published) -> None:
     alone = [fit_predictors([fit])[0] for fit in fits]
     for first, second in zip(together, alone, strict=True):
         for example in both:
-            assert first.choose(example) == second.choose(example)
+            assert first(example) == second(example)
 
 
 def test_the_method_learns_from_the_own_device_alone(published: Published) -> None:
     fermi = published["fermi"]
     alone = predictor_of(fermi)
     together = predictor_of(published["tahiti"] + fermi + published["kepler"])
-    assert [alone.choose(example) for example in fermi] == [together.choose(example) for example in fermi]
-    assert alone.choose(fermi[0]) != together.choose(published["tahiti"][0])
+    assert [alone(example) for example in fermi] == [together(example) for example in fermi]
+    assert alone(fermi[0]) != together(published["tahiti"][0])
 
 
 def test_without_enough_examples_of_the_device_it_stays_at_one(published: Published) -> None:
     few = published["fermi"][: FEWEST_EXAMPLES - 1]
     predictor = predictor_of(published["tahiti"] + few)
     for example in (few[0], replace(few[0], device="h200"), replace(published["tahiti"][0], dimension=1)):
-        choice = predictor.choose(example)
-        assert (choice.factor, choice.abstained, choice.step_probability) == (1, False, {})
-
-
-def test_a_choice_says_how_likely_each_step_helps(published: Published) -> None:
-    tahiti = published["tahiti"]
-    choice = predictor_of(tahiti).choose(tahiti[0].blind())
-    assert list(choice.step_probability) == list(STEP_FACTORS)
-    below = [choice.step_probability[factor] for factor in STEP_FACTORS if factor < choice.factor]
-    assert all(probability > 0.5 for probability in below)
-    assert choice.factor == 32 or choice.step_probability[choice.factor] <= 0.5
+        assert predictor(example) == 1
 
 
 def test_what_is_held_out_does_not_reach_its_own_prediction(published: Published) -> None:

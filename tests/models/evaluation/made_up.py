@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 
 import numpy as np
 
 from coarsen.features import FACTORS, Features, FeatureTable
 from coarsen.models.evaluation.scores import Outcome
-from coarsen.models.examples import Choice, Example, Fit, best_factor_of, family_of
+from coarsen.models.examples import Example, Fit, Predictor, best_factor_of, family_of
 
 
 def made_up(
@@ -34,9 +35,9 @@ def made_up(
     )
 
 
-def outcome(example: Example, factor: int, seed: int = 0, abstained: bool = False) -> Outcome:
+def outcome(example: Example, factor: int, seed: int = 0) -> Outcome:
     """What comes of a choice."""
-    return Outcome(example, seed, Choice(factor, abstained))
+    return Outcome(example, seed, factor)
 
 
 @dataclass
@@ -47,37 +48,23 @@ class Spy:
     fitted: list[tuple[tuple[Example, ...], int]] = field(default_factory=list)
     asked: list[tuple[tuple[Example, ...], Example]] = field(default_factory=list)
 
-    def fit(self, fits: Sequence[Fit]) -> Iterator[SpyPredictor]:
+    def fit(self, fits: Sequence[Fit]) -> Iterator[Predictor]:
         for fit in fits:
             self.fitted.append((fit.training, fit.seed))
-            yield SpyPredictor(self, fit.training)
+            yield partial(self.choose, fit.training)
+
+    def choose(self, training: tuple[Example, ...], example: Example) -> int:
+        self.asked.append((training, example))
+        return self.factor
 
 
-@dataclass
-class SpyPredictor:
-    """Remembers what it was fitted on when it is asked."""
-
-    spy: Spy
-    training: tuple[Example, ...]
-
-    def choose(self, example: Example) -> Choice:
-        self.spy.asked.append((self.training, example))
-        return Choice(self.spy.factor)
-
-
-def fit_rolled(fits: Sequence[Fit]) -> list[RolledPredictor]:
+def fit_rolled(fits: Sequence[Fit]) -> list[Predictor]:
     """A method whose choice depends on the seed and on how much it learned from."""
-    return [RolledPredictor(2 ** ((fit.seed + len(fit.training)) % 4)) for fit in fits]
+    return [partial(_rolled, 2 ** ((fit.seed + len(fit.training)) % 4)) for fit in fits]
 
 
-@dataclass(frozen=True)
-class RolledPredictor:
-    """One factor."""
-
-    factor: int
-
-    def choose(self, example: Example) -> Choice:
-        return Choice(self.factor)
+def _rolled(factor: int, _example: Example) -> int:
+    return factor
 
 
 def made_up_examples(count: int, seed: int, devices: Sequence[str] = ("pocl", "intel", "h200")) -> list[Example]:

@@ -52,7 +52,7 @@ def test_never_is_1() -> None:
 
 def test_unique_is_chosen_without_the_kernel() -> None:
     outcomes = evaluated("unique").outcomes["unique"]
-    chosen = {outcome.example.kernel: outcome.choice.factor for outcome in outcomes}
+    chosen = {outcome.example.kernel: outcome.factor for outcome in outcomes}
     # Products of the speed-ups at 2, 4 and 8 over the others (a factor that can't run: the next smaller one's):
     # without sgemm 0.87, 0.80, 0.31; without mt and mtLocal 0.99, 0.88, 0.66; without spmv 2.18, 4.00, 4.72;
     # without nbody 1.19, 1.46, 0.86.
@@ -103,14 +103,14 @@ def test_further_training_data_is_for_unseen_data_alone(spy: Spy) -> None:
     assert not any(example.kernel.startswith("other") for training, _ in spy.fitted for example in training)
     # Unique would choose 2 for all, if it learned from this.
     found = evaluate(small_table(), generous, Plan(("unique",)))
-    assert {outcome.choice.factor for outcome in found.outcomes["unique"]} == {1, 4, 8}
+    assert {outcome.factor for outcome in found.outcomes["unique"]} == {1, 4, 8}
 
 
 def test_unseen_data_is_not_learned_from(spy: Spy) -> None:
     more = [made_up(f"other {index}", {2: 5.0}) for index in range(2)]
     found = evaluate(small_table(("fermi",)), more, Plan(("spy", "unique"), unseen=True))
     assert [training for training, _ in spy.fitted] == [tuple(more)]
-    assert {outcome.choice.factor for outcome in found.outcomes["unique"]} == {2}
+    assert {outcome.factor for outcome in found.outcomes["unique"]} == {2}
 
 
 def test_even_then_the_kernel_itself_is_held_out(spy: Spy) -> None:
@@ -123,7 +123,7 @@ def test_even_then_the_kernel_itself_is_held_out(spy: Spy) -> None:
 def test_published_predictions_are_looked_up() -> None:
     known = {("sgemm", "fermi"): 4, ("nbody", "fermi"): 1}
     found = evaluated("published", "never", published=known)
-    chosen = {outcome.example.kernel: outcome.choice.factor for outcome in found.outcomes["published"]}
+    chosen = {outcome.example.kernel: outcome.factor for outcome in found.outcomes["published"]}
     assert chosen == {"sgemm": 4, "nbody": 1}
     score = found.speedup_scores("fermi")["published"]
     assert [score.geometric_mean, score.over["never"].value] == pytest.approx([math.sqrt(2)] * 2)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from coarsen.models.evaluation.evaluation import Key, Plan, evaluate, key_of
-from coarsen.models.examples import Choice, Example, best_factor_of
+from coarsen.models.evaluation.evaluation import Plan, evaluate
+from coarsen.models.examples import CurveKey, Example, best_factor_of
 from tests.models.evaluation.made_up import made_up_examples
 
 METHODS = ("unique", "cascade")
@@ -31,9 +31,9 @@ def turned(example: Example) -> Example:
 
 def choices(
     data: Sequence[Example], further: Sequence[Example], method: str, unseen: bool
-) -> Mapping[Key, Choice]:
+) -> Mapping[CurveKey, int]:
     found = evaluate(data, further, Plan((method,), seeds=1, unseen=unseen))
-    return {key_of(outcome.example): outcome.choice for outcome in found.outcomes[method]}
+    return {outcome.example.place: outcome.factor for outcome in found.outcomes[method]}
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -11,7 +11,7 @@ from tests.models.evaluation.made_up import made_up
 
 def test_never_coarsens() -> None:
     (never,) = fit_never([Fit((made_up("sgemm", {2: 4.0}),), 0)])
-    assert never.choose(made_up("mt", {}).blind()).factor == 1
+    assert never(made_up("mt", {}).blind()) == 1
 
 
 def test_unique_by_hand() -> None:
@@ -46,4 +46,4 @@ def test_each_device_and_dimension_has_its_own(place: str, dimension: int, facto
         made_up("sgemm", {8: 2.0}, "fermi", dimension=1),
     )
     (predictor,) = fit_unique([Fit(training, 0)])
-    assert predictor.choose(made_up("mt", {}, place, dimension).blind()).factor == factor
+    assert predictor(made_up("mt", {}, place, dimension).blind()) == factor

@@ -19,7 +19,7 @@ from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier
 
 from coarsen.models.flat_forest import Array
-from coarsen.models.inputs.growing import Inside, ranked, read_tree
+from coarsen.models.inputs.growing import Inside, question, ranked
 from coarsen.models.inputs.times import VersionTimes
 from tests.models.inputs.parameters import Parameter, parameters_of
 
@@ -156,7 +156,18 @@ def _tree(rows: Array, values: Array, least_inputs: int) -> LinearTree:
     classifier = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=least_inputs, random_state=_SEED)
     with config_context(skip_parameter_validation=True):
         fitted = classifier.fit(features.ranks, classes, check_input=False)
-    return read_tree(fitted, features, leaf, Question)
+    nodes = fitted.tree_
+
+    def read(number: int, inside: Inside) -> LinearTree:
+        if nodes.children_left[number] < 0:
+            return leaf(inside)
+        threshold, is_low = question(features, int(nodes.feature[number]), nodes.threshold[number])
+        at_most = read(nodes.children_left[number], inside & is_low)
+        return Question(
+            int(nodes.feature[number]), threshold, at_most, read(nodes.children_right[number], inside & ~is_low)
+        )
+
+    return read(0, np.ones(len(rows), dtype=np.bool_))
 
 
 def _linear(rows: Array, values: Array) -> LinearLeaf:

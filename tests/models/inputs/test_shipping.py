@@ -25,21 +25,20 @@ def with_contents() -> VersionTimes:
 
 def test_shipped_are_the_versions_that_can_be_answered_and_the_default() -> None:
     tree = regret_tree(CROSSING, CPU_MARGIN)
-    found = shipped(tree, CROSSING)
-    assert found.versions == (version(0), version(1), version(2))
-    assert found.default == 0
+    kept, found = shipped(tree, CROSSING)
+    assert kept == (0, 1, 2)
     assert isinstance(found.tree, Split)
     assert (found.tree.at_most, found.tree.above) == (Leaf(1), Leaf(2))
-    check_tree(found.tree, frozenset({"n"}), len(found.versions))
-    few = shipped(regret_tree(CROSSING.of_inputs([15]), CPU_MARGIN), CROSSING)
-    assert few.versions == (version(0), version(2))
+    check_tree(found.tree, frozenset({"n"}), len(kept))
+    kept, few = shipped(regret_tree(CROSSING.of_inputs([15]), CPU_MARGIN), CROSSING)
+    assert kept == (0, 2)
     assert few.tree == Leaf(1)
-    assert few.tree_without_supplied is None
+    assert few.without_supplied is None
 
 
 def test_both_trees_are_shipped_where_the_caller_may_supply() -> None:
     times = with_contents()
-    found = shipped(regret_tree(times, CPU_MARGIN, {"skew"}), times)
+    _, found = shipped(regret_tree(times, CPU_MARGIN, {"skew"}), times)
     assert isinstance(found.tree, Split)
     assert found.tree.feature == "skew"
-    assert found.tree_without_supplied is not None
+    assert found.without_supplied is not None

@@ -80,7 +80,6 @@ def launch(
     spare: int = 0,
     global_size: int | None = None,
     local_size: tuple[int, ...] | None = (64,),
-    contents: tuple[tuple[int, str], ...] = (),
 ) -> ListedLaunch:
     """Return launches of so many elements; `spare` is the number of elements that buffers have beyond them."""
     return ListedLaunch(
@@ -95,7 +94,6 @@ def launch(
             PassedBuffer(4 * (n + spare)),
         ),
         count=count,
-        contents=contents,
     )
 
 

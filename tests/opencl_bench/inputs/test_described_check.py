@@ -1,4 +1,4 @@
-"""A parameter that changes neither code nor launch nor argument is refused with its place."""
+"""A description that no tuned file can serve is refused with its place."""
 
 from __future__ import annotations
 
@@ -36,26 +36,6 @@ def test_a_source_that_does_not_compile_by_itself_has_no_default(tmp_path: Path)
     path = write_sums(tmp_path, ("float total = 0.0f;\n#pragma", "float total = IMPL;\n#pragma"))
     with pytest.raises(InvalidInputError, match=r"sum\.cl: it doesn't compile without -D.*IMPL"):
         check_described(path)
-
-
-def test_a_pragma_without_effect_is_refused_with_its_line(tmp_path: Path) -> None:
-    path = write_sums(tmp_path, ("where PARTS * BLKSZ <= 128", "values 5,6\n#define SPARE 5"))
-    with pytest.raises(InvalidInputError, match=r"sum\.cl:6: SPARE has no effect: no two of its values, 5, 6"):
-        check_described(path)
-
-
-def test_values_that_a_condition_rules_out_show_no_effect(tmp_path: Path) -> None:
-    replaced = ("where PARTS * BLKSZ <= 128", "where SPARE <= 5\n#pragma coarsen values 5,6\n#define SPARE 5")
-    with pytest.raises(InvalidInputError, match="SPARE has no effect"):
-        check_described(write_sums(tmp_path, replaced))
-
-
-def test_a_scalar_argument_is_an_effect(tmp_path: Path) -> None:
-    declared = (
-        "#pragma coarsen where",
-        "#pragma coarsen values 128,64\n#define HEIGHT 128\n#pragma coarsen where",
-    )
-    check_described(write_sums(tmp_path, declared, ('value = "height"', 'value = "HEIGHT"')))
 
 
 def test_what_the_file_replaces_is_said(tmp_path: Path) -> None:

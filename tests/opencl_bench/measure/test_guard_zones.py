@@ -10,9 +10,9 @@ from coarsen.devices.building import build_uncached
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import RunResult, kernels_of, run_workload
 from coarsen.tuning.workload.benchmark import Array, Launch, Workload
 from coarsen.tuning.workload.driver_tools import buffers, unwritten
+from tests.workload_runs import RunResult, kernels_of, run_workload
 
 ITEMS = 60
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from coarsen.tuning.measure.machine import Durations
 from coarsen.tuning.measure.speedup import bootstrap_interval
 from coarsen.tuning.measure.timing import interleaved
 from coarsen.tuning.records.measurement import Method
@@ -36,9 +37,9 @@ def coverage(durations: Callable[[np.random.Generator], Iterator[int]]) -> float
     method = Method()
     held = 0
     for seed in range(TRIALS):
-        baseline, candidate = map(durations, np.random.default_rng(seed).spawn(2))
+        baseline, candidate = (map(Durations, durations(each)) for each in np.random.default_rng(seed).spawn(2))
         timed = interleaved(baseline.__next__, candidate.__next__, method)
-        low, high = bootstrap_interval(timed.baseline, timed.candidate, method.level)
+        low, high = bootstrap_interval(timed.baseline_nanoseconds, timed.nanoseconds, method.level)
         held += low <= 1 <= high
     return held / TRIALS
 

@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import run_pipeline
 from coarsen.tuning.measure.laid_out import arrangements_of, laid_out, shape_in_elements
-from coarsen.tuning.measure.machine import Executor, LaunchError
-from coarsen.tuning.measure.opencl_machine import OpenClMachine
+from coarsen.tuning.measure.machine import LaunchError
+from coarsen.tuning.measure.opencl_machine import OpenClExecutor, OpenClMachine
 from coarsen.tuning.measure.session import Session, Slot
 from coarsen.tuning.processes.compile_service import code_of, original_code
 from coarsen.tuning.records.code import Code, Form, LaidArgument, code_from_json
@@ -28,9 +27,8 @@ from coarsen.tuning.workload.benchmark import (
     Workload,
 )
 from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.data_layout import SOA, ArrayLayout, Order
+from coarsen.variant.data_layout import SOA, ArrayLayout, Order, RecordType
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.records import RecordType
 from coarsen.variant.variant import Variant
 
 OPTIONS = find_benchmark("records-black_scholes_records")
@@ -40,7 +38,7 @@ PAIR = LaidArgument("pairs", 0, "8: 4@0 4@4", "soa")
 
 def coded(variant: Variant, form: Form = "opencl_c") -> Code:
     kernel = lower(OPTIONS.code, OPTIONS.kernel, OPTIONS.build_options)
-    return code_of(CoarsenedKernel.of(run_pipeline(kernel, variant)), form, OPTIONS.build_options)
+    return code_of(run_pipeline(kernel, variant), form, OPTIONS.build_options)
 
 
 @pytest.mark.compiled_devices
@@ -61,7 +59,7 @@ class CountingMachine(OpenClMachine):
 
     placed = 0
 
-    def place(self, workload: Workload) -> Executor:
+    def place(self, workload: Workload) -> OpenClExecutor:
         self.placed += 1
         return super().place(workload)
 

@@ -52,7 +52,6 @@ PLANTED = Benchmark(
     name="planted",
     dimensions=(0,),
     presets={"test": Preset({"n": 64}, (16,))},
-    divisible_local_sizes={0: (16,)},
     make_workload=make_workload,
     kernel_name="add",
     source_text=SOURCE,

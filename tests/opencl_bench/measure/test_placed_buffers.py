@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from coarsen.base.files import MEBIBYTE
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import run_pipeline
-from coarsen.tuning.measure.machine import UndividedError, check_placed
-from coarsen.tuning.measure.opencl_machine import OpenClMachine
+from coarsen.tuning.measure.machine import UndividedError
+from coarsen.tuning.measure.opencl_machine import OpenClMachine, check_placed
 from coarsen.tuning.measure.session import Session, Slot
 from coarsen.tuning.processes.compile_service import code_of, original_code
 from coarsen.tuning.records.code import Code, code_from_json
@@ -37,7 +36,7 @@ OPTIONS = find_benchmark("records-black_scholes_records")
 
 def coded(variant: Variant) -> Code:
     kernel = lower(OPTIONS.code, OPTIONS.kernel, OPTIONS.build_options)
-    return code_of(CoarsenedKernel.of(run_pipeline(kernel, variant)), "opencl_c", OPTIONS.build_options)
+    return code_of(run_pipeline(kernel, variant), "opencl_c", OPTIONS.build_options)
 
 
 @pytest.mark.compiled_devices

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from coarsen.opencl_bench.workloads.lookup import benchmark
-from coarsen.tuning.measure.machine import BuildError, Durations, Executor, Job, LaunchError
+from coarsen.tuning.measure.machine import BuildError, Durations, Job, LaunchError
+from coarsen.tuning.measure.opencl_machine import OpenClExecutor, OpenClMachine
 from coarsen.tuning.measure.session import Session, Slot, Trial
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.records.measurement import CheckedAgainst, Method
@@ -24,19 +25,19 @@ METHOD = Method(repetitions=3, minimum_repetitions=3)
 
 
 @dataclass
-class PretendedMachine:
+class PretendedMachine(OpenClMachine):
     """Computes by the reference of the small preset; code whose text says so is wrong, or does not build."""
 
     placed: list[Workload] = field(default_factory=list)
 
-    def place(self, workload: Workload) -> Executor:
+    def place(self, workload: Workload) -> OpenClExecutor:
         self.placed.append(workload)
         return PretendedExecutor(workload)
 
 
-class PretendedExecutor:
+class PretendedExecutor(OpenClExecutor):
     def __init__(self, workload: Workload) -> None:
-        self._workload = workload
+        self.workload = workload
         self._results: Mapping[str, Array] = {}
 
     def load(
@@ -51,8 +52,8 @@ class PretendedExecutor:
             raise BuildError("no")
 
         def job(_clock: Clock) -> Durations:
-            right = {name: np.arange(4) for name in self._workload.outputs}
-            wrong = "wrong" in text and (self._workload.reference is not None or "everywhere" in text)
+            right = {name: np.arange(4) for name in self.workload.outputs}
+            wrong = "wrong" in text and (self.workload.reference is not None or "everywhere" in text)
             self._results = {name: array + int(wrong) for name, array in right.items()}
             return Durations(7)
 
@@ -125,7 +126,7 @@ def test_a_workload_is_placed_once_per_local_size() -> None:
         session.load(slot, Variant(local_size), ORIGINAL)
     session.load(Slot.CANDIDATE, Variant((8, 8)), ORIGINAL)
     assert len(machine.placed) == 2
-    assert session.time(METHOD).candidate == session.time(METHOD).baseline == (7, 7, 7)
+    assert session.time(METHOD).nanoseconds == session.time(METHOD).baseline_nanoseconds == (7, 7, 7)
 
 
 class RememberingExecutor(PretendedExecutor):
@@ -163,7 +164,7 @@ class RememberingExecutor(PretendedExecutor):
 
 
 class RememberingMachine(PretendedMachine):
-    def place(self, workload: Workload) -> Executor:
+    def place(self, workload: Workload) -> OpenClExecutor:
         return RememberingExecutor(workload)
 
 
@@ -204,7 +205,7 @@ class LaunchingExecutor(PretendedExecutor):
         binary: bytes | None = None,
         launches: Sequence[Launch] | None = None,
     ) -> Job:
-        (launch,) = self._workload.launches if launches is None else launches
+        (launch,) = self.workload.launches if launches is None else launches
         result = launch.local_size[0] if "groups matter" in str(code.content) else 1
 
         def job(_clock: Clock) -> Durations:
@@ -215,7 +216,7 @@ class LaunchingExecutor(PretendedExecutor):
 
 
 class LaunchingMachine(PretendedMachine):
-    def place(self, workload: Workload) -> Executor:
+    def place(self, workload: Workload) -> OpenClExecutor:
         self.placed.append(workload)
         return LaunchingExecutor(workload)
 
@@ -252,7 +253,7 @@ class MacroExecutor(PretendedExecutor):
         binary: bytes | None = None,
         launches: Sequence[Launch] | None = None,
     ) -> Job:
-        (launch,) = self._workload.launches if launches is None else launches
+        (launch,) = self.workload.launches if launches is None else launches
         number = int(code.content) * launch.global_size[0]
 
         def job(_clock: Clock) -> Durations:
@@ -263,7 +264,7 @@ class MacroExecutor(PretendedExecutor):
 
 
 class MacroMachine(PretendedMachine):
-    def place(self, workload: Workload) -> Executor:
+    def place(self, workload: Workload) -> OpenClExecutor:
         self.placed.append(workload)
         return MacroExecutor(workload)
 

@@ -7,18 +7,22 @@ from collections.abc import Sequence
 import pytest
 
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.tuning.measure.machine import Durations, Executor, Job, LaunchError
+from coarsen.tuning.measure.machine import Durations, Job, LaunchError
+from coarsen.tuning.measure.opencl_machine import OpenClExecutor, OpenClMachine
 from coarsen.tuning.measure.session import Session, Slot
 from coarsen.tuning.records.code import Code
-from coarsen.tuning.workload.benchmark import Array, Launch, Workload
+from coarsen.tuning.workload.benchmark import Launch, Workload
 from coarsen.variant.variant import Variant
 
 CODE = Code("opencl_c", "reduce", "")
 SMALL, MIDDLE, LARGE = (Variant((extent,)) for extent in (32, 64, 128))
 
 
-class CountingExecutor:
+class CountingExecutor(OpenClExecutor):
     """Loads whatever it is given; the rest isn't asked for here."""
+
+    def __init__(self) -> None:
+        pass
 
     def load(
         self,
@@ -29,29 +33,14 @@ class CountingExecutor:
     ) -> Job:
         return lambda _clock: Durations(1)
 
-    def restore(self) -> None:
-        raise NotImplementedError
 
-    def reset(self) -> None:
-        raise NotImplementedError
-
-    def outputs(self) -> dict[str, Array]:
-        raise NotImplementedError
-
-    def violated(self) -> tuple[str, ...]:
-        raise NotImplementedError
-
-    def flush_caches(self) -> None:
-        raise NotImplementedError
-
-
-class CountingMachine:
+class CountingMachine(OpenClMachine):
     """Counts the workloads that are placed on it."""
 
     def __init__(self) -> None:
         self.placed = 0
 
-    def place(self, _workload: Workload) -> Executor:
+    def place(self, _workload: Workload) -> OpenClExecutor:
         self.placed += 1
         return CountingExecutor()
 
@@ -77,7 +66,7 @@ def test_what_the_baseline_needs_is_always_kept() -> None:
 class FullMachine(CountingMachine):
     """Takes a third workload only after it has refused it."""
 
-    def place(self, workload: Workload) -> Executor:
+    def place(self, workload: Workload) -> OpenClExecutor:
         executor = super().place(workload)
         if self.placed == 3:
             raise LaunchError("MEM_OBJECT_ALLOCATION_FAILURE")

@@ -9,11 +9,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import (
-    DeviceWorkload,
-    build_program,
-    kernels_of,
-)
+from coarsen.tuning.measure.run import DeviceWorkload
 from coarsen.tuning.measure.speedup import (
     RESAMPLES,
     Speedup,
@@ -21,6 +17,7 @@ from coarsen.tuning.measure.speedup import (
     median,
     resampled_ratios,
 )
+from tests.workload_runs import build_program, kernels_of
 
 
 def speedup(baseline: list[float], candidate: list[float]) -> Speedup:
@@ -31,9 +28,9 @@ def test_outputs_are_put_back_between_runs(queue: cl.CommandQueue) -> None:
     workload = SUITE["fastWalsh"].workload("test")
     on_device = DeviceWorkload(queue, workload)
     choose = kernels_of(build_program(queue.context, SUITE["fastWalsh"]))
-    on_device.execute(choose)
+    on_device.run(on_device.prepared(choose, workload.launches))
     on_device.restore()
-    on_device.execute(choose)
+    on_device.run(on_device.prepared(choose, workload.launches))
     assert compare(on_device.outputs(), workload.expected(), workload) == []
 
 

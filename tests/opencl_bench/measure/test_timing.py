@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.measure.machine import Durations, Job
-from coarsen.tuning.measure.timing import Beside, TimedRun, in_turns, interleaved
-from coarsen.tuning.records.code import Code
+from coarsen.tuning.measure.machine import Durations
+from coarsen.tuning.measure.opencl_machine import OpenClExecutor
+from coarsen.tuning.measure.timing import interleaved, timed_run
 from coarsen.tuning.records.measurement import Method
-from coarsen.tuning.workload.benchmark import Array, Clock, Launch
-from coarsen.variant.variant import Variant
+from coarsen.tuning.workload.benchmark import Clock
 
 METHOD = Method(repetitions=50, minimum_repetitions=9, warm_up=2, interval_width=0.02)
 
@@ -27,10 +27,10 @@ class Runs:
         self._spread = spread
         self.order: list[str] = []
 
-    def run(self, name: str, nanoseconds: float) -> Callable[[], int]:
-        def once() -> int:
+    def run(self, name: str, nanoseconds: float) -> Callable[[], Durations]:
+        def once() -> Durations:
             self.order.append(name)
-            return int(self._generator.normal(nanoseconds, self._spread * nanoseconds))
+            return Durations(int(self._generator.normal(nanoseconds, self._spread * nanoseconds)))
 
         return once
 
@@ -39,42 +39,27 @@ def test_they_take_turns_after_the_warm_up() -> None:
     runs = Runs(0.5)
     timed = interleaved(runs.run("baseline", 1e6), runs.run("candidate", 1e6), METHOD)
     assert runs.order == ["baseline", "candidate"] * (2 + 50)
-    assert len(timed.baseline) == len(timed.candidate) == 50
-
-
-def test_each_job_runs_once_in_every_repetition() -> None:
-    order: list[str] = []
-
-    def recorded(name: str) -> Callable[[], int]:
-        def run() -> int:
-            order.append(name)
-            return len(order)
-
-        return run
-
-    samples = in_turns([recorded(name) for name in "abc"], 3, 2)
-    assert "".join(order) == "abc" * 5
-    assert samples == [[7, 10, 13], [8, 11, 14], [9, 12, 15]]
+    assert len(timed.baseline_nanoseconds) == len(timed.nanoseconds) == 50
 
 
 def test_no_repetition_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="repetitions must be at least 1, not 0"):
-        in_turns([], 0, 0)
+        interleaved(lambda: Durations(1), lambda: Durations(1), replace(METHOD, repetitions=0))
 
 
 def test_steady_times_stop_early_but_not_before_the_minimum() -> None:
     runs = Runs(0.0)
     timed = interleaved(runs.run("baseline", 2e6), runs.run("candidate", 1e6), METHOD)
-    assert len(timed.candidate) == METHOD.minimum_repetitions
-    assert set(timed.baseline) == {2_000_000}
-    assert set(timed.candidate) == {1_000_000}
+    assert len(timed.nanoseconds) == METHOD.minimum_repetitions
+    assert set(timed.baseline_nanoseconds) == {2_000_000}
+    assert set(timed.nanoseconds) == {1_000_000}
 
 
 def test_how_narrow_is_enough_decides_how_long_it_takes() -> None:
     def repetitions(width: float) -> int:
         runs = Runs(0.05)
         method = replace(METHOD, interval_width=width)
-        return len(interleaved(runs.run("baseline", 2e6), runs.run("candidate", 1e6), method).candidate)
+        return len(interleaved(runs.run("baseline", 2e6), runs.run("candidate", 1e6), method).nanoseconds)
 
     assert repetitions(0.5) == METHOD.minimum_repetitions
     assert METHOD.minimum_repetitions < repetitions(0.06) < METHOD.repetitions
@@ -82,36 +67,18 @@ def test_how_narrow_is_enough_decides_how_long_it_takes() -> None:
 
 
 def test_durations_of_zero_are_no_reason_to_stop() -> None:
-    timed = interleaved(lambda: 0, lambda: 0, METHOD)
-    assert len(timed.candidate) == METHOD.repetitions
+    timed = interleaved(lambda: Durations(0), lambda: Durations(0), METHOD)
+    assert len(timed.nanoseconds) == METHOD.repetitions
 
 
-class Recorder:
-    """An executor that writes down what is asked of it."""
+class Recorder(OpenClExecutor):
+    """Writes down what is asked of it."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
 
-    def load(
-        self,
-        code: Code,
-        variant: Variant,
-        binary: bytes | None = None,
-        launches: Sequence[Launch] | None = None,
-    ) -> Job:
-        raise NotImplementedError
-
     def restore(self) -> None:
         self.calls.append("restore")
-
-    def reset(self) -> None:
-        self.calls.append("reset")
-
-    def outputs(self) -> dict[str, Array]:
-        return {}
-
-    def violated(self) -> tuple[str, ...]:
-        return ()
 
     def flush_caches(self) -> None:
         self.calls.append("flush")
@@ -123,8 +90,8 @@ class Recorder:
 
 def test_outputs_are_put_back_before_each_run_and_caches_flushed_where_asked() -> None:
     warm, cold = Recorder(), Recorder()
-    assert TimedRun(warm, warm.job, METHOD)() == 2
-    TimedRun(cold, cold.job, replace(METHOD, cold_cache=True))()
+    assert timed_run(warm, warm.job, METHOD, Clock.SUM) == Durations(2)
+    timed_run(cold, cold.job, replace(METHOD, cold_cache=True), Clock.SUM)
     assert warm.calls == ["restore", "run"]
     assert cold.calls == ["restore", "flush", "run"]
 
@@ -132,21 +99,18 @@ def test_outputs_are_put_back_before_each_run_and_caches_flushed_where_asked() -
 def test_each_of_all_runs_in_turns_has_a_flush_of_its_own() -> None:
     recorder = Recorder()
     method = replace(METHOD, cold_cache=True, warm_up=2)
-    timed = interleaved(TimedRun(recorder, recorder.job, method), TimedRun(recorder, recorder.job, method), method)
-    runs = 2 * (method.warm_up + len(timed.candidate))
+    run = partial(timed_run, recorder, recorder.job, method, Clock.SUM)
+    timed = interleaved(run, run, method)
+    runs = 2 * (method.warm_up + len(timed.nanoseconds))
     assert recorder.calls == ["restore", "flush", "run"] * runs
 
 
 def test_sums_and_times_of_the_host_stand_beside_a_span() -> None:
     recorder = Recorder()
-    run = TimedRun(recorder, recorder.job, replace(METHOD, warm_up=1), Clock.SPAN)
-    assert [run() for _ in range(3)] == [5, 5, 5]
-    # The first one warmed up.
-    assert run.beside == Beside((2, 2), (13, 15))
-
-
-def test_a_sum_that_one_run_lacks_is_of_no_use() -> None:
-    times = iter([Durations(5, 2, 9), Durations(5, None, 9)])
-    run = TimedRun(Recorder(), lambda _clock: next(times), replace(METHOD, warm_up=0), Clock.SPAN)
-    assert [run(), run()] == [5, 5]
-    assert run.beside == Beside((), (9, 9))
+    method = replace(METHOD, warm_up=1, repetitions=2)
+    run = partial(timed_run, recorder, recorder.job, method, Clock.SPAN)
+    timed = interleaved(run, run, method)
+    assert timed.nanoseconds == timed.baseline_nanoseconds == (5, 5)
+    assert timed.sum_nanoseconds == timed.baseline_sum_nanoseconds == (2, 2)
+    # The first of each warmed up.
+    assert (timed.baseline_host_nanoseconds, timed.host_nanoseconds) == ((15, 19), (17, 21))

@@ -8,7 +8,7 @@ import pytest
 
 from coarsen.base import processes
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.curves import Curve
+from coarsen.models.examples import Curve
 from coarsen.opencl_bench.results.examples import examples_of
 from coarsen.tuning.workload.benchmark import LocalSize
 

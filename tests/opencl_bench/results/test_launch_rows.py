@@ -17,7 +17,7 @@ from coarsen.opencl_bench.results.launch_cases import (
     MeasuredLaunches,
     launch_cases,
     measured_launches,
-    read_learnable_cases,
+    read_launch_cases,
 )
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.variant.coarsening import Coarsening, Level
@@ -139,4 +139,4 @@ def test_nothing_is_learned_from_the_judges_kernels(tmp_path: Path) -> None:
     file = tmp_path / "rows.parquet"
     write_results([row(BASELINE, 1.0, subject=subject), row(PAIR, 2.0, subject=subject)], file)
     with pytest.raises(InvalidInputError, match="judge-bfs_level is a kernel of the second judge"):
-        read_learnable_cases([str(file)])
+        read_launch_cases([str(file)], learned=True)

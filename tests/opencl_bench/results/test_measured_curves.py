@@ -11,7 +11,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
-from coarsen.opencl_bench.results.curves import Curve
+from coarsen.models.examples import Curve
 from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.results.measured_curves import curves_of_results, read_curves
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
@@ -128,13 +128,6 @@ def test_what_was_timed_against_another_baseline_is_left_out() -> None:
     assert found["sgemm", "intel", 0].speedup == pytest.approx({2: 2.0})
 
 
-def test_only_one_device_counts_as_a_known_one() -> None:
-    rows = [row(1.0), row(1.5, 2), *(row(s, f, device="Voodoo", platform="3dfx") for f, s in ((1, 1.0), (4, 2.0)))]
-    assert curves(rows, unknown_as="h200")["sgemm", "h200", 0].speedup == pytest.approx({4: 2.0})
-    with pytest.raises(InvalidInputError, match=r"several devices count as intel: .*; Voodoo"):
-        curves(rows, unknown_as="intel")
-
-
 def test_of_several_presets_the_newest_is_taken_and_the_others_are_named() -> None:
     early: dict[str, Any] = {"preset": "paper", "started_at": "2020-01-01T00:00:00+00:00"}
     rows = [row(1.0), row(1.5, 2), row(1.0, **early), row(2.0, 2, **early)]
@@ -145,7 +138,7 @@ def test_of_several_presets_the_newest_is_taken_and_the_others_are_named() -> No
 
 
 def test_an_unknown_preset_names_those_there_are(tmp_path: Path) -> None:
-    path = tmp_path / "rows.json"
+    path = tmp_path / "rows.jsonl"
     write_results([row(1.0), row(1.5, 2), row(1.0, preset="paper")], path)
     message = f"{path}: nothing was measured at preset 'huge'; there is: cpu, paper"
     with pytest.raises(InvalidInputError, match=re.escape(message)):
@@ -157,7 +150,7 @@ def test_kernels_that_nobody_knows() -> None:
         curves([row(1.0, benchmark="mine")])
 
 
-@pytest.mark.parametrize("name", ["rows.parquet", "rows.json", "store.sqlite"])
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl", "store.sqlite"])
 def test_from_any_file(tmp_path: Path, name: str) -> None:
     rows, path = [row(1.0), row(1.5, 2)], tmp_path / name
     if path.suffix == ".sqlite":

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from coarsen.tuning.search.additive import PAPER, AdditiveSearcher
+from coarsen.tuning.search.additive import NOT_ADDITIVE, PAPER, AdditiveSearcher
 from coarsen.tuning.search.additive_design import (
     base_count,
     combinations,
@@ -16,8 +16,7 @@ from coarsen.tuning.search.additive_design import (
     ranked,
     supports_of,
 )
-from coarsen.tuning.search.additivity import NOT_ADDITIVE
-from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
 from coarsen.tuning.search.searcher import Found, Searcher
 from coarsen.tuning.search.spaces import (
     Axis,
@@ -83,10 +82,10 @@ def test_figure_1() -> None:
     supports = {support.after for base in bases for support in supports_of(space, base, relays=False)}
     assert (base_count(space), support_count(space), size(space)) == (3, 9, 18)
     assert len(supports) == 9
-    evaluator = BudgetedEvaluator(FunctionEvaluator(space, lambda choice: 1.0 + sum(choice)), Budget())
-    design = measure_design(evaluator, bases, relays=False)
+    evaluator = FunctionEvaluator(space, lambda choice: 1.0 + sum(choice)).keep_to(Budget())
+    models = measure_design(evaluator, bases, relays=False)
     assert evaluator.tried == 12
-    assert len(dict.fromkeys(choice for _, choice in ranked(design.models))) == 18
+    assert len(dict.fromkeys(choice for _, choice in ranked(models))) == 18
 
 
 def test_the_binning_kernel() -> None:
@@ -115,8 +114,7 @@ def test_an_additive_table_is_solved_by_exactly_so_many_runs(seed: int) -> None:
     assert len(found.trace) == RUNS
     assert found.best is not None
     assert found.best.time == min(times.values())
-    assert found.additivity is not None
-    assert found.additivity.is_additive
+    assert found.notes[-1].startswith("these options are additive: R² ")
 
 
 def test_noise_of_two_percent_costs_little() -> None:
@@ -137,8 +135,6 @@ def test_an_interaction_of_independent_options_is_reported(seed: int) -> None:
     plain = additive_times(space, seed)
     times = {choice: time + pairs[choice[1], choice[2]] for choice, time in plain.items()}
     found = searched(AdditiveSearcher(), space, times, seed=seed)
-    assert found.additivity is not None
-    assert not found.additivity.is_additive
     assert any(NOT_ADDITIVE in note for note in found.notes)
     assert not any(NOT_ADDITIVE in note for note in searched(AdditiveSearcher(), space, plain, seed=seed).notes)
 
@@ -241,8 +237,7 @@ def test_the_budget_leaves_room_for_the_checks() -> None:
     assert len(found.trace) == 14
     # Nine runs of the design: one base with all its supports, and a second one that begins.
     assert {trial.choice[0] for trial in found.trace[:7]} == {0}
-    assert found.additivity is not None
-    assert found.additivity.points == 5
+    assert found.notes[-1].endswith(" on 5 held-out points")
     assert "bases that the budget did not allow: 1" in found.notes
     assert not any("could not run" in note for note in found.notes)
 

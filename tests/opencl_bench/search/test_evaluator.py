@@ -9,7 +9,6 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.search.evaluator import (
     Budget,
-    BudgetedEvaluator,
     BudgetSpentError,
     Evaluator,
     FunctionEvaluator,
@@ -57,14 +56,14 @@ def test_a_time_is_above_0_and_finite(time: float) -> None:
 
 def test_nothing_new_is_tried_once_no_time_is_left() -> None:
     inner = FunctionEvaluator(SPACE, time_of)
-    evaluator = BudgetedEvaluator(inner, Budget(is_over=lambda: inner.tried == 2))
+    evaluator = inner.keep_to(Budget(is_over=lambda: inner.tried == 2))
     with pytest.raises(BudgetSpentError, match="the time was over"):
         evaluator.try_all([(0, 0), (0, 1), (0, 0), (0, 2)])
     assert inner.tried == 2
 
 
 def test_a_budget_of_trials_counts_failures_and_nothing_twice() -> None:
-    evaluator = BudgetedEvaluator(FunctionEvaluator(SPACE, time_of), Budget(trials=2))
+    evaluator = FunctionEvaluator(SPACE, time_of).keep_to(Budget(trials=2))
     for choice in [(1, 0), (0, 0), (1, 0), (0, 0)]:
         evaluator.evaluate(choice)
     assert evaluator.left == 0
@@ -76,7 +75,7 @@ def test_a_budget_of_trials_counts_failures_and_nothing_twice() -> None:
 def test_what_was_tried_before_counts_too() -> None:
     inner = FunctionEvaluator(SPACE, time_of)
     inner.evaluate((0, 0))
-    evaluator = BudgetedEvaluator(inner, Budget(trials=2))
+    evaluator = inner.keep_to(Budget(trials=2))
     assert evaluator.left == 1
     evaluator.evaluate((0, 1))
     evaluator.evaluate((0, 0))
@@ -85,7 +84,7 @@ def test_what_was_tried_before_counts_too() -> None:
 
 
 def test_a_budget_of_seconds_ends_after_the_trial_that_exceeds_it() -> None:
-    evaluator = BudgetedEvaluator(Slow(SPACE), Budget(seconds=3.0))
+    evaluator = Slow(SPACE).keep_to(Budget(seconds=3.0))
     evaluator.evaluate((0, 0))
     evaluator.evaluate((0, 1))
     with pytest.raises(BudgetSpentError):

@@ -86,4 +86,4 @@ def test_a_forest_adds_what_is_expected_to_what_it_has_learned() -> None:
 
 
 def means(prior: Prior | None, trials: Sequence[Trial], new: Sequence[Choice]) -> list[float]:
-    return [float(mean) for mean in Forest(SPACE, 10, prior).fit(trials, seed=0).predict(new).mean]
+    return [float(mean) for mean in Forest(SPACE, 10, prior).fit(trials, seed=0)(new).mean]

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget, Evaluator, FunctionEvaluator
 from coarsen.tuning.search.guided import Proposals, expected_improvement
 from coarsen.tuning.search.spaces import Choice, valid_choices
-from coarsen.tuning.search.surrogate import Encoding, Floats, Predicted, Surrogate
+from coarsen.tuning.search.surrogate import Floats, Predicted, Surrogate
 from tests.opencl_bench.search.tables import space_of
 
 SPACE = space_of((), (5, 4, 3))
@@ -21,7 +21,7 @@ class Fixed(Surrogate):
     """A model that expects of a choice the index on one axis, whatever was measured."""
 
     def __init__(self, place: int) -> None:
-        super().__init__(Encoding(SPACE))
+        super().__init__(lambda choices: np.array(choices, np.float64).reshape(len(choices), len(SPACE.axes)))
         self._place = place
 
     def _learned(self, rows: Floats, differences: Floats, seed: int) -> Callable[[Floats], Predicted]:
@@ -29,8 +29,8 @@ class Fixed(Surrogate):
         return lambda asked: Predicted(asked[:, self._place], np.ones(len(asked)))
 
 
-def tried(*choices: Choice) -> BudgetedEvaluator:
-    evaluator = BudgetedEvaluator(FunctionEvaluator(SPACE, lambda choice: 1.0 + sum(choice)), Budget())
+def tried(*choices: Choice) -> Evaluator:
+    evaluator = FunctionEvaluator(SPACE, lambda choice: 1.0 + sum(choice)).keep_to(Budget())
     for choice in choices:
         evaluator.evaluate(choice)
     return evaluator

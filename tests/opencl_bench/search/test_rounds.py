@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Searcher
 from coarsen.tuning.search.searchers import SEARCHERS
@@ -28,7 +28,7 @@ class Listener(FunctionEvaluator):
         self.prepared: list[Choice] = []
         self.too_late: set[Choice] = set()
 
-    def prepare(self, choices: Sequence[Choice]) -> None:
+    def _prepare(self, choices: Sequence[Choice]) -> None:
         self.prepared += choices
         self.too_late |= {trial.choice for trial in self.trace} & set(choices)
 
@@ -54,10 +54,10 @@ def test_no_more_is_prepared_than_the_budget_allows() -> None:
 def test_what_was_tried_is_not_prepared_again() -> None:
     listener = Listener(SPACE, TIMES.__getitem__)
     first, second, *_ = valid_choices(SPACE)
-    budgeted = BudgetedEvaluator(listener, Budget())
+    budgeted = listener.keep_to(Budget())
     budgeted.evaluate(first)
     budgeted.prepare([first, second, second])
-    BudgetedEvaluator(listener, Budget()).prepare([first])
+    listener.keep_to(Budget()).prepare([first])
     assert listener.prepared == [second]
 
 
@@ -70,6 +70,6 @@ def test_rounds_are_prepared_one_at_a_time() -> None:
 
     listener = Listener(SPACE, time_of)
     choices = list(itertools.islice(valid_choices(SPACE), 5))
-    trials = BudgetedEvaluator(listener, Budget()).try_all(choices, size=2)
+    trials = listener.keep_to(Budget()).try_all(choices, size=2)
     assert [trial.choice for trial in trials] == choices
     assert seen == list(zip(choices, (2, 2, 4, 4, 5), strict=True))

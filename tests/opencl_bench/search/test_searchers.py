@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import random
 import sys
-from collections.abc import Callable
 
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.search.additivity import Additivity
 from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
 from coarsen.tuning.search.guided import SHORTEST, GuidedSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
@@ -131,18 +128,6 @@ def test_guided_search_ends_after_rounds_without_gain_or_goes_on() -> None:
         found = QUICK.search(evaluator, Budget(trials=trials), 0)
         assert len(found.trace) == expected
         assert found.ending == ("5 rounds brought no gain" if expected == SHORTEST else "the budget was spent")
-
-
-def test_guided_search_says_whether_options_add_up() -> None:
-    space = space_of((), (4, 4, 4))
-
-    def additivity(time_of: Callable[[Choice], float]) -> Additivity:
-        judged = QUICK.search(FunctionEvaluator(space, time_of), Budget(trials=50), 0).additivity
-        assert judged is not None
-        return judged
-
-    assert additivity(lambda choice: math.exp(choice[0] - 0.5 * choice[1] + choice[2])).is_additive
-    assert not additivity(lambda choice: 1.0 + 9.0 * ((choice[0] + choice[1] + choice[2]) % 2)).is_additive
 
 
 def test_guided_search_finds_a_value_that_was_never_tried_beside_the_others() -> None:

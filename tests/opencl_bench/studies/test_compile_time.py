@@ -1,47 +1,69 @@
-"""Growth of the cost of coarsening: how it is found, and that calls grow linearly."""
+"""The cost of coarsening grows linearly, by calls of Python's functions, which no other load disturbs."""
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+
 import pytest
-from rich.console import Console
 
+from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.studies import compile_time
-from coarsen.opencl_bench.studies.compile_time import FACTORS, INSTRUCTIONS, Cell, measured, power, show_growth
-
-SIZES = [(size, factor) for size in INSTRUCTIONS for factor in FACTORS]
+from coarsen.opencl_bench.studies.compile_time import coarsen_to_text
 
 
-def made_up(exponent: float) -> list[Cell]:
-    """Cells whose costs grow with a power of instructions × factor."""
-    costs = [(pair, (pair[0] * pair[1]) ** exponent) for pair in SIZES]
-    return [Cell(*pair, cost * 1e-4, int(cost * 90)) for pair, cost in costs]
+def synthetic_source(statements: int) -> str:
+    """A kernel with straight-line code, divergent branches and uniform loops in turn."""
+    lines = []
+    for i in range(statements):
+        if i % 4 == 0:
+            lines.append(
+                f"if (data[id + {i}] > {i}) sum += data[id * 3 + {i}]; else sum ^= (sum << {1 + i % 7}) + id;"
+            )
+            lines.append("for (int j = 0; j < count; ++j) sum += j * data[j];")
+        else:
+            lines.append(f"sum = sum * {i + 3} + (data[id + {i}] >> {i % 5});")
+    body = "\n    ".join(lines)
+    return (
+        "kernel void synthetic(global int *data, int count) {\n"
+        f"    int id = get_global_id(0);\n    int sum = id;\n    {body}\n    data[id] = sum;\n}}\n"
+    )
 
 
-@pytest.mark.parametrize("exponent", [1.0, 2.0])
-def test_the_power_is_found(exponent: float) -> None:
-    assert power(made_up(exponent), lambda cell: cell.seconds) == pytest.approx(exponent)
+def cost(statements: int, factor: int) -> tuple[int, int]:
+    """Instructions × factor of a kernel, and the calls of Python's functions that coarsening it makes."""
+    kernel = lower(synthetic_source(statements))
+    coarsen_to_text(kernel, factor)
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        coarsen_to_text(kernel, factor)
+    finally:
+        sys.setprofile(None)
+    return kernel.length * factor, calls
 
 
-def test_a_cost_that_was_measured_too_seldom_has_no_power() -> None:
-    assert power(made_up(1.0)[:2], lambda cell: cell.seconds) is None
-    assert power(made_up(1.0), lambda cell: 0.0) is None
+@pytest.mark.parametrize(("statements", "factor"), [(10, 2), (5, 4)])
+def test_calls_grow_linearly(statements: int, factor: int) -> None:
+    small, large = cost(5, 2), cost(statements, factor)
+    assert large[1] < small[1] * 1.15 * large[0] / small[0]
 
 
-@pytest.mark.parametrize(
-    ("found", "keeps"), [(made_up(1.0), True), (made_up(1.3), False), (made_up(1.0)[:9], False)]
-)
-def test_limits_are_said(found: list[Cell], keeps: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the time was up."""
-    monkeypatch.setattr(compile_time, "cells", lambda _seconds: found)
-    console = Console(width=120)
-    with console.capture() as captured:
-        assert show_growth(console, 1.0) is keeps
-    assert ("LIMIT PASSED" in captured.get()) == (found == made_up(1.3))
+@pytest.mark.parametrize(("taken", "status"), [([2.0, 1.0, 3.0], 0), ([1.0, 2.0, 3.0], 1)])
+def test_the_limit_is_said(
+    taken: list[float], status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of clang, of coarsening, and of both."""
+    monkeypatch.setattr(compile_time, "seconds", _given(taken))
+    assert compile_time.main() == status
+    assert ("LIMIT PASSED" in capsys.readouterr().out) == bool(status)
 
 
-@pytest.mark.parametrize(("size", "factor"), [(130, 2), (65, 4)])
-def test_calls_grow_linearly(size: int, factor: int) -> None:
-    small = measured(65, 2, counts_calls=True)
-    large = measured(size, factor, counts_calls=True)
-    assert small.seconds > 0
-    assert large.calls < small.calls * 1.15 * large.product / small.product
+def _given(taken: list[float]) -> object:
+    left = iter(taken * (compile_time.REPETITIONS + 1))
+    return lambda _action: next(left)

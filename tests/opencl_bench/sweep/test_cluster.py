@@ -20,7 +20,8 @@ from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.engine.plan import Space, SweepPlan, limits_of
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
-from coarsen.tuning.store.database import Filter, open_store
+from coarsen.tuning.store.database import open_store
+from coarsen.tuning.store.schema import Filter
 from tests.opencl_bench.sweep.dask_cluster import PATIENCE, Cluster, cluster, until
 from tests.opencl_bench.sweep.small_sweep import METHOD
 

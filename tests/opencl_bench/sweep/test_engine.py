@@ -149,7 +149,7 @@ def test_what_fails_in_one_process_is_not_timed_in_the_next(
 
     def measured(process: MeasuringProcess, ready: Ready, baseline: Ready, limits: Limits) -> Outcome:
         if len(starts) == 2 and ready.candidate.factor == 2:
-            return Outcome(Invalidity.CORRECTNESS, "planted")
+            return Outcome(invalidity=Invalidity.CORRECTNESS, reason="planted")
         return measure(process, ready, baseline, limits)
 
     monkeypatch.setattr(MeasuringProcess, "measure", measured)

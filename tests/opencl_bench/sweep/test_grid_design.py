@@ -11,15 +11,15 @@ import pytest
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.launch_prediction import AskedLaunch, own_launch, planned_grid
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.launch.device import launch_device
 from coarsen.models.launch.grid import MOST_CANDIDATES
 from coarsen.models.launch.planning import WorkPlanner
-from coarsen.opencl_bench.sweep.grid_design import GridDesign
+from coarsen.opencl_bench.sweep.grid_design import grid_space
 from coarsen.opencl_bench.workloads.training_kernels import training_kernel
+from coarsen.prediction import AskedLaunch, own_launch, planned_launches
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points
-from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, Preset, Size, Workload
+from coarsen.tuning.workload.benchmark import Benchmark, Preset
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
@@ -38,10 +38,6 @@ kernel void assembly(global float *a) {
 """
 
 
-def unusable(_size: Size, _local_size: LocalSize, _generator: np.random.Generator) -> Workload:
-    raise AssertionError("the inputs are not asked for")
-
-
 def considered(benchmark: Benchmark, preset: str, device: str) -> list[Variant]:
     """The launches that a prediction considers, with the benchmark's sizes and whole arguments."""
     kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
@@ -56,15 +52,14 @@ def considered(benchmark: Benchmark, preset: str, device: str) -> list[Variant]:
     }
     asked = AskedLaunch(own, launch.global_size, whole)
     target = launch_device(DEVICE_DESCRIPTORS[device])
-    grid = planned_grid(WorkPlanner(PlannedKernel(kernel)), own_launch(kernel, asked), target, asked)
-    return [candidate.variant for candidate in grid.candidates]
+    return list(planned_launches(WorkPlanner(PlannedKernel(kernel)), own_launch(kernel, asked), target, asked)[0])
 
 
 @pytest.mark.parametrize("name", ["launch-0-0", "launch-0-2", "launch-0-4", "launch-0-13"])
 @pytest.mark.parametrize(("kind", "descriptor"), [(DeviceKind.CPU, "intel"), (DeviceKind.GPU, "h200")])
 def test_it_is_what_a_prediction_considers(name: str, kind: DeviceKind, descriptor: str) -> None:
     benchmark = training_kernel(name)
-    space = GridDesign().space(benchmark, "few", kind, LIMITS)
+    space = grid_space(benchmark, "few", kind, LIMITS)
     found = [point.candidate for point in points(benchmark, "few", space, LIMITS, kind)]
     assert found == considered(benchmark, "few", descriptor)
     assert found[0] == Variant(benchmark.preset("few").local_size)
@@ -74,7 +69,7 @@ def test_it_is_what_a_prediction_considers(name: str, kind: DeviceKind, descript
 
 def test_what_the_driver_can_not_launch_is_there_with_its_reason() -> None:
     benchmark = training_kernel("launch-0-1")
-    space = GridDesign().space(benchmark, "few", DeviceKind.CPU, LIMITS)
+    space = grid_space(benchmark, "few", DeviceKind.CPU, LIMITS)
     against = {point.candidate.local_size: point.violation for point in points(benchmark, "few", space, LIMITS)}
     assert {size for size, violation in against.items() if violation is None} == set(benchmark.local_sizes)
     assert against[(512,)] == "launch-0-1: its local sizes are 128, 256, 64, 32, not 512"
@@ -82,7 +77,7 @@ def test_what_the_driver_can_not_launch_is_there_with_its_reason() -> None:
 
 def test_the_limits_of_the_device_count() -> None:
     benchmark, small = training_kernel("launch-0-2"), replace(LIMITS, max_work_group_size=256)
-    space = GridDesign().space(benchmark, "few", DeviceKind.GPU, small)
+    space = grid_space(benchmark, "few", DeviceKind.GPU, small)
     sizes = {variant.local_size for variant in space.variants or ()}
     assert max(int(np.prod(size)) for size in sizes) <= 256
 
@@ -94,7 +89,7 @@ def own_benchmark(source: str, kernel: str, tunables: Mapping[str, tuple[str, ..
 
 def test_macros_have_their_first_values() -> None:
     benchmark = own_benchmark(SCALED, "scaled", {"SCALE": ("2.0f", "3.0f")})
-    space = GridDesign().space(benchmark, "few", DeviceKind.CPU, LIMITS)
+    space = grid_space(benchmark, "few", DeviceKind.CPU, LIMITS)
     assert space.variants
     assert {variant.definitions for variant in space.variants} == {(("SCALE", "2.0f"),)}
     assert any(variant.is_coarsened for variant in space.variants)
@@ -102,30 +97,20 @@ def test_macros_have_their_first_values() -> None:
 
 def test_of_a_kernel_that_can_not_be_coarsened_there_are_the_local_sizes() -> None:
     benchmark = own_benchmark(ASSEMBLY, "assembly", {})
-    space = GridDesign().space(benchmark, "few", DeviceKind.CPU, LIMITS)
+    space = grid_space(benchmark, "few", DeviceKind.CPU, LIMITS)
     assert space.variants and space.variants[0] == Variant(benchmark.preset("few").local_size)
     assert not any(variant.is_coarsened for variant in space.variants)
-
-
-def test_a_kernel_is_read_once_for_all_devices() -> None:
-    design, made = GridDesign(), training_kernel("launch-0-1")
-    assert design.space(made, "few", DeviceKind.CPU, LIMITS).variants
-    # The same kernel, whose launches can't be asked for again.
-    again = replace(made, make_launches=None, make_workload=unusable)
-    assert design.space(again, "few", DeviceKind.GPU, LIMITS).variants
-    with pytest.raises(AssertionError, match="not asked for"):
-        design.space(again, "caches", DeviceKind.GPU, LIMITS)
 
 
 def test_refusals() -> None:
     benchmark = training_kernel("launch-0-1")
     with pytest.raises(InvalidInputError, match="a CPU or a GPU, and which of them the device is isn't known"):
-        GridDesign().space(benchmark, "few", DeviceKind.ANY, LIMITS)
+        grid_space(benchmark, "few", DeviceKind.ANY, LIMITS)
     open_size = replace(benchmark, presets={"few": Preset({"width": 64, "trips": 1}, ())})
     with pytest.raises(InvalidInputError, match="launch-0-1: its local size is left open"):
-        GridDesign().space(open_size, "few", DeviceKind.CPU, LIMITS)
+        grid_space(open_size, "few", DeviceKind.CPU, LIMITS)
     with pytest.raises(InvalidInputError, match="no preset 'huge'"):
-        GridDesign().space(benchmark, "huge", DeviceKind.CPU, LIMITS)
+        grid_space(benchmark, "huge", DeviceKind.CPU, LIMITS)
 
 
 def test_points_of_listed_variants_are_these() -> None:

@@ -30,11 +30,13 @@ RIGHT: dict[str, dict[str, Any]] = {
     "try": {"nanoseconds": 5, "wrong": [], "oracle": "reference"},
     "time": {
         "wrong": [],
-        "candidate": [5, 6],
-        "baseline": [7, 8],
+        "nanoseconds": [5, 6],
+        "baseline_nanoseconds": [7, 8],
         "clock": "span",
-        "candidate_beside": {"sums": [3, 4], "host": [9, 9]},
-        "baseline_beside": {"sums": [], "host": [10, 11]},
+        "sum_nanoseconds": [3, 4],
+        "host_nanoseconds": [9, 9],
+        "baseline_sum_nanoseconds": [],
+        "baseline_host_nanoseconds": [10, 11],
     },
 }
 
@@ -82,7 +84,7 @@ def test_all_is_well() -> None:
 
 
 @pytest.mark.parametrize("times", [[0, 0], [5, 0], [5, -3]])
-@pytest.mark.parametrize("of", ["candidate", "baseline"])
+@pytest.mark.parametrize("of", ["nanoseconds", "baseline_nanoseconds"])
 def test_a_clock_that_stands_still_is_no_measure(of: str, times: list[int]) -> None:
     outcome, _ = measured(always("time", {**RIGHT["time"], of: times}))
     assert outcome.invalidity is Invalidity.RUNTIME

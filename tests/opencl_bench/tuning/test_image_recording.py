@@ -15,12 +15,12 @@ from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.captured_tuning import tune_captured
-from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
 from coarsen.tuning.recording import ProgramText, captured_launch
 from coarsen.tuning.settings import Deadline, Tune
 from coarsen.tuning.workload.captured_launch import CapturedImage, CapturedLaunch
-from coarsen.tuning.workload.image_format import Addressing, Filter, ImageFormat, SamplerArgument
+from coarsen.tuning.workload.element_types import Addressing, Filter, ImageFormat, SamplerArgument
 from coarsen.variant.transforms import DEFAULT
+from tests.workload_runs import build_program, kernels_of, run_workload
 
 SOURCE = """\
 kernel void mirror(read_only image2d_t source, write_only image2d_t target, sampler_t given, float scale)

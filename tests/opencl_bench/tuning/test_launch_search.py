@@ -44,7 +44,7 @@ class Prepared(FunctionEvaluator):
         super().__init__(SPACE, time_of)
         self.batches: list[tuple[Choice, ...]] = []
 
-    def prepare(self, choices: Sequence[Choice]) -> None:
+    def _prepare(self, choices: Sequence[Choice]) -> None:
         self.batches.append(tuple(choices))
 
 

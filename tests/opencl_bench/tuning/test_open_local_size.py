@@ -21,8 +21,7 @@ from coarsen.tuning.launch_space import (
     other_local_sizes,
     starting_points,
 )
-from coarsen.tuning.measure.cuda_launch import cuda_launch
-from coarsen.tuning.measure.machine import LaunchError, UndividedError
+from coarsen.tuning.measure.machine import UndividedError
 from coarsen.tuning.measure.variant_launch import needs_guard, variant_launch
 from coarsen.tuning.records.measurement import Invalidity
 from coarsen.tuning.settings import Deadline, Tune
@@ -99,12 +98,6 @@ def test_neither_work_groups_nor_strides_do_without_one(benchmark: Benchmark) ->
         Variant((64,), MERGED): None,
         Variant((64,), STRIDED): "the stride 32 does not divide the coarsened local size 16 along 0",
     }
-
-
-def test_without_opencl_there_is_none(benchmark: Benchmark) -> None:
-    (launch,) = benchmark.launches("cpu")
-    with pytest.raises(LaunchError, match="whose local size is left open"):
-        cuda_launch(launch, lambda _name: 0)
 
 
 def test_a_sweep_needs_one(device: DeviceDescription, described: Path, tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from coarsen.errors import (
 )
 from coarsen.runtime.code import Codes
 from coarsen.runtime.text_cache.store import Store
-from coarsen.runtime.text_cache.toolchain import CachedCoarsening
 from coarsen.runtime.toolchain import Toolchain
 from coarsen.tuning.captured_tuning import DECODERS, _error
 from coarsen.tuning.measure.speedup import Conversion, Speedup
@@ -79,6 +78,7 @@ def test_the_text_of_what_was_found_is_where_the_program_looks(
     def never(*_: Any, **__: Any) -> Any:  # noqa: ANN401 (as they are)
         raise AssertionError("the program compiles it once more")
 
-    kept = CachedCoarsening(never, device.macros, Store(texts))
-    code = Codes(SOURCE, (), "opencl_c", Toolchain(kept, never)).coarsen("twice", Variant((), (Coarsening(4),)))
+    toolchain = Toolchain(device.macros, Store(texts))
+    toolchain.coarsen_anew = never  # type: ignore[method-assign]
+    code = Codes(SOURCE, (), "opencl_c", toolchain).coarsen("twice", Variant((), (Coarsening(4),)))
     assert "twice" in str(code.text)

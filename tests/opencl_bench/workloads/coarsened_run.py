@@ -8,25 +8,19 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.drop_in.program import Program
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.tuning.measure.run import (
-    KernelChoice,
-    LaunchableKernel,
-    RunResult,
-    build_program,
-    kernels_of,
-    run_workload,
-)
+from coarsen.pipeline import CoarsenedKernel
+from coarsen.tuning.measure.run import KernelChoice, LaunchableKernel
 from coarsen.tuning.workload.benchmark import Benchmark, Launch, LocalArgument, Workload
 from coarsen.variant.coarsening import Coarsening
-from tests.coarsened_kernel import coarsen_kernel
+from tests.coarsened_kernel import coarsened_with
 from tests.fuzz import launches
+from tests.workload_runs import RunResult, build_program, kernels_of, run_workload
 
 
 @functools.lru_cache(maxsize=32)
@@ -39,7 +33,7 @@ def lowered(name: str) -> Kernel:
 @functools.lru_cache(maxsize=8)
 def coarsened(name: str, chosen: Coarsening, any_size: bool) -> CoarsenedKernel:
     """The kernel coarsened. Raises RefusalError where it can't be."""
-    return CoarsenedKernel(coarsen_kernel(lowered(name), (chosen,), any_size=any_size), (chosen,), ())
+    return coarsened_with(lowered(name), (chosen,), any_size=any_size)
 
 
 def run_original(queue: cl.CommandQueue, name: str, workload: Workload) -> RunResult:

@@ -18,7 +18,7 @@ from coarsen.tuning.workload.captured_launch import (
     CapturedImage,
     CapturedLaunch,
 )
-from coarsen.tuning.workload.image_format import Addressing, Filter, ImageFormat, SamplerArgument
+from coarsen.tuning.workload.element_types import Addressing, Filter, ImageFormat, SamplerArgument
 from coarsen.tuning.workload.launch_list import (
     PassedBuffer,
     PassedScalar,

@@ -13,8 +13,8 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.drawing import is_within
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
+from coarsen.opencl_bench.workloads.described.inputs import PREFIX
 from coarsen.opencl_bench.workloads.described.read import read_description
-from coarsen.opencl_bench.workloads.input_space import PREFIX
 from coarsen.opencl_bench.workloads.lookup import SUITE, described, find_benchmark, judge, records
 from coarsen.opencl_bench.workloads.suite import KERNEL_FOLDER
 from coarsen.tuning.workload.benchmark import BufferArgument

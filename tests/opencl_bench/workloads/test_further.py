@@ -12,8 +12,9 @@ import pytest
 from coarsen.drop_in.program import Program
 from coarsen.opencl_bench.workloads.lookup import FURTHER, SUITE, find_benchmark
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import LaunchableKernel, build_program, kernels_of, run_workload
+from coarsen.tuning.measure.run import LaunchableKernel
 from coarsen.tuning.workload.benchmark import Array, Benchmark, Workload
+from tests.workload_runs import build_program, kernels_of, run_workload
 
 Buffers = Mapping[str, Array]
 Outputs = dict[str, Array]

@@ -7,13 +7,14 @@ import pytest
 
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
 from coarsen.tuning.workload.benchmark import LocalSize
+from tests.opencl_bench.workloads.divisible import DIVISIBLE
+from tests.workload_runs import build_program, kernels_of, run_workload
 
-DIVISIBLE = [
+DIVIDED = [
     pytest.param(name, local_size, id=f"{name}-{'x'.join(map(str, local_size))}")
-    for name, benchmark in SUITE.items()
-    for local_size in sorted(set(benchmark.divisible_local_sizes.values()))
+    for name in SUITE
+    for local_size in sorted(set(DIVISIBLE[name].values()))
 ]
 
 
@@ -32,6 +33,6 @@ def test_default_local_size(queue: cl.CommandQueue, name: str) -> None:
 
 # An interpreter has less local memory than the largest of these work-groups need.
 @pytest.mark.compiled_devices
-@pytest.mark.parametrize(("name", "local_size"), DIVISIBLE)
+@pytest.mark.parametrize(("name", "local_size"), DIVIDED)
 def test_divisible_local_sizes(queue: cl.CommandQueue, name: str, local_size: LocalSize) -> None:
     check(queue, name, local_size, seed=1)

@@ -12,6 +12,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.lookup import SUITE, benchmark, find_benchmark
 from coarsen.tuning.workload.benchmark import BufferArgument, LocalSize, Preset, Size, Workload
+from tests.opencl_bench.workloads.divisible import DIVISIBLE
 
 NAMES = (
     "binarySearch",
@@ -55,9 +56,8 @@ def test_presets_and_source(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_divisible_local_sizes(name: str) -> None:
-    chosen = SUITE[name]
-    assert tuple(chosen.divisible_local_sizes) == chosen.dimensions
-    for dimension, local_size in chosen.divisible_local_sizes.items():
+    assert tuple(DIVISIBLE[name]) == SUITE[name].dimensions
+    for dimension, local_size in DIVISIBLE[name].items():
         assert local_size[dimension] % 32 == 0
         assert np.prod(local_size) <= 1024
 

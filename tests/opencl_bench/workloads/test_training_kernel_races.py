@@ -9,9 +9,10 @@ import pytest
 
 from coarsen.devices.building import build_uncached
 from coarsen.opencl_bench.workloads.training_kernels import training_kernel
-from coarsen.tuning.measure.run import enqueue_launch, kernels_of
+from coarsen.tuning.measure.run import prepared_launch
 from coarsen.tuning.workload.benchmark import LocalSize
 from tests.opencl_bench.workloads.watched import log, runs_on, watched
+from tests.workload_runs import kernels_of
 
 __all__ = ["log", "runs_on", "watched"]
 
@@ -27,7 +28,7 @@ def run_bare(queue: cl.CommandQueue, name: str, program: cl.Program, local_size:
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     buffers = {each: cl.Buffer(queue.context, flags, hostbuf=array) for each, array in workload.buffers.items()}
     (launch,) = workload.launches
-    enqueue_launch(queue, kernels_of(program)(launch), launch, buffers).wait()
+    prepared_launch(queue, kernels_of(program)(launch), launch, buffers)().wait()
 
 
 @pytest.mark.parametrize("name", ROUND)

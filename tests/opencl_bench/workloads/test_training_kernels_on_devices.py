@@ -8,7 +8,6 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
@@ -16,7 +15,6 @@ from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 from coarsen.pipeline import run_pipeline
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import kernels_of, run_workload
 from coarsen.tuning.measure.variant_launch import undivided, variant_launch
 from coarsen.tuning.workload.benchmark import Benchmark, Workload
 from coarsen.variant.coarsening import Level
@@ -24,6 +22,7 @@ from coarsen.variant.space import TransformChoices
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 from tests.selection import is_one_of_two
+from tests.workload_runs import kernels_of, run_workload
 
 # Of each kind of mechanism one: a grid's stride, a product, a window, branches, a sparse row, atomics, tiles,
 # a table, a reduction, levels.
@@ -60,7 +59,7 @@ def coarsened_workload(
 ) -> tuple[str, tuple[str, ...], Workload]:
     """A variant's source, its build options, and the workload with its launch."""
     lowered = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
-    kernel = CoarsenedKernel(run_pipeline(lowered, variant).kernel, variant.coarsenings, ())
+    kernel = run_pipeline(lowered, variant)
     launches = tuple(variant_launch(launch, variant, kernel.added_arguments) for launch in workload.launches)
     return kernel.opencl_c, (kernel.opencl_c_standard,), replace(workload, launches=launches)
 

@@ -15,12 +15,12 @@ import pyopencl as cl
 import pytest
 
 from coarsen.base.codes import ACCUMULATOR_REASONS
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.pipeline import run_pipeline
+from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.transform.accumulators import accumulators
 from coarsen.transform.accumulators.locations import Certainty, LoopMemory
 from coarsen.transform.distinct import DistinctMemory
+from coarsen.transform.regions.plan import Reason
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import Transforms, Use
 from coarsen.variant.variant import Variant
@@ -59,7 +59,7 @@ def of_distinct(
 ) -> tuple[CoarsenedKernel, DistinctMemory]:
     result = run_pipeline(lowered(case), Variant(coarsenings=chosen, transforms=transforms))
     assert result.distinct is not None
-    return CoarsenedKernel(result.kernel, chosen, result.assumptions), result.distinct
+    return result, result.distinct
 
 
 def fitting(small: Small) -> list[Configuration]:
@@ -134,10 +134,10 @@ def _always_certain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Certainty, "tests", lambda *_: ())
 
 
-def _planted(is_believed: Callable[[accumulators.Left], bool]) -> Callable[..., accumulators.Left | None]:
+def _planted(is_believed: Callable[[Reason], bool]) -> Callable[..., Reason | None]:
     true = accumulators._why_left
 
-    def left(*arguments: Any) -> accumulators.Left | None:  # noqa: ANN401
+    def left(*arguments: Any) -> Reason | None:  # noqa: ANN401
         found = true(*arguments)
         return found if found is not None and is_believed(found) else None
 

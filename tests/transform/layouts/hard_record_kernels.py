@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from pyopencl import cltypes
 
-from tests.transform.layouts.deep_record_kernels import PLACED, PLACED_C
 from tests.transform.layouts.record_kernels import (
     ID,
     RecordKernel,
@@ -104,45 +103,5 @@ kernel void k(global Beside *to, global const Beside *from, int n)
 }}
 """,
         {"to": BESIDE, "from": BESIDE},
-    ),
-    RecordKernel(
-        "addresses_that_step_on",
-        f"""{BESIDE_C}
-kernel void k(global Beside *to, global const Beside *from, int n)
-{{
-    {ID}
-    global const float *p = from[n - 1 - i].a + (i & 3);
-    float sum = p[1] + p[(uint)i % 5];
-    for (int j = 0; j < 3; ++j) sum = sum * 2 + p[j + 1];
-    global int *grid = &to[i].grid[0][0];
-    for (int j = 5; j >= 0; --j) grid[j] = j + i;
-    global float *last = to[i].b + 2;
-    last[-(i & 1)] = sum;
-    (last - (i & 1))[-1] += from[i].a[(uint)i % 7 + 1];
-    global uchar *bytes = to[i].bytes + (i > 2 ? 5 : 3);
-    bytes[(uchar)i >> 7] = bytes[-((i & 4) >> 1)];
-    bytes[2] = from[i].bytes[0] + (&from[i].b[2] - (i & 1))[0];
-    (&to[i].a[6] + (i & 1))[0] = sum - 1;
-}}
-""",
-        {"to": BESIDE, "from": BESIDE},
-    ),
-    RecordKernel(
-        "rows_that_are_stepped_over",
-        f"""{PLACED_C}
-kernel void k(global Placed *to, global const Placed *from, int n)
-{{
-    {ID}
-    global uchar *tag = to[i].tag[i & 1];
-    for (int c = 0; c < 3; ++c) tag[c] = from[n - 1 - i].tag[1][2 - c] + c;
-    global const uchar *all = &from[i].tag[0][0] + (i & 1) * 3;
-    int sum = 0;
-    for (int c = 2; c >= 0; --c) sum = 3 * sum + all[c];
-    to[i].kind = sum;
-    global double *mass = to[i].mass;
-    mass[i & 1] += from[i].place[2];
-}}
-""",
-        {"to": PLACED, "from": PLACED},
     ),
 )

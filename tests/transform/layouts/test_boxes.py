@@ -14,7 +14,6 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
@@ -180,7 +179,7 @@ def test_boxes(queue: cl.CommandQueue, device: DeviceDescription, kernel: BoxKer
     assert f"[{kernel.cells} x i32]" in laid.kernel.graph.variables["k.a_tile"].definition
     for place, turn in turns_of(device, number, len(CONFIGURATIONS)).items():
         chosen = CONFIGURATIONS[place]
-        result = CoarsenedKernel(run_pipeline(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
+        result = run_pipeline(laid.kernel, Variant(coarsenings=chosen))
         form = form_by_turns(device, turn)
         assert_same(original, coarsened_outcome(queue, result, form, case, chosen), case.tolerance)
 

@@ -10,9 +10,8 @@ from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.pipeline import LaidOutKernel, laid_out
-from coarsen.variant.data_layout import DEEP_SOA, SOA, ArrayLayout, Order
+from coarsen.variant.data_layout import DEEP_SOA, SOA, ArrayLayout, Order, RecordType
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.records import RecordType
 
 BODY = "typedef struct { float x; uchar tag; double mass; short kind; } Body;\n"
 UNION = "typedef union { float x; struct { char a; int b; } both; } Body;\n"

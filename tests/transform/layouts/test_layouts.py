@@ -17,12 +17,11 @@ import pyopencl as cl
 import pytest
 from numpy.typing import NDArray
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.pipeline import laid_out, run_pipeline
+from coarsen.pipeline import CoarsenedKernel, laid_out, run_pipeline
 from coarsen.runtime.layout import Layout
 from coarsen.tuning.measure.run import GuardedBuffer
 from coarsen.variant.coarsening import Coarsening, Configuration
@@ -113,7 +112,7 @@ def rewritten(
     plans = tuple(each.plan(name, shape) for name, each in layouts.items())
     chosen: Configuration = (Coarsening(factor),) if factor > 1 else ()
     laid = laid_out(lower(kernel.source, "k"), plans)
-    return CoarsenedKernel.of(run_pipeline(laid, Variant(coarsenings=chosen, arrays=plans)))
+    return run_pipeline(laid, Variant(coarsenings=chosen, arrays=plans))
 
 
 def check(

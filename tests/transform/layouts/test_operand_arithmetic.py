@@ -12,7 +12,7 @@ from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.operands import Argument, Operand
 from coarsen.ir.graph.origin import UNKNOWN
 from coarsen.ir.types import IntegerType
-from coarsen.transform.layouts.index_forms import OperandArithmetic
+from coarsen.transform.layouts.indices import OperandArithmetic
 from coarsen.transform.names import own
 from coarsen.transform.prologue import INDEX
 

@@ -14,12 +14,11 @@ import pytest
 from numpy.typing import NDArray
 
 from coarsen.analysis.algebra.numbers import number_of
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.pipeline import laid_out, run_pipeline
+from coarsen.pipeline import CoarsenedKernel, laid_out, run_pipeline
 from coarsen.runtime.layout import Layout
 from coarsen.transform.layouts.digits import DigitsOfIndices
 from coarsen.tuning.measure.run import GuardedBuffer
@@ -74,7 +73,7 @@ def rewritten(kernel: OrderKernel, layout: Layout, shape: tuple[int, ...] | None
     plans = tuple(layout.plan(name, shape) for name in ARRAYS)
     chosen: Configuration = (Coarsening(factor),) if factor > 1 else ()
     laid = laid_out(lower(kernel.rewritten, "k"), plans)
-    return CoarsenedKernel.of(run_pipeline(laid, Variant(coarsenings=chosen, arrays=plans)))
+    return run_pipeline(laid, Variant(coarsenings=chosen, arrays=plans))
 
 
 @pytest.mark.parametrize("kernel", ALL_KERNELS, ids=lambda kernel: kernel.name)

@@ -11,7 +11,6 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.pipeline import laid_out, run_pipeline
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
@@ -46,6 +45,6 @@ def test_pads(
     assert laid.done
     for place, turn in turns_of(device, number, len(CONFIGURATIONS)).items():
         chosen = CONFIGURATIONS[place]
-        result = CoarsenedKernel(run_pipeline(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
+        result = run_pipeline(laid.kernel, Variant(coarsenings=chosen))
         form = form_by_turns(device, turn)
         assert_same(original, coarsened_outcome(queue, result, form, kernel.case, chosen), kernel.case.tolerance)

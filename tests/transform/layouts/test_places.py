@@ -14,7 +14,6 @@ import pyopencl as cl
 import pytest
 from numpy.typing import NDArray
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.pipeline import laid_out, run_pipeline
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
@@ -134,6 +133,6 @@ def test_places(queue: cl.CommandQueue, device: DeviceDescription, kernel: Place
     assert [each.apart_from for each in laid.placed] == [("to",)]
     for which, turn in turns_of(device, number, len(CONFIGURATIONS)).items():
         chosen = CONFIGURATIONS[which]
-        result = CoarsenedKernel(run_pipeline(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
+        result = run_pipeline(laid.kernel, Variant(coarsenings=chosen))
         form = form_by_turns(device, turn)
         assert_same(original, coarsened_outcome(queue, result, form, kernel.case, chosen), kernel.case.tolerance)

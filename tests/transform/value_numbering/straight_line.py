@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block
@@ -40,5 +39,7 @@ class StraightLine:
         self.build.return_nothing()
         make_names_unique(self.function)
         check_function(self.function)
-        share_values(self.function, EffectsOfKernel.of_module(parse_module(declarations)))
+        module = parse_module(declarations)
+        module.functions["k"] = self.function
+        share_values(module, "k")
         check_function(self.function)

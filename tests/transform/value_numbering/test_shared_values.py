@@ -13,8 +13,9 @@ from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Callee
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.types import IntegerType
-from coarsen.transform.coarsen import analyse, clean_up, coarsened_module
+from coarsen.transform.coarsen import analyse, coarsened_module
 from coarsen.transform.regions.plan_regions import plan_regions
+from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT
 from tests.transform.value_numbering.straight_line import NARROW, StraightLine
@@ -45,7 +46,7 @@ def test_a_neighbour_that_two_replicas_load_belongs_to_both() -> None:
     analysed, chosen = analyse(kernel, 0), Coarsening(2)
     plan = plan_regions(analysed.divergence, analysed.regions, DEFAULT)
     module = coarsened_module(analysed, chosen, plan)
-    clean_up(module, "k")
+    share_values(module, "k")
     loads = [i for i in module.function("k").instructions() if i.opcode is Opcode.LOAD]
     assert [load.origin.replica for load in loads] == [0, None, 1]
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from coarsen.errors import RefusalError
+from coarsen.ir import types as llvm
 from coarsen.ir.types import (
     AddressSpace,
     ArrayType,
@@ -193,29 +194,6 @@ def _image(text: str) -> str:
     return f"{_IMAGES[dimension]}{''.join(flags)}_t"
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """The layout of a structure in memory, in bytes: offsets of the fields, size, natural alignment."""
-
-    starts: tuple[int, ...]
-    size: int
-    alignment: int
-
-
-@lru_cache(maxsize=4096)
-def extent_of(layout: StructType) -> Extent:
-    """Lay a structure out; kept, since each access to a field asks, and structures may be nested deeply."""
-    starts = []
-    end = 0
-    fields = [from_llvm(element) for element in layout.elements]
-    alignments = [1 if layout.packed else alignment_of(field) for field in fields]
-    for field, alignment in zip(fields, alignments, strict=True):
-        starts.append(round_up(end, alignment))
-        end = starts[-1] + size_of(field)
-    alignment = max(alignments, default=1)
-    return Extent(tuple(starts), round_up(end, alignment), alignment)
-
-
 def size_of(type_: CType) -> int:
     """Return the size in bytes that the type takes in memory, padding at its end included."""
     match type_:
@@ -228,7 +206,7 @@ def size_of(type_: CType) -> int:
         case Array(element, count):
             return size_of(element) * count
         case Record(layout=layout):
-            return extent_of(layout).size
+            return llvm.size_of(layout)
     return 1
 
 
@@ -240,13 +218,8 @@ def alignment_of(type_: CType) -> int:
         case Array(element):
             return alignment_of(element)
         case Record(layout=layout):
-            return extent_of(layout).alignment
+            return llvm.alignment_of(layout)
     return 1
-
-
-def round_up(number: int, multiple: int) -> int:
-    """Return the next multiple."""
-    return -(-number // multiple) * multiple
 
 
 def with_sign(type_: CType, *, signed: bool) -> CType:

@@ -70,17 +70,12 @@ def signature(instruction: Instruction) -> Signature | None:
         return None
     name = builtin_name(callee)
     try:
-        types = _parameters(callee)
+        types = parameters(callee)
     except UnknownManglingError:
         raise RefusalError(
             "unknown-function", f"the function '{callee}' is not a known builtin", instruction.position
         ) from None
     return Signature(name, types, _result(name, types, instruction))
-
-
-@lru_cache(maxsize=4096)
-def _parameters(callee: str) -> tuple[CType, ...]:
-    return parameters(callee)
 
 
 def _result(name: str, types: tuple[CType, ...], instruction: Instruction) -> CType | None:
@@ -128,10 +123,6 @@ def _signed(signed: bool) -> Callable[..., CType]:
     return lambda name, types, instruction: with_sign(from_llvm(instruction.type), signed=signed)
 
 
-def _first(name: str, types: tuple[CType, ...], instruction: Instruction) -> CType | None:
-    return types[0] if types else None
-
-
 _RULES: tuple[tuple[re.Pattern[str], Callable[[str, tuple[CType, ...], Instruction], CType | None]], ...] = (
     (re.compile(r"get_work_dim"), lambda name, types, instruction: UINT),
     (re.compile(r"get_image_dim"), lambda name, types, instruction: from_llvm(instruction.type)),
@@ -141,7 +132,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[str, tuple[CType, ...], Instructi
     (_NAMED_RESULT, _named),
     (_UNSIGNED_RESULT, _signed(False)),
     (_POINTED_RESULT, _pointed),
-    (_LIKE_FIRST, _first),
+    (_LIKE_FIRST, lambda name, types, instruction: types[0] if types else None),
     (re.compile(r"upsample"), lambda name, types, instruction: _upsampled(types, instruction)),
     (re.compile(r"read_imagei"), _image(INT)),
     (re.compile(r"read_imageui"), _image(UINT)),
@@ -202,6 +193,7 @@ class UnknownManglingError(ValueError):
     """A name that is not a mangled OpenCL builtin."""
 
 
+@lru_cache(maxsize=4096)
 def parameters(mangled: str) -> tuple[CType, ...]:
     """Return the parameter types of a mangled function; `...` is left out. Raises UnknownManglingError."""
     match = re.match(r"_Z(\d+)", mangled)

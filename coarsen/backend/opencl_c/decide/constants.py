@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.errors import RefusalError
-from coarsen.ir.types import FloatType, IntegerType, StructType, Type, VectorType, type_at, unescaped
+from coarsen.ir.graph.scanner import Scanner
+from coarsen.ir.types import FloatType, IntegerType, StructType, Type, VectorType, unescaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,8 @@ class Operation:
 Constant = Number | Real | Zero | Undefined | Elements | Symbol | Operation
 
 _TOKEN = re.compile(
-    r'\s*(?P<token>c"(?:[^"])*"|@"[^"]*"|@[-a-zA-Z$._0-9]+|%"[^"]*"|[-+]?[0-9][-+.0-9a-zA-Z]*|[-+]?[a-zA-Z_][\w.]*'
-    r"|<\{|\}>|[\[\]<>{}(),])"
+    r'c"(?:[^"])*"|@"[^"]*"|@[-a-zA-Z$._0-9]+|%"[^"]*"|[-+]?[0-9][-+.0-9a-zA-Z]*|[-+]?[a-zA-Z_][\w.]*'
+    r"|<\{|\}>|[\[\]<>{}(),]"
 )
 _WORDS: Mapping[str, Constant] = {
     "zeroinitializer": Zero(),
@@ -80,111 +81,67 @@ _WORDS: Mapping[str, Constant] = {
     "false": Number(0),
 }
 _CLOSING = {"<": ">", "[": "]", "{": "}", "<{": "}>"}
+_AFTER_TYPES = frozenset({"noundef", "inrange"})
 _FLAGS = frozenset({"inbounds", "nuw", "nsw", "nusw", "exact"})
 
 
 def parse_constant(type_: Type, text: str, structures: Mapping[str, StructType] | None = None) -> Constant:
     """Parse a constant of a type. Raises RefusalError for one that no OpenCL kernel has (`blockaddress`, …)."""
-    return _ConstantParser(text, structures or {}).constant(type_)
+    try:
+        return _constant(Scanner(text, structures or {}), type_)
+    except RefusalError:
+        message = f"the constant '{text}' can't be written as OpenCL C"
+        raise RefusalError("constant-expression", message) from None
 
 
-class _ConstantParser:
-    """Recursive descent; `position` is where the next token starts."""
+def _constant(line: Scanner, type_: Type) -> Constant:
+    token = line.matched(_TOKEN)
+    if token in _WORDS:
+        return _WORDS[token]
+    if token.startswith("@"):
+        return Symbol(token[1:].strip('"'))
+    if token.startswith('c"'):
+        return _string(token[2:-1])
+    if token in _CLOSING:
+        return Elements(_items(line, _CLOSING[token]))
+    if token == "splat" and isinstance(type_, VectorType):
+        line.expect("(")
+        return Elements(_items(line, ")") * type_.count)
+    if isinstance(type_, IntegerType) and re.fullmatch(r"-?\d+", token):
+        return Number(int(token))
+    return _real(type_, token) if isinstance(type_, FloatType) else _operation(line, token)
 
-    def __init__(self, text: str, structures: Mapping[str, StructType]) -> None:
-        self.text = text
-        self.structures = structures
-        self.position = 0
 
-    def constant(self, type_: Type) -> Constant:
-        token = self._next()
-        if token in _WORDS:
-            return _WORDS[token]
-        if token.startswith("@"):
-            return Symbol(token[1:].strip('"'))
-        if token.startswith('c"'):
-            return _string(token[2:-1])
-        if token in _CLOSING:
-            return Elements(self._items(_CLOSING[token]))
-        if token == "splat" and isinstance(type_, VectorType):
-            return self._splat(type_)
-        if isinstance(type_, IntegerType):
-            return self._integer(token)
-        if isinstance(type_, FloatType):
-            return _real(type_, token)
-        return self._operation(token)
+def _operation(line: Scanner, opcode: str) -> Constant:
+    line.words_of(_FLAGS)
+    if line.take("inrange"):
+        line.bracketed()
+    line.expect("(")
+    if opcode == "getelementptr":
+        source = line.type()
+        line.expect(",")
+        return Operation(opcode, source, _items(line, ")"))
+    first = _typed(line)
+    if line.take("to "):
+        target = line.type()
+        line.expect(")")
+        return Operation(opcode, target, (first,))
+    line.take(",")
+    return Operation(opcode, first[0], (first, *_items(line, ")")))
 
-    def _integer(self, token: str) -> Constant:
-        if re.fullmatch(r"-?\d+", token):
-            return Number(int(token))
-        return self._operation(token)
 
-    def _splat(self, type_: VectorType) -> Constant:
-        self._expect("(")
-        element_type, element = self._typed()
-        self._expect(")")
-        return Elements(((element_type, element),) * type_.count)
+def _items(line: Scanner, end: str) -> tuple[tuple[Type, Constant], ...]:
+    items = []
+    while not line.take(end):
+        items.append(_typed(line))
+        line.take(",")
+    return tuple(items)
 
-    def _operation(self, opcode: str) -> Constant:
-        while self._peek() in _FLAGS:
-            self._next()
-        if self._peek() == "inrange":
-            self._balanced()
-        if self._peek() != "(":
-            raise RefusalError("constant-expression", f"the constant '{self.text}' can't be written as OpenCL C")
-        self._next()
-        if opcode == "getelementptr":
-            source = self._type()
-            self._expect(",")
-            return Operation(opcode, source, self._items(")"))
-        operands = [self._typed()]
-        if self._peek() == "to":
-            self._next()
-            target = self._type()
-            self._expect(")")
-            return Operation(opcode, target, tuple(operands))
-        while self._peek() == ",":
-            self._next()
-            operands.append(self._typed())
-        self._expect(")")
-        return Operation(opcode, operands[0][0], tuple(operands))
 
-    def _items(self, end: str) -> tuple[tuple[Type, Constant], ...]:
-        items = []
-        while self._peek() != end:
-            items.append(self._typed())
-            if self._peek() == ",":
-                self._next()
-        self._expect(end)
-        return tuple(items)
-
-    def _typed(self) -> tuple[Type, Constant]:
-        type_ = self._type()
-        while self._peek() in ("noundef", "inrange"):
-            self._next()
-        return type_, self.constant(type_)
-
-    def _type(self) -> Type:
-        type_, self.position = type_at(self.text, self.position, self.structures)
-        return type_
-
-    def _balanced(self) -> None:
-        self.position = self.text.index(")", self.position) + 1
-
-    def _expect(self, token: str) -> None:
-        if self._next() != token:
-            raise RefusalError("constant-expression", f"the constant '{self.text}' can't be written as OpenCL C")
-
-    def _peek(self) -> str:
-        match = _TOKEN.match(self.text, self.position)
-        return match["token"] if match else ""
-
-    def _next(self) -> str:
-        match = _TOKEN.match(self.text, self.position)
-        if match is None:
-            raise RefusalError("constant-expression", f"the constant '{self.text}' can't be written as OpenCL C")
-        self.position = match.end()
-        return match["token"]
+def _typed(line: Scanner) -> tuple[Type, Constant]:
+    type_ = line.type()
+    line.words_of(_AFTER_TYPES)
+    return type_, _constant(line, type_)
 
 
 def _string(body: str) -> Constant:
@@ -195,26 +152,19 @@ def _string(body: str) -> Constant:
 
 def _real(type_: FloatType, token: str) -> Constant:
     if token.startswith("0xH"):
-        return _half(int(token[3:], 16))
+        bits = int(token[3:], 16)
+        value = struct.unpack("<e", struct.pack("<H", bits))[0]
+        return Real(None if value != value else value, bits)
     if token.startswith("0x"):
         bits = int(token[2:], 16)
         value = struct.unpack("<d", struct.pack("<Q", bits))[0]
         is_nan = value != value
         if is_nan and type_.kind == "float":
-            return Real(None, _single_nan(bits))
+            # The bits of a float's NaN that LLVM prints as a double.
+            return Real(None, (bits >> 63) << 31 | 0x7F800000 | (bits >> 29 & 0x7FFFFF))
         return Real(None if is_nan else value, bits)
     value = float(token)
     return Real(value, struct.unpack("<Q", struct.pack("<d", value))[0])
-
-
-def _half(bits: int) -> Real:
-    value = struct.unpack("<e", struct.pack("<H", bits))[0]
-    return Real(None if value != value else value, bits)
-
-
-def _single_nan(bits: int) -> int:
-    """The bits of a float's NaN that LLVM prints as a double."""
-    return (bits >> 63) << 31 | 0x7F800000 | (bits >> 29 & 0x7FFFFF)
 
 
 # What a constant `bitcast` is.

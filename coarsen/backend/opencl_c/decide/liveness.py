@@ -2,7 +2,7 @@
 
 A phi and the values that it takes get one variable where their lifetimes don't overlap (out of SSA after Boissinot
 et al., "Revisiting out-of-SSA translation", CGO 2009: two values interfere if one is live where the other is
-defined). Lifetimes end where the *text* reads a value (`Reads`), so that a folded expression keeps its variables
+defined). Lifetimes end where the *text* reads a value, so that a folded expression keeps its variables
 alive.
 Sets of values are integers' bits.
 """
@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.backend.opencl_c.decide.folding import Folding
+from coarsen.backend.opencl_c.decide.folding import Dataflow, Folding
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
@@ -25,14 +24,12 @@ _PHI = -1
 class Liveness:
     """Live variables of a kernel, for those that take part in phis."""
 
-    def __init__(
-        self, kernel: Kernel, flow: ControlFlow, dataflow: Dataflow, folding: Folding, reads: Reads
-    ) -> None:
+    def __init__(self, kernel: Kernel, flow: ControlFlow, dataflow: Dataflow, folding: Folding) -> None:
         self.kernel = kernel
         self.flow = flow
         self.dataflow = dataflow
         self.folding = folding
-        self.reads = reads
+        self._of_inlined: dict[str, frozenset[str]] = {}
 
     def phis(self, block: str) -> list[Instruction]:
         """Return the phis of a block that have variables."""
@@ -79,7 +76,7 @@ class Liveness:
         for block in self.kernel.blocks:
             for index, instruction in enumerate(block.instructions):
                 if self._is_root(instruction):
-                    for name in self.reads.of_instruction(instruction):
+                    for name in self._read_by(self.dataflow.operands(instruction)):
                         if name in self.candidates:
                             found[block.name, name] = index
         return found
@@ -125,10 +122,24 @@ class Liveness:
         return live_in, live_out
 
     def _edge_reads(self, block: str) -> int:
-        read: set[str] = set()
-        for successor in self.flow.successors(block):
-            read |= self.reads.of_values(value for _, value in self.copies(block, successor))
-        return self._bits(read)
+        edges = (self.copies(block, successor) for successor in self.flow.successors(block))
+        return self._bits(self._read_by(value for edge in edges for _, value in edge))
+
+    def _read_by(self, origins: Iterable[Operand]) -> frozenset[str]:
+        """The variables that the text of some values names."""
+        values = (value.text for value in origins if value.kind is ValueKind.INSTRUCTION)
+        return frozenset().union(*map(self._read_by_value, values))
+
+    def _read_by_value(self, name: str) -> frozenset[str]:
+        if name in self.folding.variables:
+            return frozenset((name,))
+        if name not in self.folding.inlined:
+            return frozenset()
+        known = self._of_inlined.get(name)
+        if known is None:
+            operands = self.dataflow.operands(self.kernel.definition[name])
+            known = self._of_inlined[name] = self._read_by(operands)
+        return known
 
     def _bits(self, names: Iterable[str]) -> int:
         bits = 0
@@ -177,79 +188,27 @@ _LARGEST_COMPARISON = 4096
 
 def share_variables(liveness: Liveness) -> Mapping[str, str]:
     """Return the representative of each candidate's variable; values with the same one share it."""
-    groups = _Groups(liveness)
+    group_of = {name: [name] for name in liveness.candidates}
+    # Of each group, by its representative: its members, and what is live where one is defined, as bits.
+    members = {name: 1 << bit for name, bit in liveness.candidates.items()}
+    live = dict(liveness.live_behind)
+    for phi, operand in _taken(liveness):
+        one, other = group_of[phi.name], group_of[operand.text]
+        if one is other or len(one) * len(other) > _LARGEST_COMPARISON or phi.type != operand.type:
+            continue
+        if members[one[0]] & live[other[0]] or live[one[0]] & members[other[0]]:
+            continue
+        members[one[0]] |= members[other[0]]
+        live[one[0]] |= live[other[0]]
+        one.extend(other)
+        group_of.update(dict.fromkeys(other, one))
+    return {name: group_of[name][0] for name in liveness.candidates}
+
+
+def _taken(liveness: Liveness) -> Iterator[tuple[Instruction, Operand]]:
+    """Yield each phi with a variable, with each value that has one, too."""
     for block in liveness.flow.reverse_postorder:
         for phi in liveness.phis(block):
-            for value in phi.operands:
-                operand = liveness.dataflow.origin(value)
+            for operand in map(liveness.dataflow.origin, phi.operands):
                 if operand.text in liveness.candidates and operand.is_local:
-                    groups.merge(phi.name, operand.text)
-    return {name: groups.representative(name) for name in liveness.candidates}
-
-
-class _Groups:
-    """Sets of values with one variable each."""
-
-    def __init__(self, liveness: Liveness) -> None:
-        self.liveness = liveness
-        self.group_of = {name: [name] for name in liveness.candidates}
-        # Of each group, by its representative: its members, and what is live where one is defined, as bits.
-        self.members = {name: 1 << bit for name, bit in liveness.candidates.items()}
-        self.live = dict(liveness.live_behind)
-
-    def representative(self, name: str) -> str:
-        return self.group_of[name][0]
-
-    def merge(self, first: str, second: str) -> None:
-        """Put two values' groups together unless a pair among them interferes."""
-        one, other = self.group_of[first], self.group_of[second]
-        if one is other or len(one) * len(other) > _LARGEST_COMPARISON:
-            return
-        definition = self.liveness.kernel.definition
-        if definition[first].type != definition[second].type:
-            return
-        if self.members[one[0]] & self.live[other[0]] or self.live[one[0]] & self.members[other[0]]:
-            return
-        self.members[one[0]] |= self.members[other[0]]
-        self.live[one[0]] |= self.live[other[0]]
-        one.extend(other)
-        for name in other:
-            self.group_of[name] = one
-
-
-_NOTHING: frozenset[str] = frozenset()
-
-
-class Reads:
-    """Answers, with memory: the variables read by an instruction's operands, and by a value."""
-
-    def __init__(self, kernel: Kernel, dataflow: Dataflow, folding: Folding) -> None:
-        self.kernel = kernel
-        self.dataflow = dataflow
-        self.folding = folding
-        self._of_inlined: dict[str, frozenset[str]] = {}
-
-    def of_values(self, values: Iterable[Operand]) -> frozenset[str]:
-        """Return the variables that the text of these values names."""
-        return self._of_origins(map(self.dataflow.origin, values))
-
-    def of_instruction(self, instruction: Instruction) -> frozenset[str]:
-        """Return the variables that an instruction's own text names."""
-        return self._of_origins(self.dataflow.operands(instruction))
-
-    def _of_origins(self, origins: Iterable[Operand]) -> frozenset[str]:
-        found: set[str] = set()
-        for value in origins:
-            if value.kind is ValueKind.INSTRUCTION:
-                found |= self._of(value.text)
-        return frozenset(found)
-
-    def _of(self, name: str) -> frozenset[str]:
-        if name in self.folding.variables:
-            return frozenset((name,))
-        if name not in self.folding.inlined:
-            return _NOTHING
-        known = self._of_inlined.get(name)
-        if known is None:
-            known = self._of_inlined[name] = self.of_instruction(self.kernel.definition[name])
-        return known
+                    yield phi, operand

@@ -261,7 +261,7 @@ def _sum(operator: str) -> Handler:
         if isinstance(left.type, Vector):
             return _vector_sum(translator, instruction, operator)
         if left.type is BOOL:
-            return _exclusive_or(translator, instruction)
+            return exclusive(left, right)
         if operator == "+" and _is_negative(right, left):
             return _wrapping(left, "-", _negated(right, left), instruction)
         return _wrapping(left, operator, right, instruction)
@@ -332,10 +332,6 @@ def _computed_signed(left: Expression, right: Expression) -> bool:
     type_ = common_integer(left.type, right.type)
     # Narrow unsigned integers are computed as int, and exactly so.
     return type_.kind == "signed" and not (left.type.kind == right.type.kind == "unsigned")
-
-
-def _exclusive_or(translator: Translator, instruction: Instruction) -> Expression:
-    return exclusive(*(translator.value(operand) for operand in instruction.operands))
 
 
 def _float(operator: str) -> Handler:

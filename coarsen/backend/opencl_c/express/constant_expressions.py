@@ -32,9 +32,9 @@ from coarsen.backend.opencl_c.decide.constants import (
     parse_constant,
     reinterpreted,
 )
-from coarsen.backend.opencl_c.express.addresses import element_address
-from coarsen.backend.opencl_c.express.conversions import in_space
+from coarsen.backend.opencl_c.express.comparisons import in_space
 from coarsen.backend.opencl_c.express.literals import real_literal
+from coarsen.backend.opencl_c.express.memory import element_address
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.ir.graph.operands import Operand, ValueKind

@@ -8,13 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from coarsen.backend.opencl_c.c.build import call, coerce, comparison, literal_int
 from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Index, Initializer, RecordLiteral
 from coarsen.backend.opencl_c.c.types import INT, UINT, Array, CType, Record, Scalar, from_llvm, size_of, with_sign
-from coarsen.backend.opencl_c.express.addresses import ADDRESSES, field
 from coarsen.backend.opencl_c.express.arithmetic import ARITHMETIC, BITS
-from coarsen.backend.opencl_c.express.calls import CALLS
-from coarsen.backend.opencl_c.express.comparisons import COMPARISONS
-from coarsen.backend.opencl_c.express.conversions import CONVERSIONS
-from coarsen.backend.opencl_c.express.intrinsics import exact_operand
-from coarsen.backend.opencl_c.express.memory import MEMORY
+from coarsen.backend.opencl_c.express.calls import exact_operand, write_call
+from coarsen.backend.opencl_c.express.comparisons import COMPARISONS, CONVERSIONS
+from coarsen.backend.opencl_c.express.memory import element_pointer, field, load
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.backend.opencl_c.express.vectors import VECTORS
 from coarsen.ir.graph.instruction import Instruction, aggregate_indices
@@ -52,10 +49,6 @@ def _saturates(function: str) -> _Test:
     return test
 
 
-def _unsigned_high(left: Expression, right: Expression, wrapped: Expression, type_: CType) -> Expression:
-    return comparison(call("mul_hi", [left, right], type_), "!=", literal_int(0))
-
-
 def _signed_high(left: Expression, right: Expression, wrapped: Expression, type_: CType) -> Expression:
     sign = Binary(wrapped, ">>", literal_int(size_of(type_) * 8 - 1), type_)
     return comparison(call("mul_hi", [left, right], type_), "!=", sign)
@@ -66,7 +59,7 @@ _OVERFLOW_TESTS: Mapping[str, _Test] = {
     "usub": _saturates("sub_sat"),
     "sadd": _saturates("add_sat"),
     "ssub": _saturates("sub_sat"),
-    "umul": _unsigned_high,
+    "umul": lambda left, right, _, type_: comparison(call("mul_hi", [left, right], type_), "!=", literal_int(0)),
     "smul": _signed_high,
 }
 
@@ -116,17 +109,15 @@ def _insert(translator: Translator, instruction: Instruction) -> Expression:
     return RecordLiteral(Initializer(tuple(parts), type_), type_)
 
 
-AGGREGATES: Mapping[str, Handler] = {"extractvalue": _extract, "insertvalue": _insert}
-
-
 HANDLERS: Mapping[str, Handler] = {
     **ARITHMETIC,
     **BITS,
     **COMPARISONS,
     **CONVERSIONS,
-    **ADDRESSES,
-    **MEMORY,
     **VECTORS,
-    **AGGREGATES,
-    **CALLS,
+    "getelementptr": element_pointer,
+    "load": load,
+    "call": write_call,
+    "extractvalue": _extract,
+    "insertvalue": _insert,
 }

@@ -1,6 +1,6 @@
 """From values and instructions of LLVM to C expressions: what all the writers of single instructions share.
 
-Each opcode has a handler in a table (`expressions.HANDLERS`); a handler asks the translator for its operands'
+Each opcode has a handler in a table (`opcodes.HANDLERS`); a handler asks the translator for its operands'
 expressions, which names a variable or writes the folded instruction in place.
 """
 
@@ -19,10 +19,8 @@ from coarsen.backend.opencl_c.c.types import (
     Vector,
     with_sign,
 )
-from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.backend.opencl_c.decide.folding import Folding
-from coarsen.backend.opencl_c.decide.pointees import Pointees
-from coarsen.backend.opencl_c.decide.signs import Signs
+from coarsen.backend.opencl_c.decide.folding import Dataflow, Folding
+from coarsen.backend.opencl_c.decide.pointees import Pointees, Signs
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind

@@ -20,7 +20,7 @@ from coarsen.backend.opencl_c.c.types import (
     integer,
     is_signed,
 )
-from coarsen.backend.opencl_c.decide.dataflow import Lane, constant_index
+from coarsen.backend.opencl_c.decide.folding import Lane, constant_index
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import written
 from coarsen.ir.graph.instruction import Instruction

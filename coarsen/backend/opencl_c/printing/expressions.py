@@ -1,4 +1,4 @@
-"""Expressions as tokens of C, with the fewest parentheses that say what the tree says.
+"""Expressions as tokens of C, with the fewest parentheses that say what the tree says, and statements as lines.
 
 Where C would group rightly but readers and compilers want parentheses, there are some: operands of shifts and bit
 operators, sums and all that binds less tightly in comparisons, `&&` inside of `||`. Long lines are broken between
@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
+from coarsen.backend.opencl_c.c.build import without_conversion
 from coarsen.backend.opencl_c.c.tree import (
     BIT_AND,
     BIT_OR,
@@ -25,35 +27,48 @@ from coarsen.backend.opencl_c.c.tree import (
     SHIFT,
     UNARY,
     AddressOf,
+    Assign,
     Binary,
     Boolean,
+    Break,
     Call,
     Cast,
     Conditional,
+    Continue,
     Decayed,
     Dereference,
+    Evaluate,
     Expression,
+    Goto,
+    If,
     Index,
     Initializer,
     Integer,
+    Label,
     Logical,
+    Loop,
     Member,
     Name,
     Null,
     Real,
     RecordLiteral,
     Reinterpretation,
+    Return,
     Retyped,
+    Statement,
+    Store,
     String,
     Unary,
     VectorLiteral,
+    parts_of,
 )
-from coarsen.backend.opencl_c.c.types import Record, declared
+from coarsen.backend.opencl_c.c.types import CType, Opaque, Record, declared
 
 _OPERAND_MINIMUM = {
     **dict.fromkeys((SHIFT, BIT_AND, BIT_XOR, BIT_OR), UNARY),
     **dict.fromkeys((RELATION, EQUALITY), SHIFT),
 }
+_Writer = Callable[[Any, list[str]], None]
 _SUFFIXES = {"uint": "u", "long": "L", "ulong": "UL"}
 
 
@@ -92,20 +107,24 @@ def _write(expression: Expression, out: list[str]) -> None:
     _WRITERS[type(expression)](expression, out)
 
 
-def _text(expression: Name | String, out: list[str]) -> None:
-    out.append(expression.text)
+def _leaf(text: Callable[[Any], str]) -> _Writer:
+    return lambda expression, out: out.append(text(expression))
 
 
-def _real(literal: Real, out: list[str]) -> None:
-    out.append(literal.digits)
+def _list(head: Callable[[Any], str], opening: str = "(", closing: str = ")") -> _Writer:
+    def write(expression: Expression, out: list[str]) -> None:
+        out.append(head(expression))
+        _enclosed(opening, parts_of(expression), closing, out)
+
+    return write
 
 
-def _boolean(literal: Boolean, out: list[str]) -> None:
-    out.append("true" if literal.value else "false")
+def _prefix(operator: Callable[[Any], str]) -> _Writer:
+    return lambda expression, out: _prefixed(operator(expression), parts_of(expression)[0], out)
 
 
-def _null(_: Null, out: list[str]) -> None:
-    out.append("0")
+def _inner(expression: Retyped | Decayed, out: list[str]) -> None:
+    _write(parts_of(expression)[0], out)
 
 
 def _index(element: Index, out: list[str]) -> None:
@@ -118,27 +137,6 @@ def _cast(cast: Cast, out: list[str]) -> None:
     _operand(cast.operand, UNARY, out)
 
 
-def _call(call: Call, out: list[str]) -> None:
-    out.append(call.function)
-    _enclosed("(", call.arguments, ")", out)
-
-
-def _unary(expression: Unary, out: list[str]) -> None:
-    _prefixed(expression.operator, expression.operand, out)
-
-
-def _retyped(expression: Retyped, out: list[str]) -> None:
-    _write(expression.operand, out)
-
-
-def _decayed(pointer: Decayed, out: list[str]) -> None:
-    _write(pointer.array, out)
-
-
-def _dereference(place: Dereference, out: list[str]) -> None:
-    _prefixed("*", place.pointer, out)
-
-
 def _address(address: AddressOf, out: list[str]) -> None:
     """Write the address of a place; that of `*p` is `p`."""
     if isinstance(address.place, Dereference):
@@ -147,26 +145,12 @@ def _address(address: AddressOf, out: list[str]) -> None:
         _prefixed("&", address.place, out)
 
 
-def _vector(literal: VectorLiteral, out: list[str]) -> None:
-    out.append(f"({literal.type})")
-    _enclosed("(", literal.parts, ")", out)
-
-
 def _conditional(choice: Conditional, out: list[str]) -> None:
     _operand(choice.condition, CONDITIONAL + 1, out)
     out.append(" ? ")
     _operand(choice.first, CONDITIONAL + 1, out)
     out.append(" : ")
     _operand(choice.second, CONDITIONAL, out)
-
-
-def _reinterpretation(same_bits: Reinterpretation, out: list[str]) -> None:
-    out.append(f"as_{same_bits.type}")
-    _enclosed("(", [same_bits.operand], ")", out)
-
-
-def _initializer(initializer: Initializer, out: list[str]) -> None:
-    _enclosed("{", initializer.parts, "}", out)
 
 
 def _record(literal: RecordLiteral, out: list[str]) -> None:
@@ -224,37 +208,34 @@ def _enclosed(opening: str, parts: Iterable[Expression], closing: str, out: list
     out.append(closing)
 
 
-def _integer(literal: Integer, out: list[str]) -> None:
+def _integer(literal: Integer) -> str:
     suffix = _SUFFIXES.get(literal.type.name, "")
     if literal.is_lowest:
-        out.append(f"({literal.value + 1}{suffix} - 1)")
-    else:
-        out.append(f"{literal.value:#x}{suffix}" if literal.is_hexadecimal else f"{literal.value}{suffix}")
+        return f"({literal.value + 1}{suffix} - 1)"
+    return f"{literal.value:#x}{suffix}" if literal.is_hexadecimal else f"{literal.value}{suffix}"
 
 
-_WRITERS: Mapping[type[Expression], Callable[[Any, list[str]], None]] = {
-    Name: _text,
-    Integer: _integer,
-    Real: _real,
-    Boolean: _boolean,
-    Null: _null,
-    String: _text,
-    Unary: _unary,
+_WRITERS: Mapping[type[Expression], _Writer] = {
+    **dict.fromkeys((Name, String), _leaf(attrgetter("text"))),
+    Integer: _leaf(_integer),
+    Real: _leaf(attrgetter("digits")),
+    Boolean: _leaf(lambda literal: "true" if literal.value else "false"),
+    Null: _leaf(lambda _: "0"),
+    Unary: _prefix(attrgetter("operator")),
     Binary: _binary,
     Logical: _logical,
     Conditional: _conditional,
     Cast: _cast,
-    Reinterpretation: _reinterpretation,
-    Call: _call,
+    Reinterpretation: _list(lambda same_bits: f"as_{same_bits.type}"),
+    Call: _list(attrgetter("function")),
     Index: _index,
     Member: _member,
-    VectorLiteral: _vector,
-    Initializer: _initializer,
+    VectorLiteral: _list(lambda literal: f"({literal.type})"),
+    Initializer: _list(lambda _: "", "{", "}"),
     RecordLiteral: _record,
-    Dereference: _dereference,
+    Dereference: _prefix(lambda _: "*"),
     AddressOf: _address,
-    Decayed: _decayed,
-    Retyped: _retyped,
+    **dict.fromkeys((Decayed, Retyped), _inner),
 }
 
 
@@ -311,3 +292,120 @@ def _breaks(line: Sequence[str]) -> Iterator[_Break]:
             yield _Break(place, depth, len(token))
         depth += _DEPTHS.get(token, 0)
         place += len(token)
+
+
+# Statements as indented lines of tokens.
+
+Line = list[str]
+
+_SHORT = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"})
+_COMMUTATIVE = frozenset({"+", "*", "&", "|", "^"})
+
+
+class Printer:
+    """Writes statements; `types` gives the C type of each variable, `labels` names each label."""
+
+    def __init__(self, types: Mapping[str, CType], labels: Callable[[str], str]) -> None:
+        self.types = types
+        self.labels = labels
+
+    def lines(self, body: list[Statement], depth: int = 1) -> Iterator[Line]:
+        """Yield the lines of a list of statements, each as its tokens."""
+        pad = _INDENT * depth
+        for statement in body:
+            match statement:
+                case If():
+                    yield from self._if(statement, depth)
+                case Loop():
+                    yield from self._loop(statement, depth)
+                case Label(name):
+                    # C wants a statement after a label, and a declaration is none.
+                    yield [f"{_INDENT * (depth - 1)}{self.labels(name)}:;"]
+                case _:
+                    yield [pad, *self._simple(statement), ";"]
+
+    def _simple(self, statement: Statement) -> Line:
+        match statement:
+            case Evaluate(expression):
+                return tokens(expression)
+            case Store(place, value):
+                return assignment(place, value)
+            case Assign():
+                return self._assignment(statement)
+            case Goto(target):
+                return [f"goto {self.labels(target)}"]
+            case Break():
+                return ["break"]
+            case Continue():
+                return ["continue"]
+            case Return():
+                return ["return"]
+        raise TypeError(type(statement).__name__)
+
+    def _assignment(self, assign: Assign) -> Line:
+        type_ = self.types[assign.variable]
+        if assign.declare:
+            declaration = declared(type_, assign.variable)
+            if assign.value is None:
+                return [declaration]
+            return [declaration, " = ", *tokens(without_conversion(assign.value))]
+        if assign.value is None:
+            return [assign.variable]
+        return assignment(Name(assign.variable, type_), assign.value)
+
+    def _if(self, statement: If, depth: int) -> Iterator[Line]:
+        pad = _INDENT * depth
+        opening = f"{pad}if "
+        while True:
+            yield [opening, "(", *tokens(statement.condition), ")", " {"]
+            yield from self.lines(statement.then, depth + 1)
+            otherwise = statement.otherwise
+            if len(otherwise) == 1 and isinstance(otherwise[0], If):
+                statement = otherwise[0]
+                opening = f"{pad}}} else if "
+                continue
+            if otherwise:
+                yield [f"{pad}}} else {{"]
+                yield from self.lines(otherwise, depth + 1)
+            yield [f"{pad}}}"]
+            return
+
+    def _loop(self, loop: Loop, depth: int) -> Iterator[Line]:
+        pad = _INDENT * depth
+        condition = tokens(loop.condition) if loop.condition is not None else ["true"]
+        if loop.unroll_hint:
+            yield [f"{pad}__attribute__(({loop.unroll_hint}))"]
+        if loop.kind == "for":
+            yield [pad, *self._for(loop), " {"]
+        elif loop.kind == "do":
+            yield [f"{pad}do {{"]
+        else:
+            yield [pad, "while ", "(", *(["true"] if loop.kind == "forever" else condition), ")", " {"]
+        yield from self.lines(loop.body, depth + 1)
+        yield [pad, "} while ", "(", *condition, ")", ";"] if loop.kind == "do" else [f"{pad}}}"]
+
+    def _for(self, loop: Loop) -> Line:
+        condition = tokens(loop.condition) if loop.condition is not None else []
+        return ["for ", "(", *self._list(loop.init), "; ", *condition, "; ", *self._list(loop.step), ")"]
+
+    def _list(self, assigns: list[Assign]) -> Line:
+        line: Line = []
+        for place, assign in enumerate(assigns):
+            line += [*([", "] if place else []), *self._assignment(assign)]
+        return line
+
+
+def assignment(target: Expression, value: Expression) -> Line:
+    """Return `target = value`, shortened where the value starts from the target."""
+    value = without_conversion(value)
+    if isinstance(value, Null) and isinstance(value.type, Opaque):
+        value = Cast(value, value.type)  # C initialises an event with 0, but assigns none to it
+    if isinstance(value, (Binary, Logical)) and value.operator in _SHORT:
+        left, operator, right = value.left, value.operator, value.right
+        if operator in _COMMUTATIVE and not same_text(left, target) and same_text(right, target):
+            left, right = right, left
+        if same_text(left, target):
+            if operator in "+-" and written(right) == "1":
+                return [operator * 2, *tokens(target)]
+            return [*tokens(target), f" {operator}= ", *tokens(right)]
+    return [*tokens(target), " = ", *tokens(value)]

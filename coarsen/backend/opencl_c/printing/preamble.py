@@ -1,13 +1,21 @@
-"""What stands around a kernel's statements: pragmas, types, tables, samplers, the signature and local arrays."""
+"""What stands around a kernel's statements: pragmas, structures, tables, samplers, signature, local arrays."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.backend.opencl_c.c.build import place_of
-from coarsen.backend.opencl_c.c.statements import Assign, Statement, all_statements, expressions_of
-from coarsen.backend.opencl_c.c.tree import Expression, Name, note_mentions
+from coarsen.backend.opencl_c.c.tree import (
+    Assign,
+    Expression,
+    Name,
+    Statement,
+    all_statements,
+    expressions_of,
+    note_mentions,
+)
 from coarsen.backend.opencl_c.c.types import (
     DOUBLE,
     HALF,
@@ -24,20 +32,20 @@ from coarsen.backend.opencl_c.c.types import (
     from_llvm,
     image_access,
     record_name,
+    size_of,
 )
 from coarsen.backend.opencl_c.decide.constants import parse_constant
 from coarsen.backend.opencl_c.decide.pointees import by_value_alignment
-from coarsen.backend.opencl_c.decide.records import definitions, inner_records, structures_of
-from coarsen.backend.opencl_c.decide.variables import PrivateArray, Variables, array_declaration
+from coarsen.backend.opencl_c.decide.variables import Names, PrivateArray, Variables, array_declaration
 from coarsen.backend.opencl_c.express.constant_expressions import initializer
 from coarsen.backend.opencl_c.express.translator import Translator
-from coarsen.backend.opencl_c.printing.expressions import tokens, wrapped
-from coarsen.backend.opencl_c.printing.statements import Line
+from coarsen.backend.opencl_c.printing.expressions import Line, tokens, wrapped
 from coarsen.errors import RefusalError
 from coarsen.ir.added_arguments import described_arguments
+from coarsen.ir.graph.instruction import source_element_type
 from coarsen.ir.graph.variables import GlobalVariable
-from coarsen.ir.kernel import Argument
-from coarsen.ir.types import AddressSpace
+from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.types import AddressSpace, ArrayType, StructType, Type
 
 _INDENT = "    "
 _WIDEST_SIGNATURE = 100
@@ -54,16 +62,16 @@ def kernel_text(
         body: the kernel's statements.
         lines: the same as lines of tokens.
     """
-    inner = [*_local_declarations(translator), *_private_declarations(translator, variables)]
+    inner = [*_local_declarations(translator), *(_private(translator, array) for array in variables.arrays)]
     tables = list(_tables(translator).values())
     arguments = translator.pointees.arguments.values()
-    mentioned = mentions(body, translator.variable_types, [*inner, *tables], arguments)
-    records = _records(translator, mentioned)
-    scalars = set(scalars_in([*mentioned.types, *records]))
+    types, functions = mentions(body, translator.variable_types, [*inner, *tables], arguments)
+    records = _records(translator, types)
+    scalars = set(scalars_in([*types, *records]))
     groups = [
         [
             f"#pragma OPENCL EXTENSION {name} : enable"
-            for name in sorted(_extensions(translator, mentioned, scalars))
+            for name in sorted(_extensions(translator, functions, scalars))
         ],
         [
             f"typedef {name} __attribute__((may_alias)) aliasing_{name};"
@@ -95,14 +103,16 @@ def _line(declaration: Declaration) -> Line:
     return [declaration.text, *value, ";"]
 
 
-def _extensions(translator: Translator, mentioned: Mentions, scalars: Iterable[tuple[object, bool]]) -> set[str]:
+def _extensions(
+    translator: Translator, functions: Iterable[str], scalars: Iterable[tuple[object, bool]]
+) -> set[str]:
     names = set(translator.requirements.extensions)
     kinds = {(str(scalar), is_pointee) for scalar, is_pointee in scalars}
     if (DOUBLE.name, True) in kinds or (DOUBLE.name, False) in kinds or translator.requirements.uses_double:
         names.add("cl_khr_fp64")
     if (HALF.name, False) in kinds:  # what is only pointed to is for `vload_half` and its like, which need nothing
         names.add("cl_khr_fp16")
-    if _writes_volumes(translator) and any(name.startswith("write_image") for name in mentioned.functions):
+    if _writes_volumes(translator) and any(name.startswith("write_image") for name in functions):
         names.add("cl_khr_3d_image_writes")
     return names
 
@@ -179,13 +189,13 @@ def _declared(translator: Translator, variable: GlobalVariable, type_: CType, sp
     return array_declaration(place.text, type_, variable.alignment, alignment_of(type_), space)
 
 
-def _records(translator: Translator, mentioned: Mentions) -> list[Record]:
+def _records(translator: Translator, types: Iterable[CType]) -> list[Record]:
     """The structures that the text names, arguments' first."""
     wanted: dict[str, Record] = {}
     for argument in translator.kernel.arguments:
         for record in inner_records(translator.pointees.arguments[argument.name]):
             wanted[record.name] = record
-    names = {record.name for type_ in mentioned.types for record in inner_records(type_)}
+    names = {record.name for type_ in types for record in inner_records(type_)}
     for structure in structures_of(translator.kernel):
         if record_name(structure) in names:
             wanted.setdefault(record_name(structure), Record(record_name(structure), structure))
@@ -208,11 +218,6 @@ def _local_declarations(translator: Translator) -> Iterator[Declaration]:
         if variable.address_space == AddressSpace.LOCAL and variable.name in translator.requirements.tables:
             type_ = from_llvm(variable.value_type)
             yield Declaration(_declared(translator, variable, type_, SPACE_NAMES[AddressSpace.LOCAL]), type_)
-
-
-def _private_declarations(translator: Translator, variables: Variables) -> Iterator[Declaration]:
-    for array in variables.arrays:
-        yield _private(translator, array)
 
 
 def _private(translator: Translator, array: PrivateArray) -> Declaration:
@@ -238,21 +243,13 @@ class Declaration:
     value: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
-    """The types that a text spells out, and the functions that it calls."""
-
-    types: frozenset[CType]
-    functions: frozenset[str]
-
-
 def mentions(
     body: list[Statement],
     variables: Mapping[str, CType],
     declarations: Iterable[Declaration],
     arguments: Iterable[CType],
-) -> Mentions:
-    """Return what a kernel mentions.
+) -> tuple[set[CType], set[str]]:
+    """Return the types that a kernel's text spells out, and the functions that it calls.
 
     Args:
         body: its statements.
@@ -273,7 +270,7 @@ def mentions(
     functions: set[str] = set()
     for expression in expressions:
         note_mentions(expression, types, functions)
-    return Mentions(frozenset(types), frozenset(functions))
+    return types, functions
 
 
 def scalars_in(types: Iterable[CType]) -> Iterator[tuple[Scalar, bool]]:
@@ -294,3 +291,86 @@ def scalars_in(types: Iterable[CType]) -> Iterator[tuple[Scalar, bool]]:
             case Record(name, layout) if name not in records:
                 records.add(name)
                 pending.extend((from_llvm(element), False) for element in layout.elements)
+
+
+# Structures: the names of their fields, which clang leaves in the names of addresses, and their definitions.
+
+_STRUCTURE_INDEX = 3
+
+_AGGREGATES = (ArrayType, StructType)
+
+
+def field_names(kernel: Kernel) -> Mapping[tuple[str, int], str]:
+    """Return names for fields, by structure and number: clang calls a field's address by the field's name."""
+    wishes: dict[str, dict[int, Counter[str]]] = {}
+    for instruction in kernel.instructions():
+        if instruction.opcode != "getelementptr" or len(instruction.operands) != _STRUCTURE_INDEX:
+            continue
+        source = source_element_type(instruction)
+        number = instruction.operands[2].text
+        if isinstance(source, StructType) and number.isdigit() and (wish := instruction.origin.name.base):
+            fields = wishes.setdefault(record_name(source), {})
+            fields.setdefault(int(number), Counter())[wish] += 1
+    return {
+        (record, number): name for record, fields in wishes.items() for number, name in _distinct(fields).items()
+    }
+
+
+def _distinct(fields: Mapping[int, Counter[str]]) -> dict[int, str]:
+    names = Names()
+    return {number: names.new(fields[number].most_common(1)[0][0]) for number in sorted(fields)}
+
+
+def definitions(
+    records: Iterable[Record], names: Mapping[tuple[str, int], str], alignments: Mapping[str, int]
+) -> list[str]:
+    """Return the `typedef struct` of each record and of those inside of it, inner ones first."""
+    written: dict[str, str] = {}
+    for record in records:
+        _define(record, names, alignments, written)
+    return list(written.values())
+
+
+def _define(
+    record: Record, names: Mapping[tuple[str, int], str], alignments: Mapping[str, int], written: dict[str, str]
+) -> None:
+    if record.name in written:
+        return
+    fields = []
+    for number, element in enumerate(record.layout.elements):
+        type_ = from_llvm(element)
+        for inner in inner_records(type_):
+            _define(inner, names, alignments, written)
+        name = names.get((record.name, number), f"field{number}")
+        fields.append(f"{_INDENT}{declared(type_, name)};\n")
+    attributes = " __attribute__((packed))" if record.layout.packed else ""
+    wanted = alignments.get(record.name, 1)
+    if wanted > alignment_of(record) and size_of(record) % wanted == 0:
+        attributes += f" __attribute__((aligned({wanted})))"
+    body = "".join(fields)
+    written[record.name] = f"typedef struct{attributes} {{\n{body}}} {record.name};"
+
+
+def structures_of(kernel: Kernel) -> Iterator[StructType]:
+    """Yield the structures that a kernel's text may name: the module's, unnamed ones of variables and values."""
+    yield from kernel.structures.values()
+    for variable in kernel.globals.values():
+        yield from _unnamed_in(variable.value_type)
+    for instruction in kernel.instructions():
+        if isinstance(instruction.type, _AGGREGATES):
+            yield from _unnamed_in(instruction.type)
+        if instruction.opcode in ("alloca", "getelementptr"):
+            yield from _unnamed_in(source_element_type(instruction))
+
+
+def _unnamed_in(type_: Type) -> tuple[StructType, ...]:
+    while isinstance(type_, ArrayType):
+        type_ = type_.element
+    return (type_,) if isinstance(type_, StructType) and not type_.name else ()
+
+
+def inner_records(type_: CType) -> list[Record]:
+    """Return the records that a type's definition needs: itself, an array's element, what a pointer points to."""
+    while isinstance(type_, (Array, Pointer)):
+        type_ = type_.element if isinstance(type_, Array) else type_.pointee
+    return [type_] if isinstance(type_, Record) else []

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from coarsen.analysis.control_flow import EXIT
 from coarsen.backend.opencl_c.c.build import negation
-from coarsen.backend.opencl_c.c.statements import (
+from coarsen.backend.opencl_c.c.tree import (
     Break,
     Continue,
     Goto,
@@ -25,8 +25,7 @@ from coarsen.backend.opencl_c.c.statements import (
     Statement,
     ends_in_jump,
 )
-from coarsen.backend.opencl_c.structure.cases import Arm, Node
-from coarsen.backend.opencl_c.structure.terminators import SkippedFlow
+from coarsen.backend.opencl_c.structure.terminators import Arm, Node, SkippedFlow
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,9 @@ class _Structurer:
     def _node(self, node: Node, body: list[Statement], follow: str, context: _Context) -> str | None:
         """Write a node; the name that is returned is to be written next, with the same `follow`."""
         body += node.statements
-        merges = [child for child in self._placed[0][node.name] if self._meets(node.name, child, context)]
+        # What is reached in several ways stands after its dominator.
+        children = self._placed[0][node.name]
+        merges = [child for child in children if child != context.again and not self._is_inline(node.name, child)]
         after = merges[0] if merges else follow
         if not node.arms:
             if follow != EXIT:
@@ -158,10 +159,6 @@ class _Structurer:
         for place, merge in enumerate(merges[:-1]):
             self.sequence(merge, body, merges[place + 1], context)
         return merges[-1] if merges else None
-
-    def _meets(self, parent: str, child: str, context: _Context) -> bool:
-        """Return True if a dominated node is reached in several ways, and so stands after its dominator."""
-        return child != context.again and not self._is_inline(parent, child)
 
     def _is_inline(self, parent: str, child: str) -> bool:
         reached = any(arm.target == child for arm in self.nodes[parent].arms)

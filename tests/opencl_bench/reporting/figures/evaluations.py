@@ -9,7 +9,7 @@ import numpy as np
 from coarsen.features import FACTORS, Features, FeatureTable
 from coarsen.models.evaluation.evaluation import Evaluation
 from coarsen.models.evaluation.scores import Outcome
-from coarsen.models.examples import Choice, Example, best_factor_of, family_of
+from coarsen.models.examples import Example, best_factor_of, family_of
 
 
 def example(
@@ -48,7 +48,7 @@ def small_evaluation() -> Evaluation:
 def _outcomes(examples: Sequence[Example], chosen: Sequence[Sequence[int]]) -> tuple[Outcome, ...]:
     """Those of the factors that were chosen for each example, one for each seed."""
     return tuple(
-        Outcome(each, seed, Choice(factor))
+        Outcome(each, seed, factor)
         for each, factors in zip(examples, chosen, strict=True)
         for seed, factor in enumerate(factors)
     )

@@ -14,6 +14,7 @@ from coarsen.opencl_bench import Results, find_benchmark
 from coarsen.opencl_bench.reporting.page.code import CHANGED, MOST_LINES, OTHER, SAME
 from coarsen.opencl_bench.reporting.page.content import Report
 from coarsen.opencl_bench.reporting.page.extract import report_of
+from coarsen.opencl_bench.reporting.page.page import line_look
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.variant.coarsening import Coarsening
 from tests.opencl_bench.reporting.figures.samples import POCL
@@ -102,12 +103,10 @@ def test_code_is_that_which_was_measured_or_is_said_not_to_be(report: Report) ->
     assert best.configuration == f"{Coarsening(8, 0, 32)}, replication alone"
     assert best.before is not None
     marked = coarsen.explain(find_benchmark("spmv").kernel_file, dim=0)
-    assert [(line.number, line.text, line.gutter) for line in best.before.lines] == [
-        (line.number, line.text, line.marks.gutter) for line in marked.lines
-    ]
-    assert {"head", "region", "divergent", "uniform"} <= {line.look for line in best.before.lines}
+    assert best.before.lines == marked.lines
+    assert {"head", "region", "divergent", "uniform"} <= {line_look(line.marks) for line in best.before.lines}
     assert best.before.legend == marked.legend
-    assert 0 < len(best.after.lines) <= MOST_LINES
+    assert 0 < len(best.lines) <= MOST_LINES
 
 
 def test_remarks_are_honest(report: Report) -> None:
@@ -173,8 +172,8 @@ def test_a_kernel_that_a_folder_describes(value: str, refusal: str, tmp_path: Pa
     rows = [compared(factor, 100 // factor, benchmark="mine", **POCL) for factor in (1, 2)]
     (kernel,) = report_of(Results(tuple(rows), "here"), tmp_path).kernels
     assert kernel.source_note == CHANGED
-    assert kernel.pairs[0].after.refusal.endswith(refusal)
-    assert bool(kernel.pairs[0].after.refusal) == (kernel.pairs[0].before is None) == bool(refusal)
+    assert kernel.pairs[0].refusal.endswith(refusal)
+    assert bool(kernel.pairs[0].refusal) == (kernel.pairs[0].before is None) == bool(refusal)
 
 
 def test_the_source_of_a_kernel_that_nothing_coarsens() -> None:
@@ -182,7 +181,7 @@ def test_the_source_of_a_kernel_that_nothing_coarsens() -> None:
     (kernel,) = report_of(Results(tuple(rows), "here")).kernels
     assert kernel.pairs == ()
     assert kernel.original is not None
-    assert "divergent" in {line.look for line in kernel.original.lines}
+    assert "divergent" in {line_look(line.marks) for line in kernel.original.lines}
 
 
 def test_one_device_at_two_presets() -> None:

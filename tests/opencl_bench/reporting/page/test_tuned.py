@@ -11,7 +11,6 @@ import pytest
 from coarsen.dispatch.tuned_file import JSON
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
-from coarsen.opencl_bench.inputs.evidence import LeftOpenTimes
 from coarsen.opencl_bench.reporting.page.content import Report, TunedSection
 from coarsen.opencl_bench.reporting.page.page import number_text, page_of, tuned_sections
 from tests.opencl_bench.reporting.figures.sweeps import two_devices
@@ -29,15 +28,14 @@ def paths(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def page_of_tuned(sections: tuple[TunedSection, ...]) -> str:
-    return page_of(Report("here", 0, "", "", 0, (), (), tuned=sections))
+    return page_of(Report("here", 0, "", "", (), (), tuned=sections))
 
 
 def test_a_section_has_versions_worth_rules_and_charts(paths: tuple[Path, Path]) -> None:
     one, two = tuned_sections(paths)
     assert (one.name, two.name) == ("scan (scan.tuned.json)", "scan (shapes.tuned.json)")
-    assert one.rules[0] == "if length <= 5000:" and one.features[1] == "order = supplied by the caller"
-    assert [row.roles for row in one.versions] == [("the default", "fixed best"), (), ()]
-    assert [row.worth.chosen for row in one.versions] == [4, 1, 0] and one.chosen == 2
+    assert [one.roles(row.number) for row in one.versions] == [("the default", "fixed best"), (), ()]
+    assert [row.chosen for row in one.versions] == [4, 1, 0] and one.chosen == 2
     gain = (SECONDS[4][0] / SECONDS[4][1]) ** (1 / 5)
     assert one.worth.over_default == one.worth.over_fixed == pytest.approx(gain)
     assert one.worth.share == pytest.approx(1)
@@ -58,6 +56,7 @@ def test_the_page_of_tuned_files_alone(paths: tuple[Path, Path]) -> None:
     assert {found["href"][1:] for _, found in seen.elements if "href" in found} <= set(names)
     assert "<title>coarsen: 2 kernels tuned over inputs</title>" in html
     assert html.count("data:image/png;base64,") == 3
+    assert "<code>if length &lt;= 5000:\n" in html and "\norder = supplied by the caller</code>" in html
     assert "<li>Over n, version 0 is known to be faster up to 256, version 1 from 2¹⁶ on.</li>" in html
     assert html.count(" is known to be faster up to ") == 2
 
@@ -66,16 +65,6 @@ def page_with(path: Path, **evidence: JSON) -> str:
     """The page of a file with more evidence."""
     replace(tuned(), evidence={**tuned().evidence, **evidence}).write(path)
     return page_of_tuned(tuned_sections([path]))
-
-
-def test_the_driver_s_local_size_is_told_beside_the_default(tmp_path: Path) -> None:
-    path = tmp_path / "scan.tuned.json"
-    words = "as fast as the default with a local size that the driver chooses"
-    html = page_with(path, left_open=LeftOpenTimes(tuple(3 * row[0] for row in SECONDS), (0,) * 5).to_json())
-    gain = 3 * (SECONDS[4][0] / SECONDS[4][1]) ** (1 / 5)
-    assert f"<strong>{gain:.2f}×</strong> {words}" in html
-    html = page_with(path, left_open={"reason": "the buffers depend on <it>"})
-    assert words not in html and "the driver chooses: the buffers depend on &lt;it&gt;." in html
 
 
 def test_cold_caches_are_told(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.opencl_bench.measurements import several_measurements, some_measureme
 ROWS = several_measurements(3)
 
 
-@pytest.mark.parametrize("suffix", [".json", ".parquet", ".JSON"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".JSONL"])
 def test_what_is_written_is_read(suffix: str, tmp_path: Path) -> None:
     write_results(iter(ROWS), tmp_path / f"rows{suffix}")
     assert read_results(tmp_path / f"rows{suffix}") == ROWS
@@ -27,7 +27,7 @@ def test_a_packs_results_are_read(tmp_path: Path) -> None:
         for row in ROWS:
             lines.add(row)
     assert read_results(tmp_path / "results.jsonl") == ROWS
-    assert {*READERS} - {".jsonl"} == {*WRITERS} - {".csv"}
+    assert {*READERS} - {".json"} == {*WRITERS} - {".csv"}
 
 
 def test_spreadsheets_have_the_columns_of_frames_and_no_formula(tmp_path: Path) -> None:
@@ -38,14 +38,14 @@ def test_spreadsheets_have_the_columns_of_frames_and_no_formula(tmp_path: Path) 
     assert [*table.columns] == [*COLUMNS]
     assert [*table["benchmark"]] == [*(f"'{text}" for text in texts[:-1]), "plain"]
     assert table["speedup"].tolist() == frame(rows)["speedup"].tolist()
-    with pytest.raises(InvalidInputError, match=r"ends in \.json, \.parquet or \.jsonl$"):
+    with pytest.raises(InvalidInputError, match=r"ends in \.parquet, \.jsonl or \.json$"):
         read_results(tmp_path / "rows.csv")
 
 
 def test_other_names_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=r"rows\.txt: the name .* ends in \.json, \.parquet or \.csv$"):
+    with pytest.raises(InvalidInputError, match=r"rows\.txt: the name .* ends in \.parquet, \.jsonl or \.csv$"):
         write_results(ROWS, tmp_path / "rows.txt")
-    with pytest.raises(InvalidInputError, match=r"ends in \.json, \.parquet or \.jsonl$"):
+    with pytest.raises(InvalidInputError, match=r"ends in \.parquet, \.jsonl or \.json$"):
         read_results(tmp_path / "rows")
     assert list(tmp_path.iterdir()) == []
 
@@ -55,3 +55,16 @@ def test_a_file_without_an_end_is_refused(suffix: str, tmp_path: Path) -> None:
     (tmp_path / f"zero{suffix}").symlink_to("/dev/zero")
     with pytest.raises(InvalidInputError, match="not a regular file"):
         read_results(tmp_path / f"zero{suffix}")
+
+
+def test_a_file_is_replaced_in_one_step(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    write_results(ROWS[:1], path)
+    with pytest.raises(ZeroDivisionError):
+        write_results((ROWS[1 // (1 - number)] for number in (0, 1)), path)
+    assert read_results(path) == ROWS[:1]
+    write_results(ROWS, path)
+    assert read_results(path) == ROWS
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(InvalidInputError, match="can't be written: No such file or directory"):
+        write_results(ROWS, tmp_path / "none" / "rows.jsonl")

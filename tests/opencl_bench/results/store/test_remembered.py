@@ -22,7 +22,7 @@ from coarsen.tuning.remembered.look_up import (
 from coarsen.tuning.store import schema
 from coarsen.tuning.store.connection import VERSION_TABLE, engine_of, store_url
 from coarsen.tuning.store.database import Store, open_store
-from coarsen.tuning.store.remembered import RememberedFilter
+from coarsen.tuning.store.schema import Filter
 from tests.opencl_bench.measurements import some_measurement
 from tests.opencl_bench.remembered_choices import AS_IT_IS, CHOICE, some_choice
 from tests.opencl_bench.results.store.test_processes import start, writer
@@ -104,15 +104,15 @@ def test_all_of_a_file_or_nothing(filled: Store) -> None:
 
 
 FILTERED = [
-    (RememberedFilter(kernel="advect"), [CHOICE, POCL]),
-    (RememberedFilter(kernel="adv"), []),
-    (RememberedFilter(device="portable"), [POCL]),
-    (RememberedFilter(device="pocl"), [POCL]),
-    (RememberedFilter(kernel="clear", device="xeon"), [AS_IT_IS]),
-    (RememberedFilter(device="%"), []),
-    (RememberedFilter(key_prefix=CHOICE.key.digest[:20].upper()), [CHOICE]),
-    (RememberedFilter(key_prefix="_"), []),
-    (RememberedFilter(), CHOICES),
+    (Filter(kernel="advect"), [CHOICE, POCL]),
+    (Filter(kernel="adv"), []),
+    (Filter(device="portable"), [POCL]),
+    (Filter(device="pocl"), [POCL]),
+    (Filter(kernel="clear", device="xeon"), [AS_IT_IS]),
+    (Filter(device="%"), []),
+    (Filter(key_prefix=CHOICE.key.digest[:20].upper()), [CHOICE]),
+    (Filter(key_prefix="_"), []),
+    (Filter(), CHOICES),
 ]
 
 
@@ -135,7 +135,7 @@ def test_forgetting_keys(filled: Store) -> None:
 
 def test_measurements_are_left_alone(filled: Store) -> None:
     filled.add(some_measurement())
-    assert filled.remembered.forget(RememberedFilter()) == len(CHOICES)
+    assert filled.remembered.forget(Filter()) == len(CHOICES)
     assert list(filled.measurements()) == [some_measurement()]
 
 
@@ -153,7 +153,7 @@ def test_a_quick_look(filled: Store, url: str) -> None:
     assert anything_remembered(url)
     assert anything_remembered(url, "clear")
     assert not anything_remembered(url, "other")
-    filled.remembered.forget(RememberedFilter())
+    filled.remembered.forget(Filter())
     assert not anything_remembered(url)
 
 
@@ -194,7 +194,7 @@ def test_a_damaged_choice_is_named_and_can_be_forgotten(filled: Store, url: str)
             found = str(caught.value)
             assert found.startswith(f"the store {filled.location}: the remembered choice {key[:12]} is damaged: ")
             assert found.endswith(f" ('coarsen results forget {key[:12]}' removes it)")
-        assert table.forget(RememberedFilter(key_prefix=key[:12])) == 1
+        assert table.forget(Filter(key_prefix=key[:12])) == 1
         assert len(table.choices()) == 2
         table.put(CHOICE)
 

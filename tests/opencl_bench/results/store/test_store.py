@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
-from coarsen.tuning.store.database import BATCH, Filter, Store, open_store
+from coarsen.tuning.store.database import BATCH, Store, open_store
+from coarsen.tuning.store.schema import Filter
 from tests.opencl_bench.measurements import measurements, several_measurements, some_measurement
 
 
@@ -113,15 +114,6 @@ def test_filters(store: Store) -> None:
         expected = {VARIANTS[name].key for name in names}
         assert found == expected, chosen
         assert store.count(chosen) == len(names), chosen
-
-
-def test_removing(store: Store) -> None:
-    store.add_all(VARIANTS.values())
-    assert store.remove(Filter(device="tahiti")) == 1
-    assert store.find(VARIANTS["tahiti"].key) is None
-    assert store.add(VARIANTS["tahiti"])
-    assert store.remove(Filter()) == len(VARIANTS)
-    assert store.count() == 0
 
 
 def test_what_could_not_be_read_back_is_not_stored(store: Store) -> None:

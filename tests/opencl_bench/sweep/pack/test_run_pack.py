@@ -179,7 +179,6 @@ def test_bad_input_is_one_line(small_pack: Path, tmp_path: Path) -> None:
         (("--device", "nonesuch"), 4, "no OpenCL device is called 'nonesuch'"),
         (("--form", "spirv"), 2, "the pack has no code of the form spirv"),
         (("--benchmark", "sgem"), 2, "the pack has no benchmark 'sgem'; it has mvCoal, reduce"),
-        (("--cuda", "--device", "0:0"), 4, "a CUDA device is called by its number, not '0:0'"),
     ):
         finished = run(small_pack, output, *options)
         assert finished.returncode == exit_code
@@ -263,11 +262,3 @@ def test_a_benchmark_that_nothing_runs_is_an_error(small_pack: Path, tmp_path: P
     finished = run(pack, tmp_path / "results.jsonl")
     assert finished.returncode == 2
     assert finished.stderr.startswith("error: reduce: ") and len(finished.stderr.splitlines()) == 1
-
-
-def test_cuda_needs_no_opencl(small_pack: Path, tmp_path: Path) -> None:
-    """As far as that can be seen without NVIDIA's driver: nothing asks for PyOpenCL before cuda-bindings."""
-    site = blocking(tmp_path / "site", *ABSENT, "pyopencl", "platformdirs", "pytools", "cuda")
-    finished = run(small_pack, tmp_path / "results.jsonl", "--cuda", "--device", "0", environment=site)
-    assert finished.returncode == 4
-    assert finished.stderr == "error: there is no cuda-bindings here (No module named 'cuda')\n"

@@ -12,7 +12,6 @@ import pytest
 
 from coarsen.base.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.from_recording import inputs_from
 from coarsen.opencl_bench.sweep.pack.plan import (
     Pack,
     PackedCandidate,
@@ -31,7 +30,6 @@ from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA, ArrayLayout, Order
 from coarsen.variant.space import ArrayChoices
 from coarsen.variant.variant import Variant
-from tests.opencl_bench.inputs.recordings import described, launch, recorded
 from tests.opencl_bench.sweep.pack.small_pack import SPACE, make_pack, request
 
 SCALE = "kernel void scale(global float *values, float factor) { values[get_global_id(0)] *= factor; }\n"
@@ -92,17 +90,6 @@ def test_two_kernels_of_one_source_are_two_codes(tmp_path: Path) -> None:
         assert made[0] is not None and made[0].content == both
 
 
-def test_what_a_recorded_input_is_filled_with_is_packed(tmp_path: Path) -> None:
-    folder = recorded(tmp_path, launch(64, contents=((0, "in.npy"),)))
-    np.save(folder / "in.npy", np.full(64, 7, np.float32))
-    listed = inputs_from(described(tmp_path), folder).path
-    part = PackPart(listed, "input-000", SPACE)
-    write_pack(replace(request(listed), parts=(part,)), tmp_path / "pack")
-    (sweep,) = Pack(tmp_path / "pack").plan.sweeps
-    packed = find_benchmark(tmp_path / "pack" / sweep.benchmark)
-    assert (packed.workload("input-000", 0, None, ()).buffers["in"] == 7).all()
-
-
 def test_the_plan_knows_what_the_device_must_not_be_asked_for(small_pack: Path) -> None:
     sweep = sweep_of(Pack(small_pack), "reduce")
     broken = next(
@@ -142,12 +129,21 @@ def test_the_plan_survives_json(small_pack: Path) -> None:
 
 
 def test_a_refusal_is_part_of_the_plan(tmp_path: Path) -> None:
-    """PTX has no logarithm in full precision."""
-    summary = make_pack(tmp_path / "pack", "blackscholes", forms=("ptx",))
-    sweep = sweep_of(Pack(tmp_path / "pack"), "blackscholes")
-    allowed = [entry for entry in sweep.candidates if entry.invalidity is not Invalidity.CONSTRAINTS]
-    assert summary.codes == 0 and {entry.invalidity for entry in allowed} == {Invalidity.COMPILE}
-    assert all("log has no counterpart in PTX" in entry.failure for entry in allowed)
+    """Work-items that wait for each other can't be merged; the original is packed."""
+    waiting = (
+        "{ while (atomic_or(lock, 0) != get_global_id(0)); values[get_global_id(0)] *= factor; atomic_inc(lock); }"
+    )
+    (tmp_path / "scale.cl").write_text(
+        f"kernel void scale(global float *values, float factor, global volatile int *lock)\n{waiting}\n"
+    )
+    lock = '\n[[arguments]]\nname = "lock"\nbuffer = "int"\nelements = 1\nvalues = "zeros"\n'
+    (tmp_path / "scale.toml").write_text(SCALE_FILE + lock)
+    summary = make_pack(tmp_path / "pack", tmp_path / "scale.toml")
+    (sweep,) = Pack(tmp_path / "pack").plan.sweeps
+    coarsened = [each for each in sweep.candidates if each.candidate.is_coarsened and not each.code]
+    refused = [each for each in coarsened if each.invalidity is not Invalidity.CONSTRAINTS]
+    assert summary.codes == 1 and {each.invalidity for each in refused} == {Invalidity.COMPILE}
+    assert all("waits-for-another" in each.failure for each in refused), refused
 
 
 def test_a_benchmark_of_ones_own_comes_along(tmp_path: Path) -> None:

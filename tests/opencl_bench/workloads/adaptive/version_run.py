@@ -7,8 +7,8 @@ import pyopencl as cl
 from coarsen.devices.building import build_uncached
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.tuning.measure.run import RunResult, kernels_of, run_workload
 from coarsen.variant.variant import Definitions
+from tests.workload_runs import RunResult, kernels_of, run_workload
 
 
 def implementations(name: str) -> list[Definitions]:

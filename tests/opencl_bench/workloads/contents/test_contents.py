@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads import measured
 from coarsen.opencl_bench.workloads.contents import (
     MOST_NEIGHBOURS,
     Columns,
@@ -26,6 +25,7 @@ from coarsen.opencl_bench.workloads.contents import (
     partly_sorted,
     starts_of,
 )
+from coarsen.opencl_bench.workloads.described import launch_features as measured
 
 
 def generator(seed: int = 0) -> np.random.Generator:

@@ -14,12 +14,12 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
 from coarsen.tuning.workload.benchmark import LocalArgument
 from coarsen.variant.data_layout import SOA, ArrayLayout, Order
 from coarsen.variant.placement import XOR, Pad, Place
 from coarsen.variant.space import ArrayChoices
 from tests.opencl_bench.workloads.described.conftest import Write
+from tests.workload_runs import build_program, kernels_of, run_workload
 
 KERNEL = """\
 typedef struct { float mass; float3 place; double weight; ushort tags[3]; uchar kind; } Body;

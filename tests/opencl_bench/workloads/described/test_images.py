@@ -16,11 +16,11 @@ from coarsen.opencl_bench.workloads.described.check_signature import check_kerne
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.engine.plan import Space, SweepPlan
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import PlacedImage, build_program, kernels_of, run_workload
+from coarsen.tuning.measure.run import PlacedImage
 from coarsen.tuning.records.measurement import Invalidity
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.workload.benchmark import Workload
-from coarsen.tuning.workload.image_format import (
+from coarsen.tuning.workload.element_types import (
     CHANNEL_TYPES,
     CHANNELS,
     KINDS,
@@ -30,6 +30,7 @@ from coarsen.tuning.workload.image_format import (
     SamplerArgument,
 )
 from tests.opencl_bench.sweep.small_sweep import METHOD
+from tests.workload_runs import build_program, kernels_of, run_workload
 
 BLUR_KERNEL = """\
 kernel void blur(read_only image2d_t source, write_only image2d_t target, sampler_t edge)

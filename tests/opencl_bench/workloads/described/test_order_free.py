@@ -11,8 +11,8 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
 from tests.opencl_bench.workloads.coarsened_run import coarsened_kernels
+from tests.workload_runs import build_program, kernels_of, run_workload
 
 KERNEL = """\
 kernel void select_even(global int *count, global uint *keys, global float *values, global const uint *numbers)

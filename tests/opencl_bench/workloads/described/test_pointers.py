@@ -11,11 +11,9 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.cuda_launch import cuda_launch
-from coarsen.tuning.measure.machine import LaunchError
-from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
 from coarsen.tuning.workload.benchmark import BufferArgument, NullArgument
 from tests.opencl_bench.workloads.coarsened_run import coarsened_kernels
+from tests.workload_runs import build_program, kernels_of, run_workload
 
 KERNEL = """\
 kernel void scale(global int *now, global int *before, global const int *bias)
@@ -121,11 +119,3 @@ def test_mistakes(old: str, new: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError) as caught:
         read_benchmark(written(tmp_path, (old, new)))
     assert message in str(caught.value)
-
-
-def test_without_opencl_a_null_pointer_is_0_and_there_is_no_offset(tmp_path: Path) -> None:
-    (launch,) = read_benchmark(written(tmp_path, ('"n // 2"', "0"))).workload("test").launches
-    assert [int(each) for each in cuda_launch(launch, {"now": 64}.__getitem__).parameters] == [64, 64, 0]
-    (launch,) = read_benchmark(written(tmp_path)).workload("test").launches
-    with pytest.raises(LaunchError, match="a launch with a global offset can't be made without OpenCL"):
-        cuda_launch(launch, {"now": 64}.__getitem__)

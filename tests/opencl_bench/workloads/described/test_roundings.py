@@ -12,11 +12,11 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import run_workload
 from coarsen.tuning.workload.benchmark import Workload
 from coarsen.tuning.workload.roundings import rounding_steps, rounds_to_integers
 from tests.opencl_bench.workloads.coarsened_run import coarsened_kernels
 from tests.opencl_bench.workloads.described.conftest import Write
+from tests.workload_runs import run_workload
 
 SIGNATURE = "kernel void k(global float *o, global const float *a, int m) { int i = get_global_id(0); "
 

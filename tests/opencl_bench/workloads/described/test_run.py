@@ -8,9 +8,9 @@ import pytest
 
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
 from tests.opencl_bench.workloads.coarsened_run import coarsened_kernels
 from tests.opencl_bench.workloads.described.conftest import Write
+from tests.workload_runs import build_program, kernels_of, run_workload
 
 
 def test_results_are_those_of_the_inputs(queue: cl.CommandQueue, write: Write) -> None:

@@ -16,12 +16,12 @@ import pytest
 
 from coarsen.opencl_bench.workloads.lookup import find_benchmark, records
 from coarsen.tuning.measure.comparison import compare, is_same
-from coarsen.tuning.measure.run import kernels_of, run_workload
 from coarsen.tuning.workload.benchmark import Preset
 from coarsen.variant.coarsening import Coarsening, Level
 from tests.opencl_bench.workloads.coarsened_run import run_coarsened, run_original
 from tests.selection import everything_is_asked_for, is_one_of_two
 from tests.transform.pairwise import pairwise_cover
+from tests.workload_runs import kernels_of, run_workload
 
 FACTORS = (2, 4)
 
