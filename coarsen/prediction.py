@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -119,7 +119,7 @@ def predict_launch(
         unknown=tuple(unknown),
     )
     explained = first.variants.index(prediction.explained.variant)
-    return prediction.explained_by(model.influences(first, explained))
+    return replace(prediction, influences=model.influences(first, explained))
 
 
 def _is_factor(variant: Variant, own: OwnLaunch) -> bool:

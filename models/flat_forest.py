@@ -60,10 +60,9 @@ class FlatForest:
             walking = walking[self.feature[reached] != LEAF]
         return self.number[node].reshape(self.trees, count)
 
-    def predict(self, rows: Rows) -> tuple[Array, Array]:
-        """Return the trees' mean for each row, and the variance between trees; both (n,)."""
-        values = self.values(rows).astype(np.float64)
-        return values.mean(axis=0), values.var(axis=0)
+    def mean(self, rows: Rows) -> Array:
+        """Return the trees' mean for each row, (n,)."""
+        return np.asarray(self.values(rows).astype(np.float64).mean(axis=0))
 
     def in_half_precision(self) -> FlatForest:
         """Return the same forest with numbers that half precision can hold.

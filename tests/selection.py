@@ -88,6 +88,11 @@ def is_one_of_two(number: int, device: DeviceDescription) -> bool:
     return len(places().keys() - {"oclgrind"}) < 2 or is_taken(number, 2, place_of(device))
 
 
+def takes_turn(number: int, device: DeviceDescription) -> bool:
+    """Return True for what each device takes in the gate, and in `make test` one of them, by turns."""
+    return everything_is_asked_for() or len(places()) < 2 or is_taken(number, len(places()), place_of(device))
+
+
 def _rank(name: str) -> int:
     return SHORT_NAMES.index(name) if name in SHORT_NAMES else len(SHORT_NAMES)
 

@@ -18,14 +18,15 @@ from pathlib import Path
 from tests.selection import choose_by_themselves
 
 LISTED = Path(__file__).with_name("slow_tests.txt")
-# A function whose tests take longer than this on average is left to the gate, in seconds on a busy machine.
-SECONDS = 0.8
+# The limits are shares of what all tests of the gate took together: a busy machine gives the list of a quiet one.
+# A function whose tests take longer than this on average is left to the gate: half a second of 5,000.
+SHARE = 1e-4
 # One that takes as long as this in all, with as many parameter sets, has a sample of them.
-SECONDS_IN_ALL = 3.0
+SHARE_IN_ALL = 4e-4
 PARAMETER_SETS = 6
 EVERY = 4
-# Of a file in which all are slow the fastest function stays, unless it takes longer than this.
-SECONDS_TO_STAY = 4.5
+# Of a file in which all are slow a sample of the fastest function stays, unless it takes longer than this.
+SHARE_TO_STAY = 4e-3
 
 Times = Mapping[str, Mapping[str, list[float]]]
 
@@ -48,21 +49,22 @@ def times_of(junit: Path) -> Times:
 
 def slow_ones(times: Times) -> Iterator[str]:
     """The lines of the file, in order."""
+    total = sum(sum(taken) for functions in times.values() for taken in functions.values())
     for file in sorted(times):
         if file not in choose_by_themselves():
-            for function, every in sorted(_of_file(times[file]).items()):
+            for function, every in sorted(_of_file(times[file], total).items()):
                 yield f"{file}::{function}" + (f" {every}" if every else "")
 
 
-def _of_file(times: Mapping[str, list[float]]) -> dict[str, int]:
+def _of_file(times: Mapping[str, list[float]], total: float) -> dict[str, int]:
     means = {function: sum(taken) / len(taken) for function, taken in times.items()}
-    found = {function: 0 for function, mean in means.items() if mean > SECONDS}
+    found = {function: 0 for function, mean in means.items() if mean > SHARE * total}
     if found and not any(means[function] > 0.02 for function in means.keys() - found.keys()):
         fastest = min(found, key=means.__getitem__)
-        if means[fastest] <= SECONDS_TO_STAY:
-            del found[fastest]
+        if means[fastest] <= SHARE_TO_STAY * total:
+            found[fastest] = EVERY
     for function in times.keys() - found.keys():
-        if len(times[function]) >= PARAMETER_SETS and sum(times[function]) > SECONDS_IN_ALL:
+        if len(times[function]) >= PARAMETER_SETS and sum(times[function]) > SHARE_IN_ALL * total:
             found[function] = EVERY
     return found
 

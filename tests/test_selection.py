@@ -17,6 +17,7 @@ from tests.selection import (
     is_taken,
     needs_one_device,
     places,
+    takes_turn,
     turns_by,
 )
 from tests.slow_tests import LISTED, slow_ones, slow_tests, times_of
@@ -91,6 +92,21 @@ def test_one_of_two_is_taken_by_one_of_two_that_compile(monkeypatch: pytest.Monk
     assert taken("intel") == list(range(8))
 
 
+def test_a_device_takes_one_of_as_many_as_there_are_and_all_in_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    described = {name: replace(TAHITI, platform_name=name) for name in DEVICES}
+
+    def takers(number: int) -> int:
+        return sum(takes_turn(number, device) for device in described.values())
+
+    monkeypatch.delenv(FULL, raising=False)
+    assert {takers(number) for number in range(20)} == {1}
+    monkeypatch.setenv(FULL, "full")
+    assert {takers(number) for number in range(20)} == {3}
+    monkeypatch.delenv(FULL)
+    there_are(monkeypatch, "pocl")
+    assert all(takes_turn(number, described["pocl"]) for number in range(20))
+
+
 def test_devices_that_work_have_places_one_after_the_other() -> None:
     assert sorted(places().values()) == list(range(len(places())))
     assert set(places()) == {short_name(device) for device in devices_that_work()}
@@ -115,19 +131,22 @@ REPORT = """<testsuites><testsuite>
 <testcase classname="tests.test_a" name="test_quick" time="0.1"/>
 <testcase classname="tests.test_b" name="test_slower" time="2.5"/>
 <testcase classname="tests.test_b" name="test_slow" time="1.5"/>
-<testcase classname="tests.transform.test_suite" name="test_slow" time="1.5"/>
+<testcase classname="tests.transform.test_suite" name="test_slow" time="{rest}"/>
 {many}</testsuite></testsuites>"""
 ONE = '<testcase classname="tests.test_c" name="test_many[{number}]" time="0.6"/>'
 
 
-def test_a_report_says_what_is_slow(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("rest", "slow"), [(9989, True), (99989, False)])
+def test_a_report_says_what_is_slow(tmp_path: Path, rest: int, slow: bool) -> None:
     path = tmp_path / "gate.xml"
-    path.write_text(REPORT.format(many="\n".join(ONE.format(number=number) for number in range(8))))
-    assert list(slow_ones(times_of(path))) == [
+    path.write_text(REPORT.format(rest=rest, many="\n".join(ONE.format(number=number) for number in range(8))))
+    wanted = [
         "tests/test_a.py::test_slow",
+        "tests/test_b.py::test_slow 4",
         "tests/test_b.py::test_slower",
         "tests/test_c.py::test_many 4",
     ]
+    assert list(slow_ones(times_of(path))) == (wanted if slow else [])
 
 
 def test_what_falls_to_a_device_that_can_not_take_it_goes_to_one_that_can(monkeypatch: pytest.MonkeyPatch) -> None:

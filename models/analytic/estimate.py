@@ -86,14 +86,9 @@ def latency_at(machine: DeviceProfile, footprint: float | None) -> float:
     return known[-1] if known else 0.0
 
 
-def instruction_total(work: WorkCounts) -> float:
-    """Return all instructions of a work-item."""
-    return sum(work.instructions.values())
-
-
 def parallelism(work: WorkCounts) -> float:
     """Independent chains of operations in a work-item: operations over the longest chain, at least 1."""
-    return max(1.0, instruction_total(work) / max(1.0, work.chain_operations))
+    return max(1.0, sum(work.instructions.values()) / max(1.0, work.chain_operations))
 
 
 # Sectors: how many pieces of memory the lanes of a warp touch with one access, and how many of them are moved.

@@ -134,7 +134,7 @@ class CascadeModel:
         found = []
         for index, feature in enumerate(FEATURES):
             average = standardised.copy()
-            average[list(inputs_of_feature(index))] = 0.0
+            average[[index, index + len(FEATURES)]] = 0.0  # the feature and its delta
             effect = probability - self._probability(step, average)
             found.append(Contribution(feature.name, values[feature.name], effect))
         return tuple(sorted(found, key=lambda contribution: -abs(contribution.effect)))
@@ -163,11 +163,6 @@ def step_inputs(table: FeatureTable, factor: int) -> Array:
         InvalidInputError: the table lacks one of the two factors.
     """
     return np.concatenate([table.at(factor).vector(), table.delta(factor, 2 * factor)])
-
-
-def inputs_of_feature(index: int) -> tuple[int, int]:
-    """Return where the inputs hold a feature and its delta."""
-    return index, index + len(FEATURES)
 
 
 # The cascade's networks, in NumPy, and a step's answer.

@@ -27,11 +27,6 @@ def one_factor(factors: _Factors) -> Predictor:
     return lambda example: factors.get((example.device, example.dimension), 1)
 
 
-def fit_never(fits: Sequence[Fit]) -> Iterable[Predictor]:
-    """Yield for each fit what never coarsens."""
-    return (one_factor({}) for _ in fits)
-
-
 def fit_unique(fits: Sequence[Fit]) -> Iterable[Predictor]:
     """Yield for each fit one factor for every kernel, the baseline of Magni et al. (PACT 2014, section 7).
 
@@ -91,7 +86,7 @@ ENTRANTS: Mapping[str, Entrant] = MappingProxyType(
     {
         entrant.name: entrant
         for entrant in (
-            Entrant(NEVER, "no coarsening", fit_never),
+            Entrant(NEVER, "no coarsening", lambda fits: (one_factor({}) for _ in fits)),
             Entrant(UNIQUE, "one factor for all kernels, the best for those it learned from", fit_unique),
             Entrant(PUBLISHED, "what the authors of table 5 predicted", None),
             cascade_entrant(),

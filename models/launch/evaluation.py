@@ -38,7 +38,7 @@ class LaunchOutcome:
 
     Attributes:
         entrant: its name.
-        kernel, family, device, size: of the case.
+        case: that it chose for.
         chosen: the launch.
         gain: the log speed-up over the best uncoarsened launch.
         over_own: that over the launch as it is.
@@ -46,10 +46,7 @@ class LaunchOutcome:
     """
 
     entrant: str
-    kernel: str
-    family: str
-    device: str
-    size: str
+    case: LaunchCase
     chosen: Variant
     gain: float
     over_own: float
@@ -104,10 +101,7 @@ def _outcomes(asked: Asked) -> Iterator[LaunchOutcome]:
         chosen = choose(asked)
         yield LaunchOutcome(
             name,
-            case.kernel,
-            case.family,
-            case.device,
-            case.size,
+            case,
             case.inputs.variants[chosen],
             float(scoring[baseline] - scoring[chosen]),
             float(scoring[case.own_place] - scoring[chosen]),
@@ -194,7 +188,7 @@ def launch_scores(outcomes: Iterable[LaunchOutcome]) -> Mapping[str, LaunchScore
 def _score(outcomes: Sequence[LaunchOutcome]) -> LaunchScore:
     gains = _by_kernel(outcomes, lambda each: each.gain)
     lacking = _by_kernel(outcomes, lambda each: each.gain - each.oracle)
-    families = {outcome.kernel: outcome.family for outcome in outcomes}
+    families = {outcome.case.kernel: outcome.case.family for outcome in outcomes}
     worst = min(outcomes, key=lambda outcome: outcome.gain)
     interval = mean_interval(list(lacking.values()), [families[kernel] for kernel in lacking])
     return LaunchScore(
@@ -204,7 +198,7 @@ def _score(outcomes: Sequence[LaunchOutcome]) -> LaunchScore:
         share_of_oracle=math.exp(_mean(lacking.values())),
         interval=interval.exponential(),
         worst=math.exp(worst.gain),
-        worst_case=f"{worst.kernel} ({worst.size})",
+        worst_case=f"{worst.case.kernel} ({worst.case.size})",
         losses=sum(outcome.gain < math.log(LOSS) for outcome in outcomes) / len(outcomes),
     )
 
@@ -213,7 +207,7 @@ def _by_kernel(outcomes: Sequence[LaunchOutcome], value: Callable[[LaunchOutcome
     """The mean of each kernel's cases, so that every kernel counts the same."""
     found: defaultdict[str, list[float]] = defaultdict(list)
     for outcome in outcomes:
-        found[outcome.kernel].append(value(outcome))
+        found[outcome.case.kernel].append(value(outcome))
     return {kernel: _mean(values) for kernel, values in found.items()}
 
 

@@ -20,7 +20,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
+from coarsen.variant.coarsening import DIMENSIONS, Level
 from coarsen.variant.variant import Variant
 
 # So far apart, in doublings, two variants say little of each other.
@@ -122,11 +122,8 @@ def _place(variant: Variant) -> list[float]:
     factors = [0.0] * (2 * DIMENSIONS)
     strides = [0.0] * DIMENSIONS
     for coarsening in variant.coarsenings:
-        factors[_axis(coarsening)] = math.log2(coarsening.factor)
+        axis = coarsening.dimension + (DIMENSIONS if coarsening.level is Level.GROUP else 0)
+        factors[axis] = math.log2(coarsening.factor)
         strides[coarsening.dimension] = max(strides[coarsening.dimension], math.log2(coarsening.stride))
     extents = (*variant.local_size, *[1] * DIMENSIONS)[:DIMENSIONS]
     return [*factors, *(_OF_STRIDES * stride for stride in strides), *map(math.log2, extents)]
-
-
-def _axis(coarsening: Coarsening) -> int:
-    return coarsening.dimension + (DIMENSIONS if coarsening.level is Level.GROUP else 0)

@@ -206,7 +206,7 @@ def influences(forest: FlatForest, row: Rows, medians: Rows, slope: float) -> tu
     changed = np.tile(row, (1 + len(asked), 1))
     for number, place in enumerate(asked, 1):
         changed[number, place] = medians[place]
-    found, _ = forest.predict(changed)
+    found = forest.mean(changed)
     effects = slope * (found[0] - found[1:])
     every = [
         Influence(columns[place][1], float(row[place]), float(medians[place]), float(effect))
@@ -239,11 +239,10 @@ class Parts:
             inputs: of the launches.
             slope: by which predictions are stretched, since trees say too little.
         """
-        local, _ = self.local.predict(inputs.local)
-        speeds = local[inputs.base]
+        speeds = self.local.mean(inputs.local)[inputs.base]
         chosen = inputs.is_coarsened
         if chosen.any():
-            speeds[chosen] += self.coarsened.predict(inputs.coarsened[chosen])[0]
+            speeds[chosen] += self.coarsened.mean(inputs.coarsened[chosen])
         return slope * speeds
 
     def check(self) -> None:

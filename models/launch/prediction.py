@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -87,10 +87,6 @@ class LaunchPrediction:
     training_kernel: str | None = None
     sizes_are_assumed: bool = False
     unknown: tuple[str, ...] = ()
-
-    def explained_by(self, influences: tuple[Influence, ...]) -> LaunchPrediction:
-        """Return the same with its reasons."""
-        return replace(self, influences=influences)
 
     @property
     def chosen(self) -> ExpectedLaunch:

@@ -1,11 +1,13 @@
 """A few of the ways in which arrays of kernels on records may lie, other ones for each kernel and device.
 
-All of them: `python -m tests.record_layouts`.
+`make test` runs each kernel on one of the devices. All ways: `python -m tests.record_layouts`.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from coarsen.variant.data_layout import ArrayLayout, Order
 from tests.record_layouts.combinations import combinations
 from tests.record_layouts.independent_packing import packed_by_formula
 from tests.record_layouts.runs import Ending, arrays_of, bench_on, run, run_as_written
-from tests.selection import everything_is_asked_for
+from tests.selection import everything_is_asked_for, takes_turn
 from tests.transform.layouts.record_kernels import BODY, FULL
 from tests.working_devices import devices_that_work
 
@@ -25,6 +27,11 @@ NAMES = tuple(records())
 DEVICES = ("intel", "pocl", "oclgrind")
 # Of about forty ways times two factors; Oclgrind interprets.
 FEW, MORE = 1, 2
+
+
+def runs_on(parameters: Mapping[str, Any]) -> bool:
+    """Return True for a kernel on each device, or for `make test` on one of them, by turns."""
+    return takes_turn(NAMES.index(parameters["name"]), parameters["device"])
 
 
 @pytest.mark.parametrize("name", NAMES)

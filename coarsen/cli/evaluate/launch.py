@@ -70,12 +70,10 @@ def _judgements(asked: EvaluateOptions) -> Mapping[str, Judgement]:
 
 
 def _unseen(asked: EvaluateOptions) -> Judgement:
-    from coarsen.base.processes import processors
     from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
     from coarsen.models.launch.device import launch_device
     from coarsen.models.launch.evaluation import ask, judge
     from coarsen.models.launch.training import TreeSettings, split, train_launch
-    from coarsen.opencl_bench.results.launch_cases import read_launch_cases
     from coarsen.prediction import launch_model
 
     if asked.models is not None:
@@ -83,16 +81,14 @@ def _unseen(asked: EvaluateOptions) -> Judgement:
     else:
         fitted_on, settled_on = split(read_cases(asked.training or (), asked.kernels))
         model = train_launch(fitted_on, settled_on, TreeSettings(), _SEED, note).model
-    found = read_launch_cases(asked.data, asked.kernels, processors())
-    for text in found.notes:
-        note(text)
-    if not found.cases:
+    cases = read_cases(asked.data, asked.kernels, learned=False)
+    if not cases:
         raise InvalidInputError("the data has no launch that was measured, with an uncoarsened one beside it")
-    return judge([ask(model, case, launch_device(DEVICE_DESCRIPTORS[case.device])) for case in found.cases])
+    return judge([ask(model, case, launch_device(DEVICE_DESCRIPTORS[case.device])) for case in cases])
 
 
-def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase, ...]:
-    """Return the cases of files that something is learned from, and say what was left out.
+def read_cases(sources: Sequence[str], kernels: Path | None, *, learned: bool = True) -> tuple[LaunchCase, ...]:
+    """Return the cases of files, that something is learned from or not, and say what was left out.
 
     Raises:
         InvalidInputError: a file can't be read; a kernel is unknown, or one of the second judge.
@@ -101,7 +97,7 @@ def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase
     from coarsen.opencl_bench.results.launch_cases import read_launch_cases
 
     note(f"planning the launches of {counted(len(sources), 'file')}")
-    found = read_launch_cases(sources, kernels, processors(), learned=True)
+    found = read_launch_cases(sources, kernels, processors(), learned=learned)
     for text in found.notes:
         note(text)
     return found.cases
@@ -109,7 +105,7 @@ def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase
 
 def only_calibration(judgement: Judgement) -> Judgement:
     """Return the outcomes of the calibration set."""
-    return tuple(outcome for outcome in judgement if is_calibration(outcome.kernel))
+    return tuple(outcome for outcome in judgement if is_calibration(outcome.case.kernel))
 
 
 # Scores: a table of entrants for each device.
@@ -150,5 +146,5 @@ def by_device(judgement: Judgement) -> Mapping[str, list[LaunchOutcome]]:
     """Return the outcomes on each device, in the order of the data."""
     found: dict[str, list[LaunchOutcome]] = {}
     for outcome in judgement:
-        found.setdefault(outcome.device, []).append(outcome)
+        found.setdefault(outcome.case.device, []).append(outcome)
     return found

@@ -189,7 +189,7 @@ def test_launches_that_did_not_run_are_nobodys_choice() -> None:
 
 def test_kernels_are_judged_by_what_never_saw_their_families(fitted: FittedLaunch) -> None:
     judgement = judge_nested(fitted.views[0])
-    assert {outcome.kernel for outcome in judgement} == {each.kernel for each in CALIBRATION}
+    assert {outcome.case.kernel for outcome in judgement} == {each.kernel for each in CALIBRATION}
     assert launch_scores(judgement)["launch"].share_of_oracle > 0.8
 
 
