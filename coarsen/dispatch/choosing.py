@@ -163,8 +163,8 @@ def feature_values(features: Sequence[Feature], arguments: Iterable[KernelArgume
     )
 
 
-def chooser(file: TunedFile, tree: Tree) -> Chooser:
-    """Return what chooses among a file's versions by one of its trees."""
-    asked = features_of(tree)
+def chooser(file: TunedFile) -> Chooser:
+    """Return what chooses among a file's versions by its tree."""
+    asked = features_of(file.tree)
     features = [feature for feature in file.features if feature.name in asked]
-    return Chooser(feature_values(features, file.arguments), tree)
+    return Chooser(feature_values(features, file.arguments), file.tree)

@@ -45,7 +45,6 @@ FILE = TunedFile(
     ),
     default=0,
     tree=Split("spread", 0.1, ASPECT, Leaf(2)),
-    tree_without_supplied=ASPECT,
     evidence={"inputs": 24, "regret": {"mean": 0.01}},
 )
 # The same without the version of several launches.
@@ -57,8 +56,10 @@ PLAIN = replace(
         Feature("rest", "min(width, height) % 7 + 0.5 * scale"),
         Feature("bytes", "bytes_a // 4 - width"),
     ),
-    tree=Split("spread", 0.1, ASPECT, Split("rest", 3.0, Leaf(0), Leaf(1))),
-    tree_without_supplied=Split(
-        "aspect", -1.5, Split("bytes", 100.0, Leaf(1), Leaf(0)), Split("rest", 2.25, Leaf(0), Leaf(1))
+    tree=Split(
+        "spread",
+        0.1,
+        Split("aspect", -1.5, Split("bytes", 100.0, Leaf(1), Leaf(0)), ASPECT),
+        Split("rest", 3.0, Leaf(0), Leaf(1)),
     ),
 )

@@ -127,7 +127,7 @@ def test_tuning_makes_a_file_that_chooses_for_every_input(device: DeviceDescript
     assert all(dict(v.definitions)["IMPL"] == "0" for v in tuned.times.versions if v.is_coarsened)
     # The default, and what won with its neighbours: of the three that there are, which ones depends on the times.
     assert 2 <= len(tuned.times.versions) <= 3
-    choice = chooser(file, file.tree)
+    choice = chooser(file)
     for point in tuned.times.inputs:
         version = choice.version([point.features.get(name, 1.0) for name in choice.features.inputs])
         assert version is not None and 0 <= version < len(file.versions)

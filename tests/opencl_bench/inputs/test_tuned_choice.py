@@ -84,8 +84,8 @@ def test_features_of_the_tuning_are_those_of_a_launch_to_the_last_bit(described:
     for preset, point in zip(presets, points, strict=True):
         count = benchmark.preset(preset).size["count"]
         for name, value in point.features.items():
-            exactly = chooser(file, Split(name, value, Leaf(0), Leaf(1)))
-            below = chooser(file, Split(name, math.nextafter(value, -math.inf), Leaf(0), Leaf(1)))
+            exactly = chooser(replace(file, tree=Split(name, value, Leaf(0), Leaf(1))))
+            below = chooser(replace(file, tree=Split(name, math.nextafter(value, -math.inf), Leaf(0), Leaf(1))))
             assert (exactly.version([count]), below.version([count])) == (0, 1)
 
 
