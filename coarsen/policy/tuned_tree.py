@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from coarsen.base.names import did_you_mean
-from coarsen.dispatch.choosing import Number, chooser
+from coarsen.dispatch.choosing import Number, asked_values
 from coarsen.dispatch.features import SIZE_NAMES
 from coarsen.dispatch.launch_sizes import SequenceSizes, VersionSizes, sequence_function, size_inputs
 from coarsen.dispatch.tree import Split, answer, features_of, walk
@@ -34,7 +34,7 @@ class TreeChoice:
         # The names of the arguments' numbers, and of sizes of buffers, that a decision depends on, in order: first
         # those that launches' sizes are computed from.
         self.names = (*sizes, *sorted(_feature_inputs(file) - set(sizes)))
-        self._chooser = chooser(file)
+        self._asked = asked_values(file)
         asked = features_of(file.tree)
         # The features that the caller supplies, as far as they count.
         self.supplied = tuple(each.name for each in file.features if each.is_supplied and each.name in asked)
@@ -77,8 +77,10 @@ class TreeChoice:
         named: dict[str, Number | None] = dict(zip(self.names, numbers, strict=True))
         named |= zip(SIZE_NAMES, _padded(sizes), strict=True)
         named |= supplied
-        needed = [named[name] for name in self._chooser.features.inputs]
-        return None if None in needed else self._chooser.version(cast("Sequence[Number]", needed))
+        if any(named[name] is None for name in self._asked.inputs):
+            return None
+        found = self._asked.of(cast("Mapping[str, Number]", named))
+        return None if found is None else answer(self._file.tree, found)
 
     def explain(self, values: Mapping[str, Number]) -> TunedExplanation:
         """Return what is chosen for a launch.
@@ -98,11 +100,11 @@ class TreeChoice:
             default = sequence_function(file, file.default_version, self._sizes)(*given)
             if default is not None:
                 numbers |= zip(SIZE_NAMES, _padded(default.launches[0][:2]), strict=True)
-        needed = self._chooser.features.inputs
+        needed = self._asked.inputs
         own = (argument.name for argument in file.arguments)
         supplied = (feature.name for feature in file.features if feature.is_supplied)
         _check_names(values, {*self.names, *own, *supplied, *needed}, needed, numbers)
-        found = self._chooser.features.of(numbers)
+        found = self._asked.of(numbers)
         path = () if found is None else walk(file.tree, found)
         number = file.default if found is None else answer(file.tree, found)
         version = file.versions[number]

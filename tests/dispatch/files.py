@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from coarsen.dispatch.choosing import asked_values
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
-from coarsen.dispatch.tree import Leaf, Split
+from coarsen.dispatch.tree import Leaf, Split, answer
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.variant.coarsening import Coarsening
@@ -63,3 +65,14 @@ PLAIN = replace(
         Split("rest", 3.0, Leaf(0), Leaf(1)),
     ),
 )
+
+
+def chooser(file: TunedFile) -> Callable[[Mapping[str, int | float]], int | None]:
+    """What chooses a version by the numbers of a launch."""
+    asked = asked_values(file)
+
+    def version(numbers: Mapping[str, int | float]) -> int | None:
+        values = asked.of(numbers)
+        return None if values is None else answer(file.tree, values)
+
+    return version

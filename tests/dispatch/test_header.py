@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.dispatch.choosing import chooser, feature_values
+from coarsen.dispatch.choosing import feature_values
 from coarsen.dispatch.features import Feature
 from coarsen.dispatch.header import c_header
 from coarsen.dispatch.launch_sizes import sequence_function, size_inputs
@@ -21,7 +21,7 @@ from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
-from tests.dispatch.files import FILE, PLAIN
+from tests.dispatch.files import FILE, PLAIN, chooser
 
 Numbers = Mapping[str, int | float]
 NAMES = ("bytes_a", "width", "height", "scale", "spread")
@@ -72,7 +72,7 @@ def answers_in_python(file: TunedFile, inputs: Iterable[Numbers]) -> list[list[i
     sizes = [sequence_function(file, version, names) for version in file.versions]
     found = []
     for numbers in inputs:
-        chosen = made.version([numbers[name] for name in made.features.inputs])
+        chosen = made(numbers)
         version = file.default if chosen is None else chosen
         given = [int(numbers[name]) for name in names]
         found.append(
