@@ -95,7 +95,7 @@ def _version(package: str) -> str:
 def installed_version() -> str:
     """Return the installed package's version; in a clone from which nothing was installed that of its settings."""
     try:
-        # `metadata.version` reads all of it, the description too, as an e-mail. An egg has it by another name.
+        # `metadata.version` reads all of it, the description too, as an e-mail. Builds in a clone leave PKG-INFO.
         found = metadata.distribution("coarsen")
         head = found.read_text("METADATA") or found.read_text("PKG-INFO") or ""
         return head.partition("\nVersion: ")[2].partition("\n")[0]
