@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.base.bug_report import bug_message, words_of
+from coarsen.base.bug_report import bug_message, installed_version, words_of
 from coarsen.errors import InternalError, InvalidInputError
 
 
@@ -67,3 +67,13 @@ def test_a_password_is_in_no_file(folder: Path, monkeypatch: pytest.MonkeyPatch,
 def test_only_internal_errors_are_bugs() -> None:
     assert words_of(InvalidInputError("no such file")) == "no such file"
     assert words_of(InternalError("no verse")).startswith("this is a bug in coarsen: InternalError: no verse; ")
+
+
+@pytest.mark.parametrize("name", ["coarsen.egg-info/PKG-INFO", "coarsen-7.8.9.dist-info/METADATA"])
+def test_the_version_is_that_of_whatever_is_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).parent.mkdir()
+    (tmp_path / name).write_text("Metadata-Version: 2.1\nName: coarsen\nVersion: 7.8.9\n\nVersion: none\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert installed_version() == "7.8.9"

@@ -92,11 +92,12 @@ def _version(package: str) -> str:
         return "none"
 
 
-def _installed_version() -> str:
-    """The installed package's version; in a clone from which nothing was installed that of its settings."""
+def installed_version() -> str:
+    """Return the installed package's version; in a clone from which nothing was installed that of its settings."""
     try:
-        # `metadata.version` reads all of it, the description too, as an e-mail.
-        head = metadata.distribution("coarsen").read_text("METADATA") or ""
+        # `metadata.version` reads all of it, the description too, as an e-mail. Builds in a clone leave PKG-INFO.
+        found = metadata.distribution("coarsen")
+        head = found.read_text("METADATA") or found.read_text("PKG-INFO") or ""
         return head.partition("\nVersion: ")[2].partition("\n")[0]
     except metadata.PackageNotFoundError:
         # Imported late: an installed package has its version elsewhere.
@@ -106,4 +107,4 @@ def _installed_version() -> str:
         return str(tomllib.loads(settings.read_text(encoding="utf-8"))["project"]["version"])
 
 
-__version__ = _installed_version()
+__version__ = installed_version()

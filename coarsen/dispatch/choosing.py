@@ -26,7 +26,7 @@ from coarsen.dispatch.steps import (
     Steps,
     binary_logarithm,
 )
-from coarsen.dispatch.tree import Tree, answer, features_of
+from coarsen.dispatch.tree import features_of
 from coarsen.dispatch.tuned_file import TunedFile
 
 Number = int | float
@@ -128,19 +128,6 @@ class FeatureValues:
         return None if values is None else dict(zip(self.names, values, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Chooser:
-    """Chooses among the versions of a tuned file."""
-
-    features: FeatureValues
-    tree: Tree
-
-    def version(self, numbers: Sequence[Number]) -> int | None:
-        """Return the version for the numbers that `features.inputs` names; None where a feature has no value."""
-        values = self.features.compute(*numbers)
-        return None if values is None else answer(self.tree, dict(zip(self.features.names, values, strict=True)))
-
-
 def feature_values(features: Sequence[Feature], arguments: Iterable[KernelArgument]) -> FeatureValues:
     """Return what computes features of a kernel's launches; raises InvalidInputError for names unknown to it."""
     kinds = input_kinds(arguments)
@@ -163,8 +150,7 @@ def feature_values(features: Sequence[Feature], arguments: Iterable[KernelArgume
     )
 
 
-def chooser(file: TunedFile, tree: Tree) -> Chooser:
-    """Return what chooses among a file's versions by one of its trees."""
-    asked = features_of(tree)
-    features = [feature for feature in file.features if feature.name in asked]
-    return Chooser(feature_values(features, file.arguments), tree)
+def asked_values(file: TunedFile) -> FeatureValues:
+    """Return what computes the features that a file's tree asks for."""
+    asked = features_of(file.tree)
+    return feature_values([each for each in file.features if each.name in asked], file.arguments)

@@ -22,7 +22,7 @@ from coarsen.dispatch.launch_sizes import (
     scratch_formulas,
 )
 from coarsen.dispatch.steps import LARGEST, SMALLEST, Kind, Named, Steps
-from coarsen.dispatch.tree import Tree, features_of
+from coarsen.dispatch.tree import features_of
 from coarsen.dispatch.tuned_file import TunedFile, check_launchable
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
@@ -81,7 +81,7 @@ def c_header(file: TunedFile) -> str:
         f"#ifndef {guard}\n#define {guard}",
         ARITHMETIC,
         _types(file, kinds),
-        *_trees(file),
+        _tree(file),
         *step_functions(file),
         *(sizes_function(file, version) for version in range(len(file.versions))),
         _choose(file),
@@ -144,16 +144,10 @@ def _types(file: TunedFile, kinds: Mapping[str, Kind]) -> str:
     )
 
 
-def _trees(file: TunedFile) -> Iterator[str]:
-    """The functions that answer a tree; the default version where a feature has no value."""
-    yield _tree(file, f"{file.kernel}_version", file.tree)
-    if file.tree_without_supplied is not None:
-        yield _tree(file, f"{file.kernel}_version_without_supplied", file.tree_without_supplied)
-
-
-def _tree(file: TunedFile, function: str, tree: Tree) -> str:
+def _tree(file: TunedFile) -> str:
+    """The function that answers the tree; the default version where a feature has no value."""
     kinds = input_kinds(file.arguments)
-    asked = [feature for feature in file.features if feature.name in features_of(tree)]
+    asked = [feature for feature in file.features if feature.name in features_of(file.tree)]
     formulas = [feature_steps(feature, kinds) or Steps((), Named(feature.name), Kind.REAL) for feature in asked]
     lines, results = statements(formulas, f"return {file.default};")
     places = {feature.name: f"f{number}" for number, feature in enumerate(asked)}
@@ -162,9 +156,9 @@ def _tree(file: TunedFile, function: str, tree: Tree) -> str:
         for (place, result), feature in zip(zip(places.values(), results, strict=True), asked, strict=True)
     ]
     body = indented([*declarations(formulas), "(void)in;", *lines])
-    compared = list(tree_lines(tree, places, "        "))
+    compared = list(tree_lines(file.tree, places, "        "))
     return (
-        f"static inline int {function}(const struct {file.kernel}_inputs *in)\n{{\n{body}    {{\n"
+        f"static inline int {file.kernel}_version(const struct {file.kernel}_inputs *in)\n{{\n{body}    {{\n"
         + "".join(f"        {value}\n" for value in values)
         + "\n".join(compared)
         + "\n    }\n}\n"
@@ -175,9 +169,6 @@ def _choose(file: TunedFile) -> str:
     name = file.kernel
     numbers = range(len(file.versions))
     cases = "\n".join(f"    case {number}: return {name}_sizes_{number}(in, launch);" for number in numbers)
-    without = str(file.default)
-    if file.tree_without_supplied is not None:
-        without = f"{name}_version_without_supplied(in)"
     return f"""\
 static inline int {name}_sizes(int version, const struct {name}_inputs *in, struct {name}_launch *launch)
 {{
@@ -195,7 +186,7 @@ enum {{ {name}_default = {file.default}, {name}_versions = {len(file.versions)} 
 static inline int
 {name}_choose_with(const struct {name}_inputs *in, int has_supplied, struct {name}_launch *launch)
 {{
-    const int version = has_supplied ? {name}_version(in) : {without};
+    const int version = has_supplied ? {name}_version(in) : {name}_default;
     if ({name}_sizes(version, in, launch))
         return version;
     return {name}_sizes({name}_default, in, launch) ? {name}_default : -1;

@@ -57,8 +57,7 @@ class TunedFile:
         features: by which versions are chosen.
         versions: those to choose from.
         default: the index of the version whose sizes a call passes: what runs wherever nothing else may.
-        tree: chooses by all features.
-        tree_without_supplied: chooses where the caller supplies none; None takes the default version there.
+        tree: chooses by the features; where the caller supplies none of those asked for, the default version runs.
         evidence: what was measured, for people; nothing is chosen by it.
         layouts: versions whose arrays lie otherwise, for programs that convert them; no tree chooses them.
 
@@ -77,7 +76,6 @@ class TunedFile:
     versions: tuple[TunedVersion, ...]
     default: int
     tree: Tree
-    tree_without_supplied: Tree | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
     layouts: tuple[LaidOutVersion, ...] = ()
 
@@ -88,9 +86,6 @@ class TunedFile:
         check_versions(self.kernel, self.versions, self.default, self.arguments)
         names = frozenset(feature.name for feature in self.features)
         check_tree(self.tree, names, len(self.versions))
-        if self.tree_without_supplied is not None:
-            computed = frozenset(feature.name for feature in self.features if not feature.is_supplied)
-            check_tree(self.tree_without_supplied, computed, len(self.versions))
         check_evidence(self.evidence)
         check_laid_out(self.layouts, self.arguments)
 
@@ -125,6 +120,8 @@ class TunedFile:
             raise InvalidInputError(f"it is no tuned file of the format '{FORMAT}'")
         fields = {"layouts": [], **value}
         del fields["format"]
+        # Former files have a tree for callers who supply no features.
+        fields.pop("tree_without_supplied", None)
         return decoded(cls, fields, "the tuned file", _DECODERS)
 
     def to_bytes(self) -> bytes:
@@ -315,6 +312,5 @@ _DECODERS: Coders = {
     TunedVersion: version_from_json,
     Variant: variant_from_json,
     Tree: tree_from_json,
-    Tree | None: lambda value: None if value is None else tree_from_json(value),
     Mapping[str, Any]: _evidence,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import importlib.util
-from typing import NamedTuple
 
 from coarsen.errors import InvalidInputError
 from coarsen.policy.remembered import Remembered
@@ -26,20 +25,8 @@ class Otherwise(enum.Enum):
     TUNE = enum.auto()
 
 
-class Mode(NamedTuple):
-    """A way to choose.
-
-    Attributes:
-        otherwise: for launches of which nothing is remembered.
-        settings: of tuning; where things are remembered counts for the others too.
-    """
-
-    otherwise: Otherwise
-    settings: Tune
-
-
-def mode_of(tune: object) -> Mode | None:
-    """Return the mode that a value of `tune` stands for; None where kernels stay as they are.
+def mode_of(tune: object) -> tuple[Otherwise, Tune] | None:
+    """Return what a value of `tune` stands for: the way to go on, and settings; None: kernels stay as they are.
 
     Args:
         tune: None or "remembered" for what is remembered, else the kernel as it is; True or `Tune(…)` for what is
@@ -50,14 +37,14 @@ def mode_of(tune: object) -> Mode | None:
         InvalidInputError: it is something else; a package that tuning needs is missing.
     """
     if tune is None or tune == REMEMBERED:
-        return Mode(Otherwise.LEAVE, Tune())
+        return Otherwise.LEAVE, Tune()
     if tune is False:
         return None
     if tune is True or isinstance(tune, Tune):
         _check_packages()
-        return Mode(Otherwise.TUNE, Tune() if tune is True else tune)
+        return Otherwise.TUNE, Tune() if tune is True else tune
     if tune == PREDICT:
-        return Mode(Otherwise.PREDICT, Tune())
+        return Otherwise.PREDICT, Tune()
     raise InvalidInputError(f"tune is True, False, 'remembered', 'predict' or a coarsen.Tune, not {tune!r}")
 
 
@@ -84,7 +71,9 @@ def policy_of(
         raise InvalidInputError("a factor is given or found by tuning: leave out factor or tune")
     policy = requested or (tune if isinstance(tune, Policy) else None)
     if policy is None and mode is not None:
-        policy = policy_in(mode, form)
+        otherwise, settings = mode
+        remembered = remembered_in(otherwise, settings) if form == "opencl_c" else None
+        policy = with_guesses(remembered, otherwise)
     if not by_nearest:
         return policy
     # Imported late: most programs have only one policy.
@@ -95,20 +84,14 @@ def policy_of(
     return nearest if policy is None else FirstOf(nearest, policy)
 
 
-def policy_in(mode: Mode, form: Form) -> Policy | None:
-    """Return what decides in a mode, about code of a form; None where kernels stay as they are."""
-    is_remembered = form == "opencl_c"
-    return with_guesses(remembered_in(mode) if is_remembered else None, mode.otherwise)
-
-
-def remembered_in(mode: Mode, says_reasons: bool = True) -> Remembered:
-    """Return what decides as is remembered, or searches in the mode that does; it may say why it can't."""
-    if mode.otherwise is not Otherwise.TUNE:
-        return Remembered(mode.settings, is_last=mode.otherwise is Otherwise.LEAVE)
+def remembered_in(otherwise: Otherwise, settings: Tune, says_reasons: bool = True) -> Remembered:
+    """Return what decides as is remembered, or searches where that is the way to go on and says why it can't."""
+    if otherwise is not Otherwise.TUNE:
+        return Remembered(settings, is_last=otherwise is Otherwise.LEAVE)
     # Imported late: a program that remembers measures nothing.
     from coarsen.drop_in.search import SearchNow
 
-    return SearchNow(mode.settings, says_reasons)
+    return SearchNow(settings, says_reasons)
 
 
 def with_guesses(policy: Policy | None, otherwise: Otherwise) -> Policy | None:

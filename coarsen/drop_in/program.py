@@ -133,7 +133,8 @@ class Program(pyopencl.Program):
         self._asked = {"factor": factor, "dim": dim, "stride": stride, "level": level}
         self._used = {**transforms, "form": form, "toolchain": toolchain, "observer": observer}
         self._tune = tune
-        self._policy = policy_of(tune, requested, form, tuned == REMEMBERED)
+        self._nearest = REMEMBERED if tuned == REMEMBERED else None
+        self._policy = policy_of(tune, requested, form, self._nearest is not None)
         if form not in ("opencl_c", "spirv"):
             raise InvalidInputError(f"the form of a coarsened kernel is 'opencl_c' or 'spirv', not {form!r}")
         if isinstance(binaries, int):
@@ -320,7 +321,7 @@ class Program(pyopencl.Program):
             for option, value in self._asked.items()
         }
         asked = {option: value for option, value in given.items() if value is not None}
-        return {**asked, "tune": self._tune, "arrays": self._arrays.of(kernel)}
+        return {**asked, "tune": self._tune, "tuned": self._nearest, "arrays": self._arrays.of(kernel)}
 
     def _form_for_devices(self) -> Form:
         if self._form == "spirv":

@@ -19,7 +19,7 @@ import pyopencl
 from coarsen.base.bug_report import bug_message
 from coarsen.devices.drivers import prepare_loader
 from coarsen.drop_in.launch_table import LaunchRow, LaunchTable
-from coarsen.drop_in.mode import Mode, Otherwise, remembered_in, with_guesses
+from coarsen.drop_in.mode import Otherwise, remembered_in, with_guesses
 from coarsen.drop_in.named_program import ObserverOf, programs_are_coarsened
 from coarsen.drop_in.script import Script, check_script, execute
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
@@ -151,7 +151,7 @@ def run_program(
     store = _shown(str(chosen.store))
     recorder = None if recording is None else _recorder(recording)
     table = LaunchTable()
-    decides = RunPolicy(remembered_in(Mode(otherwise, chosen), says_reasons=False), table, recorder)
+    decides = RunPolicy(remembered_in(otherwise, chosen, says_reasons=False), table, recorder)
     policy = with_guesses(decides, otherwise) or decides
     is_interrupted = False
     with programs_are_coarsened(policy, _observer_of(table, recorder)):

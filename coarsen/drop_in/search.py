@@ -53,6 +53,8 @@ class SearchNow(Remembered):
     """
 
     looks_at_arguments = True
+    _what_then = "it is searched again"
+    _unreadable = "what is remembered can't be read, so nothing is tuned"
 
     def __init__(self, settings: Tune, says_reasons: bool = True) -> None:
         super().__init__(settings)
@@ -60,13 +62,6 @@ class SearchNow(Remembered):
 
     def _needs_key(self, request: LaunchRequest) -> bool:
         return True
-
-    def _what_then(self) -> str:
-        return "it is searched again"
-
-    def _give_up_reading(self, error: InvalidInputError) -> None:
-        self._is_readable = False
-        self._say(f"what is remembered can't be read, so nothing is tuned: {error}")
 
     def _without_result(self, choice: RememberedChoice) -> Known | None:
         is_longer = self._seconds(choice.key) > choice.seconds

@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pyopencl
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from coarsen.tuning.tuned import Tuned
 
 _log = logging.getLogger("coarsen")
+_Read = TypeVar("_Read")
 
 # The decision on launches of which nothing is known.
 AS_IT_IS = Decision(Variant(), "nothing is remembered of such launches; tune=True searches")
@@ -68,6 +69,10 @@ class Remembered(Policy):
         settings: where things are remembered, and what of it may be used.
         is_last: whether no other policy is asked after this one.
     """
+
+    # What is done about a choice that no longer holds, and where nothing can be read.
+    _what_then = "tune=True searches again"
+    _unreadable = "what is remembered can't be read"
 
     def __init__(self, settings: Tune, is_last: bool = True) -> None:
         self._settings = settings
@@ -125,10 +130,10 @@ class Remembered(Policy):
         """Return what is remembered of a kernel on a device at all sizes, holds and is allowed; the latest first.
 
         Raises:
-            InvalidInputError: the store can't be read; the source does not compile.
+            InvalidInputError: the source does not compile.
             RefusalError: the kernel can't be read.
         """
-        every = remembered_choices(self._settings.store, request.kernel) if self._is_readable else []
+        every = self._read(lambda: remembered_choices(self._settings.store, request.kernel))
         if not every:
             return []
         device = describe_device(request.launch.device)
@@ -145,20 +150,11 @@ class Remembered(Policy):
 
     def _needs_key(self, request: LaunchRequest) -> bool:
         """Return True if anything may be known; to compute a key may take a compilation."""
-        return self._may_remember(request.kernel)
+        return bool(self._read(lambda: anything_remembered(self._settings.store, request.kernel)))
 
     def _found(self, key: RememberedKey, device: DeviceDescription, request: LaunchRequest) -> Known | None:
         """Find a choice where none is remembered: here, none."""
         return None
-
-    def _may_remember(self, kernel: str) -> bool:
-        """Return True if the store has any choice for a kernel of this name; False where it can't be read."""
-        if self._is_readable:
-            try:
-                return anything_remembered(self._settings.store, kernel)
-            except InvalidInputError as error:
-                self._give_up_reading(error)
-        return False
 
     def _lock_of(self, key: RememberedKey) -> threading.Lock:
         """The lock of a class of launches: of two threads that launch at once, one tunes."""
@@ -184,12 +180,12 @@ class Remembered(Policy):
 
     def _looked_up(self, key: RememberedKey, device: DeviceDescription) -> Known | None:
         """Return what the store has, if it still holds."""
-        choice = self._read(key)
+        choice = self._read(lambda: remembered_choice(self._settings.store, key))
         if choice is None:
             return None
         problem = problem_of(choice, device.driver_version, device.platform_version)
         if problem is not None:
-            self._say(f"what is remembered of kernel {key.kernel} is not used: {problem}; {self._what_then()}")
+            self._say(f"what is remembered of kernel {key.kernel} is not used: {problem}; {self._what_then}")
             return None
         if not choice.has_result:
             return self._without_result(choice)
@@ -197,27 +193,21 @@ class Remembered(Policy):
             return None
         return Known(choice, f"remembered from {choice.found_at[:10]}")
 
-    def _what_then(self) -> str:
-        """Say what is done about a choice that no longer holds."""
-        return "tune=True searches again"
-
     def _without_result(self, choice: RememberedChoice) -> Known | None:
         """Return what follows from a tuning whose time was over; None where there is more time now."""
         return Known(None, without_result(choice), tried_seconds=choice.seconds)
 
-    def _read(self, key: RememberedKey) -> RememberedChoice | None:
+    def _read(self, what: Callable[[], _Read]) -> _Read | None:
+        """Return what a store has; None, said once, where it can't be read."""
         if not self._is_readable:
             return None
         try:
-            return remembered_choice(self._settings.store, key)
+            return what()
         except InvalidInputError as error:
-            self._give_up_reading(error)
+            # Each launch of another kernel would wait for a server that does not answer.
+            self._is_readable = False
+            self._say(f"{self._unreadable}: {error}")
             return None
-
-    def _give_up_reading(self, error: InvalidInputError) -> None:
-        """Read no more: each launch of another kernel would wait for a server that does not answer."""
-        self._is_readable = False
-        self._say(f"what is remembered can't be read: {error}")
 
     def _say(self, message: str) -> None:
         """Log a warning, once."""

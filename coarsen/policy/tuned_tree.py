@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from coarsen.base.names import did_you_mean
-from coarsen.dispatch.choosing import Chooser, Number, chooser
+from coarsen.dispatch.choosing import Number, asked_values
 from coarsen.dispatch.features import SIZE_NAMES
 from coarsen.dispatch.launch_sizes import SequenceSizes, VersionSizes, sequence_function, size_inputs
 from coarsen.dispatch.tree import Split, answer, features_of, walk
@@ -34,9 +34,7 @@ class TreeChoice:
         # The names of the arguments' numbers, and of sizes of buffers, that a decision depends on, in order: first
         # those that launches' sizes are computed from.
         self.names = (*sizes, *sorted(_feature_inputs(file) - set(sizes)))
-        self._chooser = chooser(file, file.tree)
-        without = file.tree_without_supplied
-        self._chooser_without = None if without is None else chooser(file, without)
+        self._asked = asked_values(file)
         asked = features_of(file.tree)
         # The features that the caller supplies, as far as they count.
         self.supplied = tuple(each.name for each in file.features if each.is_supplied and each.name in asked)
@@ -62,19 +60,27 @@ class TreeChoice:
     def number(
         self, numbers: Sequence[Number | None], sizes: PassedSizes, supplied: Mapping[str, float]
     ) -> int | None:
-        """Return the number of the version; None where a number or a feature has no value.
+        """Return the number of the version; None where a number or a feature has no value, or isn't supplied.
 
         Args:
             numbers: those of `names`.
             sizes: of the default version's launch.
             supplied: features that the caller supplies.
         """
+        if missing := [name for name in self.supplied if name not in supplied]:
+            self._say_once(
+                ("supplied", self._file.kernel),
+                f"kernel {self._file.kernel}: launched without the feature {missing[0]}, which its tuned file "
+                "asks for: launch(…, features={…}) takes it (said once)",
+            )
+            return None
         named: dict[str, Number | None] = dict(zip(self.names, numbers, strict=True))
         named |= zip(SIZE_NAMES, _padded(sizes), strict=True)
         named |= supplied
-        made = self._chooser_with(supplied)
-        needed = () if made is None else [named[name] for name in made.features.inputs]
-        return None if made is None or None in needed else made.version(cast("Sequence[Number]", needed))
+        if any(named[name] is None for name in self._asked.inputs):
+            return None
+        found = self._asked.of(cast("Mapping[str, Number]", named))
+        return None if found is None else answer(self._file.tree, found)
 
     def explain(self, values: Mapping[str, Number]) -> TunedExplanation:
         """Return what is chosen for a launch.
@@ -94,32 +100,18 @@ class TreeChoice:
             default = sequence_function(file, file.default_version, self._sizes)(*given)
             if default is not None:
                 numbers |= zip(SIZE_NAMES, _padded(default.launches[0][:2]), strict=True)
-        made = self._chooser
-        if self._chooser_without is not None and any(name not in values for name in self.supplied):
-            made = self._chooser_without
-        needed = made.features.inputs
+        needed = self._asked.inputs
         own = (argument.name for argument in file.arguments)
         supplied = (feature.name for feature in file.features if feature.is_supplied)
         _check_names(values, {*self.names, *own, *supplied, *needed}, needed, numbers)
-        found = made.features.of(numbers)
-        path = () if found is None else walk(made.tree, found)
-        number = file.default if found is None else answer(made.tree, found)
+        found = self._asked.of(numbers)
+        path = () if found is None else walk(file.tree, found)
+        number = file.default if found is None else answer(file.tree, found)
         version = file.versions[number]
         sizes = sequence_function(file, version, self._sizes)(*given) if have_sizes else None
         return TunedExplanation(
             found or {}, path, number, version, sizes, _gain(file, number), number == file.default
         )
-
-    def _chooser_with(self, supplied: Mapping[str, float]) -> Chooser | None:
-        missing = [name for name in self.supplied if name not in supplied]
-        if not missing:
-            return self._chooser
-        self._say_once(
-            ("supplied", self._file.kernel),
-            f"kernel {self._file.kernel}: launched without the feature {missing[0]}, which its tuned file asks "
-            "for: launch(…, features={…}) takes it (said once)",
-        )
-        return self._chooser_without
 
 
 def _feature_inputs(file: TunedFile) -> set[str]:

@@ -5,13 +5,13 @@
     of these the tree of the fewest leaves among those within one standard error of the best (Breiman et al. 1984)
 
 One leaf is the fixed best: asking about inputs must earn its place. Features that the caller supplies at a launch
-are asked about only where that lowers the regret by 1 %; a second tree stands beside for callers who give none.
+are asked about only where that lowers the regret by 1 %.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,35 +27,10 @@ LEAST_FALL = 0.01
 _FIXED = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RegretTree:
-    """A choice by features.
-
-    Attributes:
-        tree: over all features; its leaves have numbers of versions of the matrix.
-        without_supplied: the same without supplied features; None where the tree asks about none.
-    """
-
-    tree: Tree
-    without_supplied: Tree | None = None
-
-    @property
-    def versions(self) -> tuple[int, ...]:
-        """Return the numbers of all versions that can be answered, in ascending order."""
-        trees = [self.tree, *([self.without_supplied] if self.without_supplied is not None else [])]
-        return tuple(sorted({number for tree in trees for number in versions_of(tree)}))
-
-    def version(self, features: Mapping[str, float]) -> int:
-        """Return the version for an input; without a supplied feature by the tree that asks about none."""
-        if self.without_supplied is not None and not features_of(self.tree) <= features.keys():
-            return answer(self.without_supplied, features)
-        return answer(self.tree, features)
-
-
 def regret_tree(
     times: VersionTimes, margin: float, supplied: Set[str] = frozenset(), most: int = MOST_VERSIONS
-) -> RegretTree:
-    """Return the regret tree of some times.
+) -> Tree:
+    """Return the regret tree of some times; its leaves have numbers of versions of the matrix.
 
     Args:
         times: of the inputs that may be learned from.
@@ -67,26 +42,20 @@ def regret_tree(
         times, [name for name in times.feature_names if name not in supplied], margin, most
     )
     if not supplied & set(times.feature_names):
-        return RegretTree(cheap)
+        return cheap
     dear, regret = _settled(times, times.feature_names, margin, most)
-    if not features_of(dear) & supplied or its_regret - regret < LEAST_FALL:
-        return RegretTree(cheap)
-    return RegretTree(dear, cheap)
+    return dear if features_of(dear) & supplied and its_regret - regret >= LEAST_FALL else cheap
 
 
-def shipped(choice: RegretTree, times: VersionTimes) -> tuple[tuple[int, ...], RegretTree]:
-    """Return what a tuned file has of a choice that was fitted to some times.
+def shipped(tree: Tree, times: VersionTimes) -> tuple[tuple[int, ...], Tree]:
+    """Return what a tuned file has of a tree that was fitted to some times.
 
     Returns:
-        the numbers of the versions that can be answered, and of the default one; and the choice among these, with
+        the numbers of the versions that can be answered, and of the default one; and the tree over these, with
         their places as numbers.
     """
-    kept = tuple(sorted({*choice.versions, times.default}))
-    numbers = {column: number for number, column in enumerate(kept)}
-    without = choice.without_supplied
-    return kept, RegretTree(
-        renumbered(choice.tree, numbers), None if without is None else renumbered(without, numbers)
-    )
+    kept = tuple(sorted({*versions_of(tree), times.default}))
+    return kept, renumbered(tree, {column: number for number, column in enumerate(kept)})
 
 
 def renumbered(tree: Tree, numbers: Mapping[int, int]) -> Tree:

@@ -204,7 +204,7 @@ def tuned_file(
     """
     margin = margin_of(device_kind_of(device.device_types) is DeviceKind.GPU)
     supplied = {each.feature.name for each in description.features if each.feature.is_supplied}
-    kept, choice = shipped(regret_tree(times, margin, supplied), times)
+    kept, tree = shipped(regret_tree(times, margin, supplied), times)
     file = TunedFile(
         kernel=description.kernel,
         arguments=description.kernel_arguments,
@@ -216,8 +216,7 @@ def tuned_file(
         features=tuple(each.feature for each in description.features),
         versions=described_versions(description, tuple(times.versions[number] for number in kept)),
         default=kept.index(times.default),
-        tree=choice.tree,
-        tree_without_supplied=choice.without_supplied,
+        tree=tree,
         evidence=Evidence(description.path.name, margin, times, is_cold).to_json(),
     )
     # How many times as fast as the default each version is where it is chosen.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from coarsen.dispatch.choosing import asked_values
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
-from coarsen.dispatch.tree import Leaf, Split
+from coarsen.dispatch.tree import Leaf, Split, answer
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.variant.coarsening import Coarsening
@@ -45,7 +47,6 @@ FILE = TunedFile(
     ),
     default=0,
     tree=Split("spread", 0.1, ASPECT, Leaf(2)),
-    tree_without_supplied=ASPECT,
     evidence={"inputs": 24, "regret": {"mean": 0.01}},
 )
 # The same without the version of several launches.
@@ -57,8 +58,21 @@ PLAIN = replace(
         Feature("rest", "min(width, height) % 7 + 0.5 * scale"),
         Feature("bytes", "bytes_a // 4 - width"),
     ),
-    tree=Split("spread", 0.1, ASPECT, Split("rest", 3.0, Leaf(0), Leaf(1))),
-    tree_without_supplied=Split(
-        "aspect", -1.5, Split("bytes", 100.0, Leaf(1), Leaf(0)), Split("rest", 2.25, Leaf(0), Leaf(1))
+    tree=Split(
+        "spread",
+        0.1,
+        Split("aspect", -1.5, Split("bytes", 100.0, Leaf(1), Leaf(0)), ASPECT),
+        Split("rest", 3.0, Leaf(0), Leaf(1)),
     ),
 )
+
+
+def chooser(file: TunedFile) -> Callable[[Mapping[str, int | float]], int | None]:
+    """What chooses a version by the numbers of a launch."""
+    asked = asked_values(file)
+
+    def version(numbers: Mapping[str, int | float]) -> int | None:
+        values = asked.of(numbers)
+        return None if values is None else answer(file.tree, values)
+
+    return version

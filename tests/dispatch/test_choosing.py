@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coarsen.dispatch.choosing import chooser, feature_values
+from coarsen.dispatch.choosing import feature_values
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.launch_sizes import sequence_function, size_inputs
 from coarsen.dispatch.steps import binary_logarithm
 from coarsen.dispatch.tree import DEEPEST, MOST_LEAVES, Leaf, Split, Tree, answer
-from tests.dispatch.files import ARGUMENTS, FILE, PLAIN
+from tests.dispatch.files import ARGUMENTS, FILE, PLAIN, chooser
 
 WHOLE = st.integers(-(2**64), 2**64) | st.integers(-20, 20)
 
@@ -72,18 +72,15 @@ def test_the_logarithm_of_a_power_of_two_is_exact(exponent: int) -> None:
 @given(st.integers(1, 2**31), st.integers(1, 2**31), st.floats(0, 1), st.integers(0, 2**40), st.floats(-9, 9))
 def test_the_choice_is_that_of_the_tree(width: int, height: int, spread: float, size: int, scale: float) -> None:
     numbers = {"width": width, "height": height, "spread": spread, "bytes_a": size, "scale": scale}
-    for tree in (PLAIN.tree, PLAIN.tree_without_supplied):
-        assert tree is not None
-        made = chooser(PLAIN, tree)
-        values = made.features.of(numbers)
-        assert values is not None
-        assert made.version([numbers[name] for name in made.features.inputs]) == answer(tree, values)
+    values = feature_values(PLAIN.features, PLAIN.arguments).of(numbers)
+    assert values is not None
+    assert chooser(PLAIN)(numbers) == answer(PLAIN.tree, values)
 
 
 @pytest.mark.parametrize("spread", [math.nan, math.inf, -math.inf])
 def test_no_version_is_chosen_by_what_is_no_number(spread: float) -> None:
-    made = chooser(PLAIN, Split("spread", 0.5, Leaf(0), Leaf(1)))
-    assert made.version([spread]) is None
+    made = chooser(replace(PLAIN, tree=Split("spread", 0.5, Leaf(0), Leaf(1))))
+    assert made({"spread": spread}) is None
 
 
 def test_keywords_as_names_reach_no_code() -> None:
@@ -101,12 +98,12 @@ def test_the_largest_trees_are_compiled() -> None:
     deep: Tree = Leaf(0)
     for depth in range(DEEPEST):
         deep = Split("aspect", float(-depth), deep, Leaf(1))
-    assert chooser(replace(FILE, tree=deep), deep).version([2**40, 1]) == 0
-    assert chooser(replace(FILE, tree=deep), deep).version([1, 1]) in (0, 1)
+    assert chooser(replace(FILE, tree=deep))({"width": 2**40, "height": 1}) == 0
+    assert chooser(replace(FILE, tree=deep))({"height": 1, "width": 1}) in (0, 1)
     trees: list[Tree] = [Leaf(number % 2) for number in range(MOST_LEAVES)]
     while len(trees) > 1:
         trees = [Split("spread", float(len(trees)), *pair) for pair in zip(trees[::2], trees[1::2], strict=True)]
-    assert chooser(replace(FILE, tree=trees[0]), trees[0]).version([0.5]) in (0, 1)
+    assert chooser(replace(FILE, tree=trees[0]))({"spread": 0.5}) in (0, 1)
 
 
 def test_sizes() -> None:

@@ -88,10 +88,6 @@ MISTAKES: tuple[tuple[Callable[[Any], None], str], ...] = (
     (changed("lambda", "tree", "feature"), "asks for 'lambda'"),
     (changed("0", "tree", "threshold"), "a number as the threshold"),
     (changed(10**400, "tree", "threshold"), "isn't finite"),
-    (
-        changed({"feature": "spread", "threshold": 1, "at_most": 0, "above": 1}, "tree_without_supplied"),
-        "'spread'",
-    ),
     (changed("width.real", *LAUNCH, "global_size", 0), "may only have whole numbers"),
     (changed("global_size_0", *LAUNCH, "global_size", 0), "'global_size_0', which is no whole argument"),
     (changed("scale", *LAUNCH, "global_size", 0), "'scale', which is no whole argument"),
@@ -177,9 +173,13 @@ def test_keywords_of_python_are_names_of_arguments() -> None:
     assert TunedFile.from_json(value).arguments[0].name == "in"
 
 
+def test_a_former_file_with_a_tree_for_callers_who_supply_nothing_is_read() -> None:
+    assert TunedFile.from_json({**FILE.to_json(), "tree_without_supplied": 1}) == FILE
+
+
 def test_versions_without_launches_take_the_callers_sizes() -> None:
     versions = (TunedVersion(Variant()), TunedVersion(Variant((64,))))
-    file = replace(FILE, versions=versions, tree=Leaf(1), tree_without_supplied=None)
+    file = replace(FILE, versions=versions, tree=Leaf(1))
     assert not file.has_sizes
     assert TunedFile.from_bytes(file.to_bytes()) == file
 
@@ -187,7 +187,7 @@ def test_versions_without_launches_take_the_callers_sizes() -> None:
 def test_no_version_is_there_twice() -> None:
     version = TunedVersion(Variant(), (TunedLaunch("mv", ("height",)),))
     with pytest.raises(InvalidInputError, match="a version twice"):
-        replace(FILE, versions=(version, version), tree=Leaf(1), tree_without_supplied=None)
+        replace(FILE, versions=(version, version), tree=Leaf(1))
 
 
 @given(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.drop_in.mode import Mode, Otherwise, TuneChoice, mode_of
+from coarsen.drop_in.mode import Otherwise, TuneChoice, mode_of
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.settings import Tune
 
@@ -12,15 +12,15 @@ from coarsen.tuning.settings import Tune
 @pytest.mark.parametrize(
     ("tune", "mode"),
     [
-        (None, Mode(Otherwise.LEAVE, Tune())),
-        (True, Mode(Otherwise.TUNE, Tune())),
-        (Tune(seconds=5), Mode(Otherwise.TUNE, Tune(seconds=5))),
-        ("remembered", Mode(Otherwise.LEAVE, Tune())),
-        ("predict", Mode(Otherwise.PREDICT, Tune())),
+        (None, (Otherwise.LEAVE, Tune())),
+        (True, (Otherwise.TUNE, Tune())),
+        (Tune(seconds=5), (Otherwise.TUNE, Tune(seconds=5))),
+        ("remembered", (Otherwise.LEAVE, Tune())),
+        ("predict", (Otherwise.PREDICT, Tune())),
         (False, None),
     ],
 )
-def test_what_a_value_stands_for(tune: TuneChoice, mode: Mode | None) -> None:
+def test_what_a_value_stands_for(tune: TuneChoice, mode: tuple[Otherwise, Tune] | None) -> None:
     assert mode_of(tune) == mode
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyopencl as cl
 import pytest
 
@@ -140,6 +141,36 @@ def test_places_of_arrays_go_with_what_is_remembered(
     program, recorder = table_program(context, tune=False, arrays={"add": [plan]})
     Buffers(context, 1024).launch(queue, program)
     assert recorder.seen[-1].coarsenings == (Coarsening(2),)
+
+
+def test_kernels_whose_arrays_lie_otherwise_go_by_it(
+    context: cl.Context, queue: cl.CommandQueue, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measured_launch, "tune_request", lambda request, *_: found(request, 4))
+    body = np.dtype([("x", "f4"), ("mass", "f4")])
+    source = """typedef struct { float x; float mass; } Body;
+    kernel void grow(global Body *bodies) { bodies[get_global_id(0)].mass += bodies[get_global_id(0)].x; }"""
+    options: tuple[dict[str, Any], ...] = ({"tune": True}, {"tune": False, "tuned": "remembered"})
+    layout = coarsen.Layout.soa(body)
+    for count, own in zip((1024, 2048), options, strict=True):
+        recorder, host = Recorder(), np.ones(count, body)
+        program = Program(context, source, arrays={"bodies": layout}, observer=recorder, **own).build()
+        array = coarsen.LaidOutArray(queue, layout, host)
+        program.grow(queue, (count,), (64,), array)
+        assert (array.get(queue)["mass"] == 2).all()
+        assert recorder.seen[-1].coarsenings == (Coarsening(4),)
+    assert Path(store).exists()
+
+
+def test_a_store_that_cant_be_read_is_given_up(
+    context: cl.Context, queue: cl.CommandQueue, store: str, said: Callable[[], list[str]]
+) -> None:
+    Path(store).write_text("no store")
+    program, recorder = table_program(context, tune=False)
+    for count in (1024, 8192):
+        Buffers(context, count).launch(queue, program)
+    assert [divided.coarsenings for divided in recorder.seen] == [(), ()]
+    assert len([each for each in said() if "what is remembered can't be read" in each]) == 1
 
 
 def test_what_cant_be_asked_for_together(context: cl.Context, store: str, said: Callable[[], list[str]]) -> None:

@@ -47,8 +47,9 @@ def test_every_version_is_right_and_none_is_built_at_a_launch(
             product.check()
             tuned(program).launch(queue, *product.arguments)
             product.check()
-            tuned(program).launch(queue, *product.arguments, features={"skew": 0.75})
-            product.check()
+            for skew in (0.25, 0.75):
+                tuned(program).launch(queue, *product.arguments, features={"skew": skew})
+                product.check()
     factors = {str(divided.coarsenings) for _, divided in seen.launches}
     assert len(factors) == 3
     assert any(divided.guarded for _, divided in seen.launches)
@@ -123,7 +124,6 @@ def test_versions_of_the_callers_sizes(
         versions=versions,
         features=features,
         tree=tree,
-        tree_without_supplied=None,
         evidence={},
     )
     program = built(context, file, observer=seen)
@@ -148,9 +148,10 @@ def test_explain(context: cl.Context) -> None:
     assert [is_at_most for _, is_at_most in found.path] == [False, False, False]
     assert "version 3: factor 4" in str(found)
     assert "1.25 times as fast" in str(found)
-    assert mv.explain(width=1, height=0, bytes_a=0).is_default
-    with pytest.raises(InvalidInputError, match="the choice needs"):
-        mv.explain(width=64)
+    assert mv.explain(width=1, height=0, bytes_a=0, skew=0.1).is_default
+    for missing in ({"height": 0, "bytes_a": 0}, {"skew": 0.1}):
+        with pytest.raises(InvalidInputError, match="the choice needs"):
+            mv.explain(width=64, **missing)
     with pytest.raises(InvalidInputError, match=r"doesn't ask for 'heigth' \(did you mean height"):
         mv.explain(width=64, heigth=3)
 

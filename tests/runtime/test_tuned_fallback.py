@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +95,7 @@ def test_a_group_that_is_too_large_and_a_version_that_isnt_built(
         TunedVersion(Variant((16,), (), (("ROWS", "no_such_name"),)), (TunedLaunch("mv", ("height",)),)),
     )
     for number in (1, 2):
-        program = built(
-            context, small_file(context.devices[0], versions=wrong, tree=Leaf(number), tree_without_supplied=None)
-        )
+        program = built(context, small_file(context.devices[0], versions=wrong, tree=Leaf(number)))
         product = Product(queue, 40, 3)
         program.mv(queue, *product.sizes, *product.arguments)
         product.check()
@@ -116,7 +113,6 @@ def test_a_supplied_feature_that_is_missing(
         context.devices[0],
         versions=VERSIONS[:3],
         tree=Split("skew", 0.5, Leaf(0), Leaf(1)),
-        tree_without_supplied=Leaf(2),
     )
     product = Product(queue, 64, 64)
     program = built(context, file, observer=seen)
@@ -125,11 +121,8 @@ def test_a_supplied_feature_that_is_missing(
         product.check()
     tuned(program).launch(queue, *product.arguments)
     product.check()
-    program = built(context, replace(file, tree_without_supplied=None), observer=seen)
-    tuned(program).launch(queue, *product.arguments)
-    product.check()
     found = [(divided.local_size, len(divided.coarsenings)) for _, divided in seen.launches]
-    assert found == [((16,), 0), ((32,), 0), ((16,), 0), ((32,), 1), ((16,), 0)]
+    assert found == [((16,), 0), ((32,), 0), ((16,), 0), ((16,), 0)]
     assert "launched without the feature skew" in caplog.text
     with pytest.raises(InvalidInputError, match=r"no supplied feature 'skwe' \(did you mean skew"):
         tuned(program).launch(queue, *product.arguments, features={"skwe": 1.0})

@@ -88,9 +88,6 @@ def mv_file(device: cl.Device, /, **changes: Any) -> TunedFile:  # noqa: ANN401 
         "versions": VERSIONS,
         "default": 0,
         "tree": TREE,
-        "tree_without_supplied": Split(
-            "aspect", 0.0, Leaf(1), Split("rows", 100.0, Leaf(0), Split("size", 40000.0, Leaf(2), Leaf(3)))
-        ),
         "evidence": {"gains": [1.0, 1.5, 2.0, 1.25, 1.1]},
     }
     return TunedFile(**(fields | changes))
@@ -102,7 +99,6 @@ def small_file(device: cl.Device, /, **changes: Any) -> TunedFile:  # noqa: ANN4
         "features": (Feature("aspect", "log2(height / width)"), Feature("skew", None)),
         "versions": VERSIONS[:2],
         "tree": Split("aspect", 0.0, Leaf(1), Leaf(0)),
-        "tree_without_supplied": None,
         "evidence": {},
     }
     return mv_file(device, **(fields | changes))

@@ -53,10 +53,6 @@ def _print_rules(file: TunedFile) -> None:
         print_line(f"not input-sensitive: one version suffices, version {file.tree.version}")
     else:
         print_lines(*rules(file.tree))
-    if file.tree_without_supplied is not None:
-        print_line()
-        print_line("for a caller who supplies no features:")
-        print_lines(*rules(file.tree_without_supplied))
 
 
 def _print_worth(file: TunedFile, found: FoundOverInputs) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from coarsen.dispatch.tree import answer
 from coarsen.models.inputs.regret_tree import regret_tree
 from coarsen.models.inputs.times import CPU_MARGIN, InputPoint, VersionTimes, fixed_best
 from coarsen.variant.coarsening import Coarsening, Level
@@ -130,8 +131,8 @@ def test_what_failed_is_no_best(failed: int) -> None:
 def test_it_and_the_regret_tree_gain_over_the_fixed_best(seed: int) -> None:
     laws = [lambda n: 3 * (10 + n), lambda n: 10 + n, lambda n: 100 + n / 100]
     times, truth = times_of(laws, sizes(24), noise=0.03, seed=seed), times_of(laws, sizes(24))
-    choosers = regret_tree(times, CPU_MARGIN), paper_trees(times, ["n"])
-    chosen = [[chooser.version(point.features) for point in times.inputs] for chooser in choosers]
-    chosen.insert(0, [fixed_best(times)] * 24)
+    tree, theirs = regret_tree(times, CPU_MARGIN), paper_trees(times, ["n"])
+    points = [point.features for point in times.inputs]
+    chosen = [fixed_best(times)] * 24, [answer(tree, each) for each in points], [*map(theirs.version, points)]
     fixed, ours, papers = (truth.regret[range(24), versions].mean() for versions in chosen)
     assert max(ours, papers) < 0.2 * fixed

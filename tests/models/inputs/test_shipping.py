@@ -27,18 +27,16 @@ def test_shipped_are_the_versions_that_can_be_answered_and_the_default() -> None
     tree = regret_tree(CROSSING, CPU_MARGIN)
     kept, found = shipped(tree, CROSSING)
     assert kept == (0, 1, 2)
-    assert isinstance(found.tree, Split)
-    assert (found.tree.at_most, found.tree.above) == (Leaf(1), Leaf(2))
-    check_tree(found.tree, frozenset({"n"}), len(kept))
+    assert isinstance(found, Split)
+    assert (found.at_most, found.above) == (Leaf(1), Leaf(2))
+    check_tree(found, frozenset({"n"}), len(kept))
     kept, few = shipped(regret_tree(CROSSING.of_inputs([15]), CPU_MARGIN), CROSSING)
     assert kept == (0, 2)
-    assert few.tree == Leaf(1)
-    assert few.without_supplied is None
+    assert few == Leaf(1)
 
 
-def test_both_trees_are_shipped_where_the_caller_may_supply() -> None:
+def test_a_tree_that_asks_for_what_the_caller_supplies_is_shipped() -> None:
     times = with_contents()
     _, found = shipped(regret_tree(times, CPU_MARGIN, {"skew"}), times)
-    assert isinstance(found.tree, Split)
-    assert found.tree.feature == "skew"
-    assert found.without_supplied is not None
+    assert isinstance(found, Split)
+    assert found.feature == "skew"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.dispatch.choosing import chooser
+from coarsen.dispatch.choosing import asked_values
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch
@@ -25,6 +25,7 @@ from coarsen.tuning.engine.plan import Space
 from coarsen.tuning.records.measurement import Method
 from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant import Variant
+from tests.dispatch.files import chooser
 from tests.opencl_bench.workloads.described.row_sums import KERNEL, write_sums
 
 DECLARED = """\
@@ -127,9 +128,9 @@ def test_tuning_makes_a_file_that_chooses_for_every_input(device: DeviceDescript
     assert all(dict(v.definitions)["IMPL"] == "0" for v in tuned.times.versions if v.is_coarsened)
     # The default, and what won with its neighbours: of the three that there are, which ones depends on the times.
     assert 2 <= len(tuned.times.versions) <= 3
-    choice = chooser(file, file.tree)
+    asked, choose = asked_values(file), chooser(file)
     for point in tuned.times.inputs:
-        version = choice.version([point.features.get(name, 1.0) for name in choice.features.inputs])
+        version = choose({name: point.features.get(name, 1.0) for name in asked.inputs})
         assert version is not None and 0 <= version < len(file.versions)
     kept = evidence_of(file).times
     assert kept.inputs == tuned.times.inputs and (kept.seconds == tuned.times.seconds).all()

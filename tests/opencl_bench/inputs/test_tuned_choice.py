@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.dispatch.choosing import chooser
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.models.inputs.times import VersionTimes
@@ -23,6 +22,7 @@ from coarsen.tuning.records.measurement import Method
 from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant import Variant
 from tests.devices.described_devices import TAHITI
+from tests.dispatch.files import chooser
 
 KERNEL = """\
 #define patient 0
@@ -84,9 +84,9 @@ def test_features_of_the_tuning_are_those_of_a_launch_to_the_last_bit(described:
     for preset, point in zip(presets, points, strict=True):
         count = benchmark.preset(preset).size["count"]
         for name, value in point.features.items():
-            exactly = chooser(file, Split(name, value, Leaf(0), Leaf(1)))
-            below = chooser(file, Split(name, math.nextafter(value, -math.inf), Leaf(0), Leaf(1)))
-            assert (exactly.version([count]), below.version([count])) == (0, 1)
+            exactly = chooser(replace(file, tree=Split(name, value, Leaf(0), Leaf(1))))
+            below = chooser(replace(file, tree=Split(name, math.nextafter(value, -math.inf), Leaf(0), Leaf(1))))
+            assert (exactly({"count": count}), below({"count": count})) == (0, 1)
 
 
 def tuned_versions(described: Path) -> tuple[TunedVersion, ...]:
