@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
-from coarsen.opencl_bench.sweep.several import SweepResult, _Recorder
+from coarsen.opencl_bench.sweep.several import SweepResult
 from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import Invalidity, Measurement
@@ -190,7 +190,7 @@ def sweeping(monkeypatch: pytest.MonkeyPatch) -> Sweeping:
         def sweep(
             plan: SweepPlan,
             store: Store,
-            observer: _Recorder,
+            observer: Any,  # noqa: ANN401 (the recorder, which has no public name)
             _again: Remeasure,
             _pool: CompilePool,
             _request: SearchRequest | None,
@@ -201,7 +201,7 @@ def sweeping(monkeypatch: pytest.MonkeyPatch) -> Sweeping:
                     raise ending
                 store.add(ending)
                 observer.stored(ending, True)
-            return observer.result("")
+            return cast("SweepResult", observer.result(""))
 
         monkeypatch.setattr("coarsen.opencl_bench.sweep.several.sweep", sweep)
 
