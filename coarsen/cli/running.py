@@ -54,13 +54,10 @@ class RunOptions:
         "list of what all launches pass, for coarsen tune KERNEL.toml --inputs-from FOLDER.",
         "FOLDER",
     )
-    record_contents: str | None = option(
-        "Whose buffers are recorded: of the first launch of each class of sizes, of each that passes "
-        "something else, or of none: then only arguments, sizes and counts are.  [default: class]",
-        "class|each|none",
-    )
     most_bytes: str | None = option(
-        "The most that the buffers of recorded launches may hold in all: 500M, 2G.  [default: 1G]", "NUMBER"
+        "The most that the buffers of recorded launches may hold in all: 500M, 2G; with 0 no workloads are "
+        "written, only the list.  [default: 1G]",
+        "NUMBER",
     )
     report: str | None = option("Write the table there as JSON, not on standard error.", "FILE")
     store: str | None = store_option()
@@ -133,7 +130,7 @@ def run_with(options: RunOptions) -> int:
     """
     otherwise = mode_of(options.tune, options.seconds, options.store, options.predict)
     settings = settings_of(options.seconds, options.store)
-    recording = recording_of(options.record, options.most_bytes, options.record_contents)
+    recording = recording_of(options.record, options.most_bytes)
     file = None
     if options.report is not None:
         check_writable(Path(options.report))
@@ -191,35 +188,21 @@ def settings_of(seconds: float | None, store: str | None) -> Tune:
     return Tune(store=store) if seconds is None else Tune(seconds=seconds, store=store)
 
 
-def recording_of(folder: str | None, most_bytes: str | None, contents: str | None) -> Recording | None:
-    """Return where launches are recorded and which; None for not at all.
-
-    Raises:
-        InvalidInputError: options that say how to record, and no folder; or that mean nothing together.
-    """
+def recording_of(folder: str | None, most_bytes: str | None) -> Recording | None:
+    """Return where launches are recorded; None for not at all. Raises InvalidInputError for a limit of nothing."""
     if folder is None:
-        for option, value in (("--most-bytes", most_bytes), ("--record-contents", contents)):
-            if value is not None:
-                raise InvalidInputError(f"{option} says how much to record: add --record FOLDER")
+        if most_bytes is not None:
+            raise InvalidInputError("--most-bytes says how much to record: add --record FOLDER")
         return None
-    # Imported late: these load PyOpenCL.
-    from coarsen.drop_in.recorder import MOST_BYTES, Contents
+    # Imported late: it loads PyOpenCL.
     from coarsen.drop_in.running import Recording
 
-    words = [each.value for each in Contents]
-    if contents is not None and contents not in words:
-        raise InvalidInputError(
-            f"--record-contents takes {', '.join(words[:-1])} or {words[-1]}, not '{contents}'"
-        )
-    if contents == Contents.NONE and most_bytes is not None:
-        raise InvalidInputError("--most-bytes limits contents, and --record-contents none records none")
-    chosen = Contents.CLASS if contents is None else Contents(contents)
-    return Recording(Path(folder), MOST_BYTES if most_bytes is None else byte_count(most_bytes), chosen)
+    return Recording(Path(folder), None if most_bytes is None else byte_count(most_bytes))
 
 
 def byte_count(text: str) -> int:
     """Return a number of bytes: `4096`, `500M`, `2G`. Raises InvalidInputError for any other text."""
     number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in _UNITS else (text, "")
-    if not (number.isascii() and number.isdigit()) or not int(number):
+    if not (number.isascii() and number.isdigit()):
         raise InvalidInputError(f"--most-bytes takes a number of bytes, such as 500M or 2G, not '{text}'")
     return int(number) << _UNITS.get(unit, 0)

@@ -31,7 +31,7 @@ from coarsen.tuning.store.place import chosen_store, sqlite_file
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
-    from coarsen.drop_in.recorder import Contents, Recorded, Recorder
+    from coarsen.drop_in.recorder import Recorded, Recorder
 
 _log = logging.getLogger("coarsen")
 
@@ -39,14 +39,10 @@ INTERRUPTED = 130
 
 
 class Recording(NamedTuple):
-    """Where launches are recorded, what their buffers may hold in all, in bytes, and whose contents are wanted.
-
-    None stands for what `Recorder` takes by default.
-    """
+    """Where launches are recorded, and the bytes that their buffers may hold in all: 1 GiB if None, none if 0."""
 
     folder: Path
     most_bytes: int | None = None
-    contents: Contents | None = None
 
 
 class RunResult(NamedTuple):
@@ -175,10 +171,10 @@ def run_program(
 
 def _recorder(recording: Recording) -> Recorder:
     # Imported late: most runs record nothing.
-    from coarsen.drop_in.recorder import MOST_BYTES, Contents, Recorder, checked_folder
+    from coarsen.drop_in.recorder import MOST_BYTES, Recorder, checked_folder
 
     most_bytes = MOST_BYTES if recording.most_bytes is None else recording.most_bytes
-    return Recorder(checked_folder(recording.folder), most_bytes, recording.contents or Contents.CLASS)
+    return Recorder(checked_folder(recording.folder), most_bytes)
 
 
 def _observer_of(table: LaunchTable, recorder: Recorder | None) -> ObserverOf:

@@ -170,11 +170,3 @@ class PassingObserver(Protocol):
     def passed(self, request: LaunchRequest) -> None:
         """See a launch that was made; nothing was waited for."""
         ...
-
-    def wants(self, request: LaunchRequest) -> bool:
-        """Return True if the buffers of a launch that is about to be made are to be read."""
-        ...
-
-    def capture(self, request: LaunchRequest) -> None:
-        """Read the buffers of a launch that is about to be made; all that it waits for is over."""
-        ...

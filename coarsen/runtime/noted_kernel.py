@@ -218,8 +218,6 @@ class NotedKernel(pyopencl.Kernel):
         launches = self._launches
         numbers = () if self._file is None else self._numbers(options)
         original = OriginalLaunch(device, whole, local, self._set.local_bytes, numbers)
-        if isinstance(launches.observer, PassingObserver):
-            self._let_capture(launches.observer, original, queue, local, options, waiting)
         launch = launches.known(original)
         if launch is None:
             launch = launches.choose(original, self._at_hand(original, queue, local, options, waiting))
@@ -258,21 +256,6 @@ class NotedKernel(pyopencl.Kernel):
         arguments = self._set.in_order() if is_known else None
         offset = _offset(local, options)
         return self._launches.plan.request(self._launches.name, original, None, arguments, offset)
-
-    def _let_capture(
-        self,
-        observer: PassingObserver,
-        original: OriginalLaunch,
-        queue: pyopencl.CommandQueue,
-        local: AnySizes | None,
-        options: LaunchOptions,
-        waiting: Sequence[pyopencl.Event],
-    ) -> None:
-        """Let an observer read the buffers of a launch that is about to be made, if it wants to."""
-        if observer.wants(self._passed(original, local, options)):
-            request = self._at_hand(original, queue, local, options, waiting)
-            if request is not None:
-                observer.capture(request)
 
     def _as_divided(self, original: OriginalLaunch, launch: DividedLaunch) -> Target:
         """Return what is launched where a launch is carried out so."""

@@ -106,14 +106,6 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
     return read_benchmark(Path(name_or_path))
 
 
-# Ten further kernels, beside the suite, described by TOML files: `data/tuned.csv` has what their tuning gained.
-
-FURTHER: Mapping[str, Path] = MappingProxyType(
-    {path.stem: path for path in sorted((KERNEL_FOLDER / "further").glob("*.toml"))}
-)
-"""The descriptions of the further kernels, by name. No sweep of "the whole suite" and no training has them."""
-
-
 # Kernels by their names in a table or in a row of results.
 
 

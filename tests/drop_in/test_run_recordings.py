@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coarsen.drop_in.recorder import Contents
 from coarsen.drop_in.running import Recording, RunResult
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_text import source_hash_of
@@ -76,12 +75,10 @@ def launches_of(folder: Path, kernel: str) -> list[tuple[tuple[int, ...], str, i
     ]
 
 
-@pytest.mark.parametrize("contents", Contents)
-def test_what_launches_pass_is_listed(
-    run_text: Callable[..., RunResult], tmp_path: Path, contents: Contents
-) -> None:
+@pytest.mark.parametrize("most_bytes", [0, 1 << 20])
+def test_what_launches_pass_is_listed(run_text: Callable[..., RunResult], tmp_path: Path, most_bytes: int) -> None:
     folder = tmp_path / "recorded"
-    result = run_text(SCALE, recording=Recording(folder, contents=contents))
+    result = run_text(SCALE, recording=Recording(folder, most_bytes))
     assert (result.exit_code, result.launch_list) == (0, folder / "launches.json")
     two, half = str(PassedScalar(np.float32(2).tobytes())), str(PassedScalar(np.float32(0.5).tobytes()))
     assert launches_of(folder, "scale") == [((1024,), two, 3), ((512,), half, 1)]
@@ -89,29 +86,16 @@ def test_what_launches_pass_is_listed(
     assert [each.arguments for each in listed.launches] == [(PassedBuffer(4 * COUNT),)]
     assert (listed.options, listed.further) == ((), 0)
     assert listed.source_hash == source_hash_of(SOURCE) and (folder / listed.source_file).read_text() == SOURCE
-    assert bool(list(folder.glob("*.npy"))) == (contents is not Contents.NONE)
+    assert bool(list(folder.glob("*.npy"))) == (most_bytes > 0)
 
 
-def test_each_launch_that_passes_something_else_is_captured(
-    run_text: Callable[..., RunResult], tmp_path: Path
-) -> None:
-    more = "for factor in (3, 4, 3):\n    kernel(queue, (COUNT,), (64,), values, np.float32(factor))\n"
-    folder = tmp_path / "recorded"
-    run_text(f"{SCALE}{more}", recording=Recording(folder, contents=Contents.EACH))
-    # Before the launch: 3 times as much in the second.
-    second, third = (np.load(folder / f"scale-1024-{number}.values.npy") for number in (2, 3))
-    np.testing.assert_array_equal(third, 3 * second)
-
-
-def test_of_launches_that_all_differ_only_some_are_captured_and_listed(
+def test_of_launches_that_all_differ_only_some_are_listed(
     run_text: Callable[..., RunResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coarsen.drop_in.recorder.MOST_EACH", 2)
     monkeypatch.setattr("coarsen.drop_in.passed_launches.MOST_LAUNCHES", 5)
     more = "for factor in range(10, 20):\n    kernel(queue, (COUNT,), (64,), values, np.float32(factor))\n"
     folder = tmp_path / "recorded"
-    result = run_text(f"{SCALE}{more}", recording=Recording(folder, contents=Contents.EACH))
-    assert [each.kernel for each in result.recorded] == ["number", "scale", "scale"]
+    run_text(f"{SCALE}{more}", recording=Recording(folder))
     (listed,) = (each for each in read_launch_list(folder) if each.kernel == "scale")
     assert (len(listed.launches), listed.further) == (5, 7)
 
@@ -119,7 +103,7 @@ def test_of_launches_that_all_differ_only_some_are_captured_and_listed(
 def test_another_run_counts_on(run_text: Callable[..., RunResult], tmp_path: Path) -> None:
     folder = tmp_path / "recorded"
     run_text(SCALE, recording=Recording(folder))
-    run_text(SCALE, recording=Recording(folder, contents=Contents.NONE))
+    run_text(SCALE, recording=Recording(folder, most_bytes=0))
     assert [count for _, _, count in launches_of(folder, "scale")] == [6, 2]
 
 
@@ -139,7 +123,7 @@ def test_arguments_that_are_set_before_are_listed_too(run_text: Callable[..., Ru
         "program.both(queue, (COUNT,), None, values, values, cl.LocalMemory(64), None, global_offset=(2,))\n"
     )
     folder = tmp_path / "recorded"
-    run_text(text, recording=Recording(folder, contents=Contents.NONE))
+    run_text(text, recording=Recording(folder, most_bytes=0))
     ((listed,),) = (each.launches for each in read_launch_list(folder))
     assert listed.arguments == (PassedBuffer(4 * COUNT), PassedShared(0), LocalArgument(64), NullArgument())
     assert (listed.local_size, listed.global_offset) == (None, (2,))

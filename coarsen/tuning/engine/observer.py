@@ -9,7 +9,6 @@ from coarsen.base.bug_report import bug_message
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, VerificationError
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.search.searcher import Found
-from coarsen.tuning.settings import Remeasure as Remeasure
 from coarsen.variant.variant import Variant
 
 

@@ -60,10 +60,11 @@ def interleaved(baseline: Callable[[], Durations], candidate: Callable[[], Durat
         if repetition > 0:
             before.append(pair[0])
             after.append(pair[1])
-            if _is_known(repetition, _all_of(before), _all_of(after), method):
+            if _is_known(repetition, _all_of(before, "nanoseconds"), _all_of(after, "nanoseconds"), method):
                 break
     return Timed(
-        _all_of(after), _all_of(before), _sums(after), _host_times(after), _sums(before), _host_times(before)
+        *(_all_of(runs, "nanoseconds") for runs in (after, before)),
+        *(_all_of(runs, name) for runs in (after, before) for name in ("sum", "host")),
     )
 
 
@@ -82,16 +83,8 @@ def timed_run(executor: OpenClExecutor, job: Job, method: Method, clock: Clock) 
     return job(clock)
 
 
-def _all_of(runs: Sequence[Durations]) -> tuple[int, ...]:
-    return tuple(each.nanoseconds for each in runs)
-
-
-def _sums(runs: Sequence[Durations]) -> tuple[int, ...]:
-    return tuple(each.sum for each in runs if each.sum is not None)
-
-
-def _host_times(runs: Sequence[Durations]) -> tuple[int, ...]:
-    return tuple(each.host for each in runs if each.host is not None)
+def _all_of(runs: Sequence[Durations], name: str) -> tuple[int, ...]:
+    return tuple(time for each in runs if (time := getattr(each, name)) is not None)
 
 
 def _is_known(repetition: int, baseline: Sequence[int], candidate: Sequence[int], method: Method) -> bool:

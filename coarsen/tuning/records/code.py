@@ -55,7 +55,7 @@ class LaidArgument:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A kernel as a device is given it: OpenCL C or PTX text, or SPIR-V bytes, with its build options.
+    """A kernel as a device is given it: OpenCL C text or SPIR-V bytes, with its build options.
 
     `added_arguments` are those that a launch passes after the kernel's own.
 

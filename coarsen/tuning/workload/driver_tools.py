@@ -14,7 +14,6 @@ from coarsen.tuning.workload.benchmark import (
     BufferArgument,
     LocalSize,
     ScalarArgument,
-    Size,
 )
 
 UNWRITTEN_BYTE = 0xA5
@@ -23,11 +22,6 @@ UNWRITTEN_BYTE = 0xA5
 def round_up(extent: int, multiple: int) -> int:
     """Return the smallest multiple of `multiple` that is at least `extent`."""
     return -(-extent // multiple) * multiple
-
-
-def whole_groups(size: Size, names: tuple[str, ...], local_size: LocalSize) -> tuple[int, ...]:
-    """Return the extents of these names, one per dimension of the NDRange, rounded up to whole work-groups."""
-    return tuple(round_up(size[name], extent) for name, extent in zip(names, local_size, strict=True))
 
 
 def check_whole_groups(global_size: tuple[int, ...], local_size: LocalSize) -> None:

@@ -7,8 +7,9 @@ import statistics
 
 import pytest
 
-from coarsen.opencl_bench.workloads.lookup import FURTHER, SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.opencl_bench.results.test_data import DATA
+from tests.opencl_bench.workloads.test_further import FURTHER
 
 ROOT = DATA.parents[1]
 Row = dict[str, str]

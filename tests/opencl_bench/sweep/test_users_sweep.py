@@ -214,7 +214,7 @@ def test_the_hash_is_of_the_branch_that_the_device_takes(file: Path) -> None:
     source = file.with_name("weigh.cl")
     changed(source, "+ bias;", "+ bias\n#ifdef cl_khr_fp16\n+ 1\n#endif\n;")
     request = {"benchmark": str(file), "definitions": dict(TILE)}
-    machines = [{"kind": "opencl", "device": {"extensions": each}} for each in ("cl_khr_fp16", "cl_khr_fp64")]
+    machines = [{"device": {"extensions": each}} for each in ("cl_khr_fp16", "cl_khr_fp64")]
     service = CompileService()
     half, double, unknown = (
         service.describe({**request, "machine": each})["ir_hash"] for each in (*machines, None)
