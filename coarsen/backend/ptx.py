@@ -41,13 +41,12 @@ _NATIVE = {
 }
 
 
-def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, approximate: bool = False) -> str:
+def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE) -> str:
     """Return a kernel as PTX text.
 
     Args:
         kernel: the kernel, in normal form.
         architecture: NVIDIA's name of a compute capability, `sm_90` for one.
-        approximate: whether elementary functions may be approximated whatever the build options say.
 
     Raises:
         RefusalError: the kernel uses what PTX has no counterpart of.
@@ -56,8 +55,8 @@ def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, appro
     if not _ARCHITECTURE.match(architecture):
         raise InvalidInputError(f"'{architecture}' is not an architecture of NVIDIA's, such as sm_75")
     check_limits(kernel)
-    relaxed = frozenset(i.callee for i in kernel.instructions()) if approximate else relaxed_functions(kernel)
-    text = with_definitions(module_text(kernel.graph), gpu_library(relaxed), kernel.structures)
+    library = gpu_library(relaxed_functions(kernel))
+    text = with_definitions(module_text(kernel.graph), library, kernel.structures)
     _check_defined(kernel, text)
     machine = target_machine(_TRIPLE, architecture)
     with own_module(retargeted(text, kernel)) as module:
