@@ -120,7 +120,8 @@ def instruction_classes(instruction: Instruction) -> Iterator[tuple[InstructionC
     elif Kind.MATH in kinds:
         yield InstructionClass.MATH, times
     elif Kind.FLOATING_POINT in kinds:
-        yield (InstructionClass.DOUBLE if _is_double(instruction) else InstructionClass.FLOAT), times
+        types = (instruction.type, *(each.type for each in instruction.operands))
+        yield (InstructionClass.DOUBLE if any(map(_has_doubles, types)) else InstructionClass.FLOAT), times
     elif Kind.INTEGER in kinds or instruction.opcode in _INTEGER_WORK:
         yield InstructionClass.INTEGER, times
     elif instruction.opcode in _CONVERSIONS:
@@ -131,10 +132,6 @@ def access_class(address_space: int) -> InstructionClass:
     """Return the class of an access to memory."""
     is_near = address_space in (AddressSpace.LOCAL, AddressSpace.PRIVATE)
     return InstructionClass.LOCAL_ACCESS if is_near else InstructionClass.GLOBAL_ACCESS
-
-
-def _is_double(instruction: Instruction) -> bool:
-    return any(map(_has_doubles, (instruction.type, *(each.type for each in instruction.operands))))
 
 
 def _has_doubles(type_: Type) -> bool:

@@ -147,12 +147,9 @@ def _only_root(access: PlainAccess) -> Named | None:
     if access.roots is None or len(access.roots) != 1:
         return None
     (root,) = access.roots
+    type_ = access.pointer.type
     is_object = isinstance(root, Argument | Variable) and isinstance(root.type, PointerType)
-    return root if is_object and _space(access.pointer) in _SPACES else None
-
-
-def _space(pointer: Operand) -> int:
-    return pointer.type.address_space if isinstance(pointer.type, PointerType) else AddressSpace.GENERIC
+    return root if is_object and isinstance(type_, PointerType) and type_.address_space in _SPACES else None
 
 
 def _is_number(type_: Type) -> bool:
