@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from coarsen.backend.builtin_library import FLOAT, I32, Body, Declaration, Item, Library, scalar, with_definitions
+from coarsen.backend.builtin_library import FLOAT, I32, Body, Declaration, Item, Library, with_definitions
 from coarsen.backend.builtin_memory import atomic_body, copy_body, vector_body
 from coarsen.backend.builtin_numbers import conversion_body, number_body
 from coarsen.backend.llvm_module import own_module, with_argument
@@ -25,7 +25,7 @@ from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.modules import run_passes, target_machine
 from coarsen.ir.opencl.builtins import Reach, Role, builtin_named
 from coarsen.ir.opencl.queries import Query, builtin_name, linear_id, query_named
-from coarsen.ir.types import AddressSpace, PointerType, TargetType
+from coarsen.ir.types import AddressSpace, PointerType, TargetType, scalar
 
 DEFAULT_ARCHITECTURE = "sm_75"
 _ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?$")

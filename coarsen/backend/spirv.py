@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from coarsen.backend.builtin_library import Body, Declaration, scalar, with_definitions
+from coarsen.backend.builtin_library import Body, Declaration, with_definitions
 from coarsen.backend.builtin_memory import atomic_body
 from coarsen.backend.builtin_numbers import conversion_body
 from coarsen.backend.llvm_module import kernel_module
@@ -41,6 +41,7 @@ from coarsen.ir.types import (
     TargetType,
     Type,
     VectorType,
+    scalar,
 )
 
 _SCRIPT = Path(__file__).with_name("spirv_process.py")

@@ -24,15 +24,7 @@ from coarsen.ir.graph.details import CallSite, Opcode
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Argument, Named, Operand, Variable
 from coarsen.ir.graph.rewriting import without_operands
-from coarsen.ir.types import (
-    AddressSpace,
-    FloatType,
-    IntegerType,
-    PointerType,
-    Type,
-    VectorType,
-    size_of,
-)
+from coarsen.ir.types import AddressSpace, FloatType, IntegerType, PointerType, Type, scalar, size_of
 from coarsen.transform.prologue import INDEX
 
 _BYTE = 8
@@ -153,7 +145,7 @@ def _only_root(access: PlainAccess) -> Named | None:
 
 
 def _is_number(type_: Type) -> bool:
-    element = type_.element if isinstance(type_, VectorType) else type_
+    element = scalar(type_)
     if isinstance(element, IntegerType):
         return element.width % _BYTE == 0
     return isinstance(element, FloatType)
