@@ -338,13 +338,13 @@ class CoarsenedKernel(LaidOutKernel):
 
     @cached_property
     def needs_whole_groups(self) -> bool:
-        """Whether it matters to the original how a launch groups its work-items along merged dimensions."""
+        """It matters to the original how a launch groups its work-items along merged dimensions."""
         merged = (entry.dimension for entry in self.configuration if entry.level is Level.ITEM)
         return any(needs_whole_groups(self.lowered, dimension) for dimension in merged)
 
     @cached_property
     def groups_matter(self) -> bool:
-        """Whether it matters along any dimension; where not, the original too may have another local size."""
+        """It matters along any dimension; where not, the original too may have another local size."""
         return groups_matter(self.lowered)
 
     @property

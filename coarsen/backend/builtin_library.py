@@ -22,7 +22,7 @@ from functools import cached_property
 from coarsen.backend.opencl_c.c.types import Pointer, Scalar, Vector, element_of
 from coarsen.backend.opencl_c.decide.builtins import parameters
 from coarsen.ir.opencl.queries import builtin_name
-from coarsen.ir.types import FloatType, IntegerType, StructType, Type, VectorType, parse_type
+from coarsen.ir.types import FloatType, IntegerType, StructType, Type, VectorType, parse_type, scalar
 
 _DECLARATION = re.compile(
     r"^declare (?P<head>[^\n@]*)@(?P<name>[\w.$]+)\((?P<parameters>[^\n]*)\)[^\n)]*$", re.MULTILINE
@@ -73,11 +73,6 @@ def function(result: Type, name: str, parameters: Iterable[Type], body: Iterable
     spelled = ", ".join(f"{type_} %{index}" for index, type_ in enumerate(parameters))
     lines = "".join(f"{line}\n" if line.endswith(":") else f"  {line}\n" for line in body)
     return f"define internal spir_func {result} @{name}({spelled}) alwaysinline nounwind {{\nstart:\n{lines}}}\n"
-
-
-def scalar(type_: Type) -> Type:
-    """Return the type of one such element."""
-    return type_.element if isinstance(type_, VectorType) else type_
 
 
 def _read(match: re.Match[str], structures: Mapping[str, StructType]) -> Declaration:

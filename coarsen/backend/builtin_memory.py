@@ -17,13 +17,12 @@ from coarsen.backend.builtin_library import (
     Item,
     element_count,
     same_shape,
-    scalar,
     width,
 )
 from coarsen.backend.opencl_c.c.types import CType, Pointer, Vector, element_of
 from coarsen.backend.opencl_c.decide.builtins import parameters
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, mangled_name
-from coarsen.ir.types import AddressSpace, FloatType, IntegerType, Type, VectorType
+from coarsen.ir.types import AddressSpace, FloatType, IntegerType, Type, VectorType, scalar
 
 _LOAD = re.compile(r"vload(?P<aligned>a?)(?P<half>_half)?(?P<count>\d*)$")
 _STORE = re.compile(r"vstore(?P<aligned>a?)(?P<half>_half)?(?P<count>\d*)(?:_rte)?$")

@@ -18,11 +18,10 @@ from coarsen.backend.builtin_library import (
     Item,
     element_count,
     same_shape,
-    scalar,
     suffix,
     width,
 )
-from coarsen.ir.types import FloatType, IntegerType, StructType
+from coarsen.ir.types import FloatType, IntegerType, StructType, scalar
 
 _INFINITY = {16: "0xH7C00", 32: "0x7FF0000000000000", 64: "0x7FF0000000000000"}
 _SMALLEST_NORMAL = {16: "0xH0400", 32: "0x3810000000000000", 64: "0x0010000000000000"}

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from coarsen.backend.builtin_library import FLOAT, I32, Body, Declaration, Item, Library, scalar, with_definitions
+from coarsen.backend.builtin_library import FLOAT, I32, Body, Declaration, Item, Library, with_definitions
 from coarsen.backend.builtin_memory import atomic_body, copy_body, vector_body
 from coarsen.backend.builtin_numbers import conversion_body, number_body
 from coarsen.backend.llvm_module import own_module, with_argument
@@ -25,7 +25,7 @@ from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.modules import run_passes, target_machine
 from coarsen.ir.opencl.builtins import Reach, Role, builtin_named
 from coarsen.ir.opencl.queries import Query, builtin_name, linear_id, query_named
-from coarsen.ir.types import AddressSpace, PointerType, TargetType
+from coarsen.ir.types import AddressSpace, PointerType, TargetType, scalar
 
 DEFAULT_ARCHITECTURE = "sm_75"
 _ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?$")
@@ -41,13 +41,12 @@ _NATIVE = {
 }
 
 
-def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, approximate: bool = False) -> str:
+def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE) -> str:
     """Return a kernel as PTX text.
 
     Args:
         kernel: the kernel, in normal form.
         architecture: NVIDIA's name of a compute capability, `sm_90` for one.
-        approximate: whether elementary functions may be approximated whatever the build options say.
 
     Raises:
         RefusalError: the kernel uses what PTX has no counterpart of.
@@ -56,8 +55,8 @@ def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, appro
     if not _ARCHITECTURE.match(architecture):
         raise InvalidInputError(f"'{architecture}' is not an architecture of NVIDIA's, such as sm_75")
     check_limits(kernel)
-    relaxed = frozenset(i.callee for i in kernel.instructions()) if approximate else relaxed_functions(kernel)
-    text = with_definitions(module_text(kernel.graph), gpu_library(relaxed), kernel.structures)
+    library = gpu_library(relaxed_functions(kernel))
+    text = with_definitions(module_text(kernel.graph), library, kernel.structures)
     _check_defined(kernel, text)
     machine = target_machine(_TRIPLE, architecture)
     with own_module(retargeted(text, kernel)) as module:

@@ -15,11 +15,11 @@ import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from coarsen.backend.builtin_library import Body, Declaration, scalar, with_definitions
+from coarsen.backend.builtin_library import Body, Declaration, with_definitions
 from coarsen.backend.builtin_memory import atomic_body
 from coarsen.backend.builtin_numbers import conversion_body
 from coarsen.backend.llvm_module import kernel_module
-from coarsen.errors import InternalError, InvalidInputError, RefusalError
+from coarsen.errors import InternalError, RefusalError
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Instruction, atomic_operation, is_inline_assembly
@@ -41,10 +41,9 @@ from coarsen.ir.types import (
     TargetType,
     Type,
     VectorType,
+    scalar,
 )
 
-DEFAULT_VERSION = "1.2"
-VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")
 _SCRIPT = Path(__file__).with_name("spirv_process.py")
 
 _CLEAN_UP = ("always_inliner", "global_dead_code_eliminate", "strip_dead_prototype")
@@ -61,22 +60,18 @@ _TYPE_DECLARATIONS = range(19, 40)
 _INTEGER_ARITHMETIC = frozenset({128, 130, 132, 134, 135, 137, 138, 139, 197, 198, 199})
 
 
-def write_spirv(kernel: Kernel, version: str = DEFAULT_VERSION) -> bytes:
-    """Write a kernel as a SPIR-V module: physical 64-bit addressing, OpenCL memory model, little-endian words.
+def write_spirv(kernel: Kernel) -> bytes:
+    """Write a kernel as a SPIR-V 1.2 module: physical 64-bit addressing, OpenCL memory model, little-endian words.
 
     Args:
         kernel: the kernel, in normal form.
-        version: the SPIR-V version that its header carries, one of `VERSIONS`.
 
     Raises:
         RefusalError: the kernel uses what LLVM's SPIR-V back end has no form for.
-        InvalidInputError: there is no such version.
     """
-    if version not in VERSIONS:
-        raise InvalidInputError(f"there is no SPIR-V version '{version}'; there is: {', '.join(VERSIONS)}")
     check_limits(kernel)
     bits = kernel.graph.size_type.width
-    triple = f"spirv{bits}v{version}-unknown-unknown"
+    triple = f"spirv{bits}v1.2-unknown-unknown"
     prepared = with_computed_starts(without_variadic_calls(kernel), kernel)
     text = with_definitions(module_text(prepared), spirv_library, kernel.structures)
     with kernel_module(kernel, text) as module:

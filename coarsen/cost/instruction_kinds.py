@@ -17,7 +17,7 @@ from coarsen.cost.work_counts import InstructionClass
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.opencl.builtins import Role, builtin_of
 from coarsen.ir.opencl.queries import builtin_name
-from coarsen.ir.types import AddressSpace, FloatType, IntegerType, Type, VectorType, size_of
+from coarsen.ir.types import AddressSpace, FloatType, IntegerType, Type, VectorType, scalar, size_of
 
 
 class Kind(enum.Enum):
@@ -99,13 +99,9 @@ def _kinds_of_arithmetic(call: Instruction, name: str) -> Kinds:
     if _FUSED.match(name):
         return _FLOATING_POINT
     types = [call.type, *(argument.type for argument in call.arguments)]
-    if any(isinstance(_element(type_), FloatType) for type_ in types):
+    if any(isinstance(scalar(type_), FloatType) for type_ in types):
         return frozenset({Kind.MATH})
-    return _INTEGER if isinstance(_element(call.type), IntegerType) else _NONE
-
-
-def _element(type_: Type) -> Type:
-    return type_.element if isinstance(type_, VectorType) else type_
+    return _INTEGER if isinstance(scalar(call.type), IntegerType) else _NONE
 
 
 def instruction_classes(instruction: Instruction) -> Iterator[tuple[InstructionClass, int]]:
@@ -120,7 +116,8 @@ def instruction_classes(instruction: Instruction) -> Iterator[tuple[InstructionC
     elif Kind.MATH in kinds:
         yield InstructionClass.MATH, times
     elif Kind.FLOATING_POINT in kinds:
-        yield (InstructionClass.DOUBLE if _is_double(instruction) else InstructionClass.FLOAT), times
+        types = (instruction.type, *(each.type for each in instruction.operands))
+        yield (InstructionClass.DOUBLE if any(map(_has_doubles, types)) else InstructionClass.FLOAT), times
     elif Kind.INTEGER in kinds or instruction.opcode in _INTEGER_WORK:
         yield InstructionClass.INTEGER, times
     elif instruction.opcode in _CONVERSIONS:
@@ -133,10 +130,6 @@ def access_class(address_space: int) -> InstructionClass:
     return InstructionClass.LOCAL_ACCESS if is_near else InstructionClass.GLOBAL_ACCESS
 
 
-def _is_double(instruction: Instruction) -> bool:
-    return any(map(_has_doubles, (instruction.type, *(each.type for each in instruction.operands))))
-
-
 def _has_doubles(type_: Type) -> bool:
-    element = type_.element if isinstance(type_, VectorType) else type_
+    element = scalar(type_)
     return isinstance(element, FloatType) and size_of(element) == _DOUBLE_BYTES

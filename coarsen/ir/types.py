@@ -339,6 +339,11 @@ def field_starts(structure: StructType) -> tuple[int, ...]:
     return (*starts, end)
 
 
+def scalar(type_: Type) -> Type:
+    """Return the type of a vector's elements; of what is none, the type itself."""
+    return type_.element if isinstance(type_, VectorType) else type_
+
+
 def field_offset(structure: StructType, index: int) -> int:
     """Return the offset of a field from the start of its structure."""
     return field_starts(structure)[index]

@@ -91,14 +91,11 @@ class Variant:
 
     def __str__(self) -> str:
         coarsenings = " and ".join(map(str, self.coarsenings)) or "uncoarsened"
-        how = "".join(f", {word}" for word in (*self.transforms.words, *self._size_words()))
+        how = "".join(f", {word}" for word in self.transforms.words) + ", for any size" * self.any_size
         arrays = "".join(f", {plan}" for plan in self.arrays)
         local_size = f", local size {shape(self.local_size)}" if self.local_size else ""
         definitions = "".join(f", -D {name}={value}" for name, value in self.definitions)
         return f"{coarsenings}{how}{arrays}{local_size}{definitions}"
-
-    def _size_words(self) -> tuple[str, ...]:
-        return ("for any size",) if self.any_size else ()
 
 
 def _chosen_plans(arrays: tuple[ArrayPlan, ...]) -> tuple[ArrayPlan, ...]:

@@ -67,7 +67,9 @@ def variant_from_json(value: object, implied: Transforms = DEFAULT) -> Variant:
             _local_size(value["local_size"]),
             configuration(_coarsening(entry) for entry in value["coarsenings"]),
             tuple(sorted((_text(name), _text(text)) for name, text in value["definitions"].items())),
-            _transforms(value["transforms"]) if "transforms" in value else implied,
+            decoded(Transforms, {**_LATE, **value["transforms"]}, "a configuration's record of transforms")
+            if "transforms" in value
+            else implied,
             value.get("any_size", False),
             tuple(array_from_json(_text(name), entry) for name, entry in value.get("arrays", {}).items()),
         )
@@ -110,10 +112,6 @@ def _local_size(value: object) -> tuple[int, ...]:
     if len(value) > DIMENSIONS or not all(extent > 0 for extent in value) or math.prod(value) > MOST_WORK_ITEMS:
         raise InvalidInputError(f"not the local size of a work-group: {shortened(value)}")
     return tuple(value)
-
-
-def _transforms(value: Mapping[str, Any]) -> Transforms:
-    return decoded(Transforms, {**_LATE, **value}, "a configuration's record of transforms")
 
 
 def _text(value: object) -> str:

@@ -45,7 +45,8 @@ def test_the_dimension_matters(scale: Path, run: Run) -> None:
     ("words", "message"),
     [
         (("paper", "--local-size", "64"), "--local-size goes with --report and --features work"),
-        (("papers",), "--features takes paper, work and registers:CHIP, not 'papers'"),
+        (("papers",), "--features takes paper and work, not 'papers'"),
+        (("registers:sm_90",), "--features takes paper and work, not 'registers:sm_90'"),
         (("paper", "--factor", "2", "--factor", "4"), "--features is of the kernel as it is"),
         (("paper", "--report"), "give one of --report and --features: each writes something else"),
         (

@@ -110,7 +110,8 @@ class Polynomial:
     def __str__(self) -> str:
         if not self.terms:
             return "0"
-        spelled = (_spelled(product, c) for product, c in sorted(self.terms.items(), key=_order))
+        ordered = sorted(self.terms.items(), key=lambda term: (not term[0], term[0]))
+        spelled = (_spelled(product, c) for product, c in ordered)
         return " + ".join(spelled).replace("+ -", "- ")
 
 
@@ -142,10 +143,6 @@ def _expanded(
     for symbol in product:
         result = result * value_of(symbol)
     yield from result.terms.items()
-
-
-def _order(term: tuple[Product, int]) -> tuple[bool, Product]:
-    return not term[0], term[0]
 
 
 def _spelled(product: Product, coefficient: int) -> str:

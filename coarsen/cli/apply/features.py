@@ -1,16 +1,12 @@
 """`coarsen apply --features`: the static features of a kernel, and what else is known of it without running it.
 
-paper            the 17 features at each factor
-work             loops, instructions and accesses as functions of the sizes of the launch; with --global-size
-                 their values
-registers:CHIP   registers at each factor, estimated and by the chip's compiler
+paper   the 17 features at each factor
+work    loops, instructions and accesses as functions of the sizes of the launch; with --global-size their values
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coarsen.analysis.expressions import (
@@ -22,11 +18,9 @@ from coarsen.analysis.expressions import (
     expression_text,
     number,
 )
-from coarsen.backend.registers import registers_on
 from coarsen.cli.kernel_input import lower_file, naming_file, whole_arguments
 from coarsen.cli.options import parsed_size
 from coarsen.cli.output import Format, print_json, print_line, print_table
-from coarsen.cost.register_pressure import maximum_live_words
 from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.cost.work_functions import (
     AccessFunction,
@@ -35,15 +29,12 @@ from coarsen.cost.work_functions import (
     work_functions,
 )
 from coarsen.errors import InvalidInputError
-from coarsen.features import FACTORS, FeatureTable, feature_table
+from coarsen.features import FeatureTable, feature_table
 from coarsen.features.kernel_facts import launch_size
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace
-from coarsen.pipeline import run_pipeline
-from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.options import COARSENING_OPTIONS, TRANSFORM_OPTIONS
-from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
     from coarsen.cli.apply.options import ApplyOptions
@@ -53,7 +44,6 @@ _OF_VARIANTS = {**COARSENING_OPTIONS, **TRANSFORM_OPTIONS}
 _NOTHING = "-"
 _UNKNOWN = "depends on data"
 _KINDS = ("paper", "work")
-_CHIP = "registers:"
 
 Data = dict[str, Any]
 Row = tuple[str, Expression | None]
@@ -68,9 +58,11 @@ def show_features(asked: ApplyOptions, kinds: str) -> None:
     Raises:
         InvalidInputError: options that do not go together, a size or an argument that is none.
         RefusalError: the kernel can't be coarsened so, or has something that no analysis follows.
-        DeviceError: a chip's compiler is missing.
     """
-    chip, has_work = _read_kinds(kinds)
+    words = {word.strip() for word in kinds.split(",")}
+    if not words <= {*_KINDS}:
+        raise InvalidInputError(f"--features takes {' and '.join(_KINDS)}, not '{kinds}'")
+    has_work = "work" in words
     if not has_work and asked.local_size is not None:
         raise InvalidInputError("--local-size goes with --report and --features work")
     if not has_work and (asked.global_size is not None or asked.size):
@@ -81,9 +73,6 @@ def show_features(asked: ApplyOptions, kinds: str) -> None:
     lowered = lower_file(asked.file, asked.kernel, asked.build_options)
     with naming_file(asked.file):
         shown: list[Part] = [(_features_as_data, _print_features, (feature_table(lowered, along),))]
-        if chip:
-            found = _registers(lowered, along, chip)
-            shown.append((_registers_as_data, partial(_print_registers, chip), (found,)))
         if has_work:
             shown.append(_work(lowered, asked))
     if asked.report_format is Format.JSON:
@@ -91,16 +80,6 @@ def show_features(asked: ApplyOptions, kinds: str) -> None:
         return
     for _, show, parts in shown:
         show(*parts)
-
-
-def _read_kinds(kinds: str) -> tuple[str, bool]:
-    """The chip whose registers are asked for, empty for none, and whether work is."""
-    words = [word.strip() for word in kinds.split(",")]
-    chips = [word.removeprefix(_CHIP) for word in words if word.startswith(_CHIP)]
-    others = [word for word in words if not word.startswith(_CHIP)]
-    if not {*others} <= {*_KINDS} or len(chips) > 1 or "" in chips:
-        raise InvalidInputError(f"--features takes {', '.join(_KINDS)} and {_CHIP}CHIP, not '{kinds}'")
-    return "".join(chips), "work" in others
 
 
 def _dimension(chosen: Mapping[str, Any]) -> int:
@@ -124,40 +103,6 @@ def _print_features(table: FeatureTable) -> None:
     names = next(iter(columns.values()))
     rows = [[name.replace("_", " "), *(f"{each[name]:.4g}" for each in columns.values())] for name in names]
     print_table(["feature", *columns], rows, numbers=[*columns])
-
-
-# Registers, estimated as the features hold them, and the compiler's figures.
-
-
-def _registers(kernel: Kernel, dimension: int, chip: str) -> dict[int, Data]:
-    """Coarsen a kernel by each factor and compile it for a chip."""
-    analysed = analyse(kernel, dimension)
-    found = {}
-    for factor in FACTORS:
-        use = registers_on(
-            run_pipeline(kernel, Variant(coarsenings=(Coarsening(factor, dimension),))).kernel, chip
-        )
-        found[factor] = {"live_words": maximum_live_words(analysed, factor), **asdict(use)}
-    return found
-
-
-def _registers_as_data(registers: Mapping[int, Data]) -> Data:
-    return {"registers": {str(factor): row for factor, row in registers.items()}}
-
-
-_FIGURES = {
-    "live_words": "live words, estimated",
-    "per_work_item": "registers per work-item",
-    "scratch_bytes": "scratch bytes",
-}
-
-
-def _print_registers(chip: str, registers: Mapping[int, Data]) -> None:
-    headings = [str(factor) for factor in registers]
-    figures = {words: [row[name] for row in registers.values()] for name, words in _FIGURES.items()}
-    cells = [[words, *map(str, found)] for words, found in figures.items()]
-    print_line()
-    print_table([f"on {chip}", *headings], cells, numbers=headings)
 
 
 # The work of a kernel as functions of the sizes of its launch.

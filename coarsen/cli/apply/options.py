@@ -49,7 +49,7 @@ class ApplyOptions(SourceOptions):
     )
     features: str | None = option(
         "Show instead the static features of the kernel at each factor: paper (the 17 of PACT'14), and with "
-        "them work (loops, instructions and accesses as functions of the sizes), registers:CHIP.",
+        "them work (loops, instructions and accesses as functions of the sizes).",
         "KIND,...",
     )
     tuned: Path | None = option(

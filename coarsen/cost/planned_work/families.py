@@ -315,7 +315,8 @@ class ShiftedValues:
         steps = self._steps_of_id(instruction)
         if steps is not None:
             self.roots.add(instruction.name)
-            return self._remember(instruction, self.families.linear(_query(instruction), steps))
+            query = f"{builtin_name(instruction.callee)}({instruction.arguments[0].text})"
+            return self._remember(instruction, self.families.linear(query, steps))
         if is_exact(opcode) and isinstance(instruction.type, IntegerType):
             left, right = map(self._polynomial, instruction.operands)
             found = combined(opcode, left, right, instruction.type.width)
@@ -398,10 +399,6 @@ class ShiftedValues:
             steps = [gain if gain.is_constant else Polynomial.symbol(f"i{width} of {gain}") for gain in steps]
         cut = self.families.linear(f"i{width} of {known - number}", steps)
         return self._remember(instruction, cut + number)
-
-
-def _query(call: Instruction) -> str:
-    return f"{builtin_name(call.callee)}({call.arguments[0].text})"
 
 
 def _width(instruction: Instruction) -> int:

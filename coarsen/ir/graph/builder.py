@@ -23,7 +23,17 @@ from coarsen.ir.graph.display_name import NewName
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Callee, Constant, Operand
 from coarsen.ir.graph.origin import Origin, Role
-from coarsen.ir.types import ArrayType, FloatType, IntegerType, PointerType, StructType, Type, VectorType, VoidType
+from coarsen.ir.types import (
+    ArrayType,
+    FloatType,
+    IntegerType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+    VoidType,
+    scalar,
+)
 
 _VOID = VoidType()
 _PLAIN = Access()
@@ -105,8 +115,7 @@ class Builder:
 
     def compare(self, predicate: str, left: Operand, right: Operand, name: str | NewName) -> Instruction:
         """Make a comparison of two values of one type."""
-        element = left.type.element if isinstance(left.type, VectorType) else left.type
-        opcode = Opcode.FCMP if isinstance(element, FloatType) else Opcode.ICMP
+        opcode = Opcode.FCMP if isinstance(scalar(left.type), FloatType) else Opcode.ICMP
         return self._made(opcode, compared(left.type), [left, right], name, detail=Comparison(predicate))
 
     def cast(self, opcode: Opcode, value: Operand, type_: Type, name: str | NewName) -> Instruction:

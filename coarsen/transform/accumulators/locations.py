@@ -24,15 +24,7 @@ from coarsen.ir.graph.details import CallSite, Opcode
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Argument, Named, Operand, Variable
 from coarsen.ir.graph.rewriting import without_operands
-from coarsen.ir.types import (
-    AddressSpace,
-    FloatType,
-    IntegerType,
-    PointerType,
-    Type,
-    VectorType,
-    size_of,
-)
+from coarsen.ir.types import AddressSpace, FloatType, IntegerType, PointerType, Type, scalar, size_of
 from coarsen.transform.prologue import INDEX
 
 _BYTE = 8
@@ -147,16 +139,13 @@ def _only_root(access: PlainAccess) -> Named | None:
     if access.roots is None or len(access.roots) != 1:
         return None
     (root,) = access.roots
+    type_ = access.pointer.type
     is_object = isinstance(root, Argument | Variable) and isinstance(root.type, PointerType)
-    return root if is_object and _space(access.pointer) in _SPACES else None
-
-
-def _space(pointer: Operand) -> int:
-    return pointer.type.address_space if isinstance(pointer.type, PointerType) else AddressSpace.GENERIC
+    return root if is_object and isinstance(type_, PointerType) and type_.address_space in _SPACES else None
 
 
 def _is_number(type_: Type) -> bool:
-    element = type_.element if isinstance(type_, VectorType) else type_
+    element = scalar(type_)
     if isinstance(element, IntegerType):
         return element.width % _BYTE == 0
     return isinstance(element, FloatType)

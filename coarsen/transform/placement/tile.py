@@ -34,10 +34,10 @@ from coarsen.ir.types import (
     FloatType,
     IntegerType,
     Type,
-    VectorType,
     VoidType,
     alignment_of,
     content_bytes,
+    scalar,
     size_of,
 )
 from coarsen.transform.placement.footprint import PURE, UNIFORM_QUERIES, Footprint, Footprints, Span
@@ -351,7 +351,7 @@ def tile_of(module: Module, kernel: str, argument: Argument, element: Type, coun
 def _word(element: Type) -> Type:
     """Return what is copied at once: a number or vector, or the longest whole number for a record."""
     is_whole = content_bytes(element) == size_of(element)
-    number_ = element.element if isinstance(element, VectorType) else element
+    number_ = scalar(element)
     # Numbers that a device may know in memory only are copied as whole ones.
     is_known = isinstance(number_, IntegerType) or number_ in _FLOATS
     if is_whole and is_known:

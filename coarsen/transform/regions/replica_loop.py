@@ -17,7 +17,7 @@ from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Constant, Named, Operand
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica
-from coarsen.ir.types import ArrayType, FloatType, IntegerType, Type, VectorType
+from coarsen.ir.types import ArrayType, FloatType, IntegerType, Type, VectorType, scalar
 from coarsen.transform.ids import Progression
 from coarsen.transform.names import NameSupply, like, own
 from coarsen.transform.regions.plan import Entry
@@ -318,7 +318,7 @@ _TRUTH, _BYTE, _INDEX = IntegerType(1), IntegerType(8), IntegerType(32)
 
 def can_be_kept(type_: Type) -> bool:
     """Return True if an array can hold values of a type: numbers and vectors of them, not pointers or the like."""
-    element = type_.element if isinstance(type_, VectorType) else type_
+    element = scalar(type_)
     if isinstance(type_, VectorType) and element == _TRUTH:
         return False
     return isinstance(element, IntegerType | FloatType)

@@ -16,7 +16,7 @@ from coarsen.analysis.loop_counts import trip_counts
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import builtin_name
-from coarsen.ir.types import FloatType, Type, VectorType
+from coarsen.ir.types import FloatType, Type, scalar
 
 # Exponents of two of the unit roundoffs.
 _PRECISION: Mapping[str, int] = {"bfloat": 8, "half": 11, "float": 24, "double": 53}
@@ -117,5 +117,5 @@ def _ulps(name: str) -> int:
 
 
 def _float_kind(type_: Type) -> str:
-    element = type_.element if isinstance(type_, VectorType) else type_
+    element = scalar(type_)
     return element.kind if isinstance(element, FloatType) else ""

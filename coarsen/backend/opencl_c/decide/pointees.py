@@ -33,7 +33,7 @@ from coarsen.backend.opencl_c.decide.folding import Dataflow
 from coarsen.ir.graph.instruction import Instruction, predicate, source_element_type
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.ir.types import IntegerType, PointerType, StructType, TargetType, Type, VectorType, parse_type
+from coarsen.ir.types import IntegerType, PointerType, StructType, TargetType, Type, VectorType, parse_type, scalar
 
 _PASSED_ON = frozenset({"addrspacecast", "bitcast", "freeze"})
 
@@ -393,7 +393,7 @@ class Signs:
         value = instruction.operands[0] if instruction.opcode == "store" else instruction
         if isinstance(type_, Pointer) or not isinstance(type_, (Scalar, Vector)):
             return 0
-        llvm = value.type.element if isinstance(value.type, VectorType) else value.type
+        llvm = scalar(value.type)
         is_same = isinstance(llvm, IntegerType) and llvm.width == element_of(type_).size * 8
         return _certain(type_) if is_same else 0
 
@@ -402,7 +402,7 @@ class Signs:
         for operand in instruction.operands:
             origin = self.dataflow.origin(operand)
             alike = isinstance(origin.type, VectorType) == isinstance(instruction.type, VectorType)
-            if origin.is_local and alike and _element(origin.type) == _element(instruction.type):
+            if origin.is_local and alike and scalar(origin.type) == scalar(instruction.type):
                 self._parent[self._root(origin.text)] = self._root(instruction.name)
 
     def _root(self, name: str) -> str:
@@ -412,7 +412,3 @@ class Signs:
         while self._parent.get(name, name) != root:
             self._parent[name], name = root, self._parent.get(name, name)
         return root
-
-
-def _element(type_: Type) -> Type:
-    return type_.element if isinstance(type_, VectorType) else type_
