@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
-from coarsen.tuning.engine.observer import SweepObserver
+from coarsen.opencl_bench.sweep.several import SweepResult
 from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import Invalidity, Measurement
@@ -190,20 +190,20 @@ def sweeping(monkeypatch: pytest.MonkeyPatch) -> Sweeping:
         def sweep(
             plan: SweepPlan,
             store: Store,
-            observer: SweepObserver,
+            observer: Any,
             _again: Remeasure,
             _pool: CompilePool,
             _request: SearchRequest | None,
-        ) -> tuple[str, None]:
+        ) -> SweepResult:
             observer.planned(str(plan.benchmark), "0:0 Some device", 10)
             for ending in endings[str(plan.benchmark)]:
                 if isinstance(ending, BaseException):
                     raise ending
                 store.add(ending)
                 observer.stored(ending, True)
-            return "", None
+            return cast("SweepResult", observer.result(""))
 
-        monkeypatch.setattr("coarsen.opencl_bench.sweep.several._swept", sweep)
+        monkeypatch.setattr("coarsen.opencl_bench.sweep.several.sweep", sweep)
 
     return arrange
 
