@@ -95,8 +95,9 @@ def _version(package: str) -> str:
 def _installed_version() -> str:
     """The installed package's version; in a clone from which nothing was installed that of its settings."""
     try:
-        # `metadata.version` reads all of it, the description too, as an e-mail.
-        head = metadata.distribution("coarsen").read_text("METADATA") or ""
+        # `metadata.version` reads all of it, the description too, as an e-mail. Builds in a clone leave PKG-INFO.
+        found = metadata.distribution("coarsen")
+        head = found.read_text("METADATA") or found.read_text("PKG-INFO") or ""
         return head.partition("\nVersion: ")[2].partition("\n")[0]
     except metadata.PackageNotFoundError:
         # Imported late: an installed package has its version elsewhere.

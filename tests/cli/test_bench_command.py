@@ -190,7 +190,7 @@ def sweeping(monkeypatch: pytest.MonkeyPatch) -> Sweeping:
         def sweep(
             plan: SweepPlan,
             store: Store,
-            observer: Any,
+            observer: Any,  # noqa: ANN401 (the recorder, which has no public name)
             _again: Remeasure,
             _pool: CompilePool,
             _request: SearchRequest | None,

@@ -45,7 +45,4 @@ class EvaluateOptions:
         default=False,
     )
     models: Path | None = option("With --launch: the model of this folder.", "FOLDER")
-    without_sizes: bool = option(
-        "With --launch: do not tell the model the sizes of what is judged.", default=False
-    )
     output_format: Format = format_option()
