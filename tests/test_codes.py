@@ -1,4 +1,4 @@
-"""Refusals and regions have codes of the tables, and every code of the tables is used and documented."""
+"""Refusals and regions have codes of the page of codes, and every code of the page is used."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from coarsen.base.codes import ACCUMULATOR_REASONS, REFUSALS, REGION_REASONS
+import pytest
+
 from coarsen.ir.opencl import builtins
+from tests.documented_codes import documented_codes
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "coarsen").rglob("*.py"))
 # What makes a refusal: the exception itself, and the OpenCL C writer's `refusal(code, reason, instruction)`.
 REFUSAL_MAKERS = ("RefusalError", "refusal")
 REASON_MAKERS = ("NotTogether", "Reason")
-ACCUMULATOR_MAKERS = ("Left",)
 # Where the code is not written at the call: it comes with another refusal, or from a table of its own.
 PASSED_ON = {"refusal.code", "self.refusal.code", "refused.code", "code", "answer['code']"}
 
@@ -34,15 +35,14 @@ def written_codes(makers: tuple[str, ...]) -> set[str]:
 
 
 def test_codes_of_all_refusals_are_in_the_table() -> None:
-    assert written_codes(REFUSAL_MAKERS) | {each.code for each, _ in builtins._REFUSED} == set(REFUSALS)
+    assert written_codes(REFUSAL_MAKERS) | {each.code for each, _ in builtins._REFUSED} == {
+        *documented_codes("refusals")
+    }
 
 
-def test_codes_of_all_region_reasons_are_in_the_table() -> None:
-    assert written_codes(REASON_MAKERS) == set(REGION_REASONS)
-
-
-def test_codes_of_all_accumulators_are_in_the_table() -> None:
-    assert written_codes(ACCUMULATOR_MAKERS) == set(ACCUMULATOR_REASONS)
+def test_codes_of_all_reasons_are_in_the_tables() -> None:
+    documented = [*documented_codes("region-reasons"), *documented_codes("accumulator-reasons")]
+    assert written_codes(REASON_MAKERS) == {*documented}
 
 
 def test_other_codes_are_passed_on() -> None:
@@ -51,12 +51,7 @@ def test_other_codes_are_passed_on() -> None:
         assert {ast.unparse(code) for code in codes if not isinstance(code, ast.Constant)} <= PASSED_ON, path
 
 
-def test_each_meaning_is_a_sentence() -> None:
-    meanings = [*REFUSALS.values(), *REGION_REASONS.values(), *ACCUMULATOR_REASONS.values()]
+@pytest.mark.parametrize("section", ["refusals", "region-reasons", "accumulator-reasons"])
+def test_each_meaning_is_a_sentence(section: str) -> None:
+    meanings = documented_codes(section).values()
     assert all(meaning[0].isupper() and meaning.endswith(".") for meaning in meanings)
-
-
-def test_each_code_is_documented() -> None:
-    documentation = (ROOT / "coarsen" / "README.md").read_text(encoding="utf-8")
-    codes = {**REFUSALS, **REGION_REASONS, **ACCUMULATOR_REASONS}
-    assert [code for code, meaning in codes.items() if f"| `{code}` | {meaning} |" not in documentation] == []
