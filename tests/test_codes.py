@@ -1,4 +1,4 @@
-"""Refusals and regions have codes of the tables, and every code of the tables is used and documented."""
+"""Refusals and regions have codes of the page of codes, and every code of the page is used."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from coarsen.base.codes import ACCUMULATOR_REASONS, REFUSALS, REGION_REASONS
+import pytest
+
 from coarsen.ir.opencl import builtins
+from tests.documented_codes import documented_codes
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "coarsen").rglob("*.py"))
@@ -34,16 +36,18 @@ def written_codes(makers: tuple[str, ...], sources: Iterable[Path] = SOURCES) ->
 
 
 def test_codes_of_all_refusals_are_in_the_table() -> None:
-    assert written_codes(REFUSAL_MAKERS) | {each.code for each, _ in builtins._REFUSED} == set(REFUSALS)
+    assert written_codes(REFUSAL_MAKERS) | {each.code for each, _ in builtins._REFUSED} == {
+        *documented_codes("refusals")
+    }
 
 
 def test_codes_of_all_region_reasons_are_in_the_table() -> None:
     others = [path for path in SOURCES if ACCUMULATORS not in path.parents]
-    assert written_codes(REASON_MAKERS, others) == set(REGION_REASONS)
+    assert written_codes(REASON_MAKERS, others) == {*documented_codes("region-reasons")}
 
 
 def test_codes_of_all_accumulators_are_in_the_table() -> None:
-    assert written_codes(REASON_MAKERS, ACCUMULATORS.glob("*.py")) == set(ACCUMULATOR_REASONS)
+    assert written_codes(REASON_MAKERS, ACCUMULATORS.glob("*.py")) == {*documented_codes("accumulator-reasons")}
 
 
 def test_other_codes_are_passed_on() -> None:
@@ -52,12 +56,7 @@ def test_other_codes_are_passed_on() -> None:
         assert {ast.unparse(code) for code in codes if not isinstance(code, ast.Constant)} <= PASSED_ON, path
 
 
-def test_each_meaning_is_a_sentence() -> None:
-    meanings = [*REFUSALS.values(), *REGION_REASONS.values(), *ACCUMULATOR_REASONS.values()]
+@pytest.mark.parametrize("section", ["refusals", "region-reasons", "accumulator-reasons"])
+def test_each_meaning_is_a_sentence(section: str) -> None:
+    meanings = documented_codes(section).values()
     assert all(meaning[0].isupper() and meaning.endswith(".") for meaning in meanings)
-
-
-def test_each_code_is_documented() -> None:
-    documentation = (ROOT / "coarsen" / "README.md").read_text(encoding="utf-8")
-    codes = {**REFUSALS, **REGION_REASONS, **ACCUMULATOR_REASONS}
-    assert [code for code, meaning in codes.items() if f"| `{code}` | {meaning} |" not in documentation] == []

@@ -96,6 +96,7 @@ _GONE_OPTIONS = MappingProxyType(
         "bench --cold-cache": "--caches cold",
         "bench --repetitions": "--quick",
         "bench --device-kind": "--device cpu or gpu",
+        "bench --form=ptx": "--form opencl_c",
         **dict.fromkeys(("bench --tls-ca-file", "bench --tls-cert", "bench --tls-key"), "--tls FOLDER"),
         "tune --levels": "--space level=item",
         "tune --no-wide-accesses": "--space wide-accesses=no",
@@ -104,6 +105,8 @@ _GONE_OPTIONS = MappingProxyType(
         "tune --budget": "--trials",
         "tune --cold-cache": "--caches cold",
         "apply --time-passes": "-v",
+        "evaluate --figures": "the notebook prediction.ipynb",
+        "evaluate --without-sizes": "coarsen at commit 6a791860",
         "results --benchmark": "--kernel",
         "results --compact": "FILE.compact.parquet",
     }
@@ -114,6 +117,7 @@ _ENDS_WITH_ANOTHER = ("run",)
 _SUMMARY = "Thread coarsening for OpenCL kernels: several work-items become one."
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _BRACES = re.compile(r"^\{(.+)\}")
+_TYPE = re.compile(r"(?<=\w) <(str|path|list\[str\])>$")
 _PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "context_settings": _CONTEXT}
 
 
@@ -166,11 +170,12 @@ class PlainUsage(TyperCommand):
         """Read the words. Fails for an option of a former version, and says what took its place."""
         name = self.name or ""
         own = args if name not in _ENDS_WITH_ANOTHER else []
-        for word in own[: own.index("--")] if "--" in own else own:
-            option = word.partition("=")[0]
-            instead = _GONE_OPTIONS.get(f"{name} {option}")
-            if instead is not None:
-                ctx.fail(f"there is no {option} any more: {instead} does that")
+        own = own[: own.index("--")] if "--" in own else own
+        for word, following in zip(own, [*own[1:], ""], strict=False):
+            for option in (word.partition("=")[0], word, f"{word}={following}"):
+                instead = _GONE_OPTIONS.get(f"{name} {option}")
+                if instead is not None:
+                    ctx.fail(f"there is no {option} any more: {instead} does that")
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401
@@ -185,7 +190,9 @@ class PlainUsage(TyperCommand):
         formatter.write_text(summary)
         shown = (parameter.get_help_record(ctx) for parameter in self.params if parameter.name in first)
         with formatter.section("Options"):
-            formatter.write_dl([(names, _first_sentence(text)) for names, text in filter(None, shown)])
+            # Newer versions of typer put an argument's type behind its name.
+            plain = ((_TYPE.sub("", names), text) for names, text in filter(None, shown))
+            formatter.write_dl([(names, _first_sentence(text)) for names, text in plain])
         example = next((text for text in others if text.strip().startswith("Example")), "")
         formatter.write_paragraph()
         formatter.write_text(example)

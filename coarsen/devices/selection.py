@@ -86,7 +86,8 @@ def names_of(devices: Sequence[DeviceDescription]) -> list[str]:
     texts = [
         text
         for device in devices
-        for text in (device.name, device.platform_name, device.vendor, device.platform_version)
+        # What PoCL was built with comes after two blanks.
+        for text in (device.name, device.platform_name, device.vendor, device.platform_version.partition("  ")[0])
     ]
     words = (word for text in texts for word in re.findall(r"[A-Za-z]\w{2,}", text))
     return [*texts, *words]

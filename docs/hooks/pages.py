@@ -23,23 +23,16 @@ from mkdocs.structure.files import File, Files
 from notebook_pages import notebook_page
 
 from coarsen import errors
-from coarsen.base.codes import REFUSALS, REGION_REASONS
 from coarsen.cli.main import COMMANDS, load_command
 from coarsen.features import FEATURES
 
-# Tables of the codes of refusals and of reasons, of exit codes, of the features.
+# Tables of exit codes and of the features.
 
 
 def _table(headings: str, rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown; its headings are divided by commas."""
     names = headings.split(", ")
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (names, ["---"] * len(names), *rows))
-
-
-def codes_in_markdown(codes: Mapping[str, str]) -> str:
-    """Stable codes, each with its meaning."""
-    rows = ((f'<span id="{code}"></span>`{code}`', meaning) for code, meaning in codes.items())
-    return _table("code, meaning", rows)
 
 
 def exit_codes_in_markdown() -> str:
@@ -214,8 +207,6 @@ def _linked(root: Path) -> TemporaryDirectory[str]:
 GENERATED: Mapping[str, Callable[[], str]] = MappingProxyType(
     {
         "commands": commands_in_markdown,
-        "refusals": partial(codes_in_markdown, REFUSALS),
-        "region reasons": partial(codes_in_markdown, REGION_REASONS),
         "exit codes": exit_codes_in_markdown,
         "features": features_in_markdown,
         **{f"public names of {package}": partial(package_in_markdown, package) for package in PACKAGES},

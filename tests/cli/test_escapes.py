@@ -27,6 +27,7 @@ from tests.cli.test_tuned_inputs import described, tuned
 from tests.models.analytic.profiles import PROFILE
 from tests.opencl_bench.measurements import some_measurement
 from tests.opencl_bench.remembered_choices import CHOICE
+from tests.opencl_bench.results.exchange.test_t4 import document_of
 
 PLANTED = "\x1b[31m\x1b]0;owned\x07\x9b1m"
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -87,6 +88,8 @@ def test_results(suffix: str, run: Run, tmp_path: Path) -> None:
     if suffix == ".jsonl":
         with LineFile(path) as file:
             file.add(some_measurement())
+    elif suffix == ".json":
+        path.write_text(json.dumps(document_of([some_measurement()])))
     else:
         write_results([some_measurement()], path)
     for content in _changed(suffix, path.read_bytes()):

@@ -129,6 +129,13 @@ def test_version(run: Run) -> None:
         (("tune", "init", "k.cl"), "there is no 'tune init' any more: 'coarsen describe KERNEL.cl --inputs'"),
         (("tune", "show", "x"), "there is no 'tune show' any more: 'coarsen results show FILE.tuned.json'"),
         (("tune", "export", "x"), "there is no 'tune export' any more: 'coarsen apply KERNEL.cl --tuned"),
+        (
+            ("evaluate", "--figures", "x"),
+            "there is no --figures any more: the notebook prediction.ipynb does that",
+        ),
+        (("bench", "mt", "--form", "ptx"), "there is no --form=ptx any more: --form opencl_c does that"),
+        (("evaluate", "--launch", "--without-sizes"), "there is no --without-sizes any more: coarsen at commit"),
+        (("bench", "mt", "--form=ptx"), "there is no --form=ptx any more: --form opencl_c does that"),
         (("tune", "k", "--layouts"), "there is no --layouts any more: --layout all does that"),
         (("--nonsense",), "no such option: --nonsense"),
         (("devices", "extra"), "got unexpected extra argument"),

@@ -119,8 +119,11 @@ def test_explore_draws_the_versions_over_the_input(run: Run, tuned: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--over", "length", "-o", "x.svg"), "--over is for a tuned file: --from NAME.tuned.json"),
-        (("--from", "x.tuned.json", "--by", "stride", "-o", "x.svg"), "--by is for the curves of measurements"),
+        (("--over", "length", "-o", "x.svg"), "--over is not for measurements, but for a tuned file"),
+        (
+            ("--from", "x.tuned.json", "--by", "stride", "-o", "x.svg"),
+            "--by is not for a tuned file, but for",
+        ),
         (("--from", "x.tuned.json"), "no output given: use -o FILE.svg, -o FILE.html or -f json"),
         (("--from", "x.tuned.json", "-o", "x.svg"), "x.tuned.json"),
         (("--from", "x.tuned.json", "-k", "mt", "-o", "x.svg"), "--kernel, --device and --preset choose"),

@@ -10,7 +10,6 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from coarsen.base.codes import REFUSALS, REGION_REASONS
 from coarsen.cli.main import COMMANDS, load_command
 from coarsen.opencl_bench import plots, shipped_results
 from coarsen.opencl_bench.results import frames
@@ -18,6 +17,7 @@ from coarsen.opencl_bench.results.exchange import tables
 from tests.docs.conftest import ROOT
 from tests.docs.pages import Page, Site, css_addresses
 from tests.docs.pages import page as page_at
+from tests.documented_codes import documented_codes
 
 REFERENCE = {
     "coarsen": "coarsen",
@@ -79,9 +79,10 @@ def test_every_option_is_explained(site: Site, name: str) -> None:
 
 def test_every_code_is_explained(site: Site) -> None:
     page = site.page("reference/codes.html")
-    assert {*REFUSALS, *REGION_REASONS} <= page.ids
-    for code, meaning in {**REFUSALS, **REGION_REASONS}.items():
-        assert f"{code} {meaning}" in page.text
+    for section in ("refusals", "region-reasons", "accumulator-reasons"):
+        codes = documented_codes(section)
+        assert {section, *codes} <= page.ids
+        assert [code for code, meaning in codes.items() if f"{code} {meaning}" not in page.text] == []
 
 
 def test_every_column_is_explained(site: Site) -> None:

@@ -50,7 +50,7 @@ def apply(asked: ApplyOptions) -> None:
 
     Example: coarsen apply sgemm.cl --factor 4 --dim 1 -o sgemm_4.cl
 
-    Example: coarsen apply sgemm.cl --features work --global-size 512x512 --factor 4
+    Example: coarsen apply sgemm.cl --features work --global-size 512x512
 
     Example: coarsen apply mv.cl --tuned mv.tuned.json -o generated
     """

@@ -87,7 +87,7 @@ def _dimension(chosen: Mapping[str, Any]) -> int:
     along = chosen["dimension"] or [0]
     given = [name for name, option in _OF_VARIANTS.items() if chosen[name] not in (option.default, None, [])]
     if {*given} - {"dimension", "factor"} or chosen["factor"] or len(along) > 1:
-        raise InvalidInputError("--features is of the kernel as it is: of a variant it takes --dim, once")
+        raise InvalidInputError("--features is of the kernel as it is: give no option of a variant but one --dim")
     return Coarsening(1, along[0]).dimension
 
 

@@ -59,7 +59,8 @@ def check(asked: ResultsOptions, tuned: Sequence[Path], has_rows: bool) -> None:
     }
     for name, value in given.items():
         if value and name not in _TAKEN[kind]:
-            raise InvalidInputError(f"{name} is not for {kind}")
+            rightly = " and ".join(each for each, names in _TAKEN.items() if name in names)
+            raise InvalidInputError(f"{name} is not for {kind}, but for {rightly}")
     if asked.output is None:
         return
     if is_page(asked):

@@ -55,7 +55,7 @@ class Accumulator:
         name: of the argument or variable in which it lies.
         position: of the first access to it in the loop; None where it isn't known.
         loop: where the loop begins, alike.
-        left: why it stays in memory, one of `coarsen.base.codes.ACCUMULATOR_REASONS`; None where it does not.
+        left: why it stays in memory, with a code of the page of codes; None where it does not.
     """
 
     name: str

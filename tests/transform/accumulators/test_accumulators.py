@@ -14,7 +14,6 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.base.codes import ACCUMULATOR_REASONS
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.transform.accumulators import accumulators
@@ -24,6 +23,7 @@ from coarsen.transform.regions.plan import Reason
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import Transforms, Use
 from coarsen.variant.variant import Variant
+from tests.documented_codes import documented_codes
 from tests.selection import Turn, everything_is_asked_for
 from tests.transform.accumulators.kernels import SMALL, Small
 from tests.transform.cases import CASES, Argument, Case
@@ -76,7 +76,7 @@ def test_what_is_kept(name: str) -> None:
     assert sum(each.left is None for each in found.accumulators) == small.kept
     codes = [each.left.code for each in found.accumulators if each.left is not None]
     assert tuple(sorted(codes)) == small.left
-    assert set(codes) <= set(ACCUMULATOR_REASONS)
+    assert set(codes) <= {*documented_codes("accumulator-reasons")}
 
 
 @pytest.mark.parametrize(("number", "name"), [pytest.param(n, name, id=name) for n, name in enumerate(SMALL)])
