@@ -305,8 +305,8 @@ def test_modules_that_use_regular_expressions_are_listed_with_their_reason() -> 
 
 
 # What is left of 141,800 lines in 1,293 files. Raising a number is a decision, not a commit's by-product.
-MOST_LINES = 111_500
-MOST_FILES = 600
+MOST_LINES = 101_500
+MOST_FILES = 550
 MOST_IN_A_FOLDER = 25
 
 
@@ -332,12 +332,12 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.cli.apply.report_json",
         "coarsen.cli.main",
         "coarsen.cli.tune.options",
-        "coarsen.pipeline",
         "coarsen.cost.planned_work.counting",
         "coarsen.cost.planned_work.planned_kernel",
         "coarsen.models.launch.grid",
         "coarsen.models.launch.inputs",
         "coarsen.models.launch.planning",
+        "coarsen.pipeline",
         "coarsen.policy.remembered",
         "coarsen.policy.tuned",
         "coarsen.remarks.report",
@@ -361,8 +361,8 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.cli.main",
         "coarsen.cli.tune.command",
         "coarsen.cli.tune.options",
-        "coarsen.pipeline",
         "coarsen.opencl_bench.inputs.over_inputs",
+        "coarsen.pipeline",
         "coarsen.policy.remembered",
         "coarsen.policy.tuned",
         "coarsen.remarks.report",
