@@ -21,6 +21,7 @@ def test_all_are_there() -> None:
         "optimisation_space",
         "paper",
         "prediction",
+        "protocols",
         "quick_start",
     }
 
