@@ -174,13 +174,6 @@ class Kernel:
         return {i.name: block.name for block in self.blocks for i in block.instructions if i.name}
 
     @cached_property
-    def type_of(self) -> Mapping[str, Type]:
-        """The types of arguments and of instructions' results, by name."""
-        types = {argument.name: argument.type for argument in self.arguments}
-        types.update((name, instruction.type) for name, instruction in self.definition.items())
-        return types
-
-    @cached_property
     def callees(self) -> frozenset[str]:
         """The names of the functions that are called."""
         return frozenset({i.callee for i in self.instructions() if i.opcode == "call"} - {""})
