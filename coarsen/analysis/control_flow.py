@@ -169,28 +169,33 @@ class FlowGraph:
         return graph.immediate_dominators(EXIT)
 
     @cached_property
-    def _dominator_depth(self) -> Mapping[str, int]:
-        depth = {self.entry: 0}
-        for block in self.reverse_postorder[1:]:
-            depth[block] = depth[self.immediate_dominator[block]] + 1
-        return depth
+    def _dominated(self) -> Mapping[str, range]:
+        """The numbers of the blocks that each dominates in the dominator tree, its own first."""
+        count = dict.fromkeys(self.reverse_postorder, 1)
+        parents = {block: self.immediate_dominator[block] for block in self.reverse_postorder[1:]}
+        for block in reversed(parents):
+            count[parents[block]] += count[block]
+        found, free = {self.entry: range(count[self.entry])}, {self.entry: 1}
+        for block, parent in parents.items():
+            start = free[parent]
+            found[block] = range(start, start + count[block])
+            free[parent], free[block] = start + count[block], start + 1
+        return found
 
     def dominates(self, first: str, second: str) -> bool:
         """Return True if every path from the entry to `second` passes `first` (a block dominates itself)."""
-        while self._dominator_depth[second] > self._dominator_depth[first]:
-            second = self.immediate_dominator[second]
-        return first == second
+        return self._dominated[second].start in self._dominated[first]
+
+    def may_use(self, block: str, defining: str) -> bool:
+        """Return True if what `defining` computes is there in `block`, and not taken out of a loop."""
+        loop = self.loop_of[defining]
+        return self.dominates(defining, block) and (loop is None or block in loop.blocks)
 
     def common_dominator(self, blocks: Iterable[str]) -> str:
         """Return the nearest block that dominates all of `blocks`."""
-        pending = iter(blocks)
-        common = next(pending)
-        for block in pending:
-            while common != block:
-                if self._dominator_depth[common] >= self._dominator_depth[block]:
-                    common = self.immediate_dominator[common]
-                else:
-                    block = self.immediate_dominator[block]
+        common, *others = blocks
+        while not all(self.dominates(common, block) for block in others):
+            common = self.immediate_dominator[common]
         return common
 
     @cached_property

@@ -37,8 +37,8 @@ class Liveness:
     def __init__(
         self, kernel: Kernel, control_flow: ControlFlow, at_start: Mapping[str, str] | None = None
     ) -> None:
-        self._kernel = kernel
-        self._flow = control_flow
+        self.kernel = kernel
+        self.flow = control_flow
         self._at_start = at_start or {}
         self.at_entry: Mapping[str, Live] = {}
         self.at_exit: Mapping[str, Live] = {}
@@ -50,7 +50,7 @@ class Liveness:
         Few values change over an instruction, though thousands may be live.
         """
         live = set(self.at_exit[block])
-        for instruction in reversed(self._kernel.block[block].instructions):
+        for instruction in reversed(self.kernel.block[block].instructions):
             if instruction.opcode == "phi":
                 return
             step = self._step(instruction, live)
@@ -60,19 +60,19 @@ class Liveness:
 
     def _solve(self) -> None:
         """Backwards to the least fixed point; `at_entry` holds what is live behind the phis."""
-        order = tuple(reversed(self._flow.reverse_postorder))
+        order = tuple(reversed(self.flow.reverse_postorder))
         at_entry: dict[str, Live] = dict.fromkeys(order, frozenset())
         at_exit: dict[str, Live] = dict.fromkeys(order, frozenset())
-        taken = {block: self._taken_by_phis(block) for block in order}
+        taken = {block: self.taken_from(block) for block in order}
         used = {block: self._used_first(block) for block in order}
         defined = {block: self._defined(block) for block in order}
         changed = True
         while changed:
             changed = False
             for block in order:
-                following = self._flow.successors(block)
+                following = self.flow.successors(block)
                 passed = (
-                    at_entry[name] - {phi.name for phi in self._kernel.block[name].phis} for name in following
+                    at_entry[name] - {phi.name for phi in self.kernel.block[name].phis} for name in following
                 )
                 at_exit[block] = taken[block].union(*passed)
                 entering = used[block] | (at_exit[block] - defined[block])
@@ -83,7 +83,7 @@ class Liveness:
     def _used_first(self, block: str) -> Live:
         """The values that a block's instructions, phis apart, use before any of them defines them."""
         live: set[str] = set()
-        for instruction in reversed(self._kernel.block[block].instructions):
+        for instruction in reversed(self.kernel.block[block].instructions):
             if instruction.opcode != "phi":
                 step = self._step(instruction, live)
                 live -= step.born
@@ -91,21 +91,25 @@ class Liveness:
         return frozenset(live)
 
     def _defined(self, block: str) -> Live:
-        instructions = (i for i in self._kernel.block[block].instructions if i.opcode != "phi")
+        instructions = (i for i in self.kernel.block[block].instructions if i.opcode != "phi")
         return frozenset(i.name for i in instructions if i.name and i.name not in self._at_start)
 
     def _step(self, instruction: Instruction, behind: set[str]) -> Step:
         if instruction.name in self._at_start:
             return Step(frozenset(), frozenset())
-        used = self._names(instruction.operands)
+        used = self.read_by(instruction)
         return Step(dying=used - behind, born=frozenset({instruction.name} & behind) - used)
 
-    def _taken_by_phis(self, block: str) -> Live:
-        """The values that phis take along the edges out of a block."""
+    def read_by(self, instruction: Instruction) -> Live:
+        """Return the values that an instruction other than a phi uses."""
+        return self._names(instruction.operands)
+
+    def taken_from(self, block: str) -> Live:
+        """Return the values that phis take along the edges out of a block."""
         return self._names(
             value
-            for following in self._flow.successors(block)
-            for phi in self._kernel.block[following].phis
+            for following in self.flow.successors(block)
+            for phi in self.kernel.block[following].phis
             for value, source in zip(phi.operands, phi.incoming, strict=True)
             if source == block
         )

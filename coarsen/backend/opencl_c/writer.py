@@ -17,7 +17,7 @@ from coarsen.backend.opencl_c.c.build import coerce
 from coarsen.backend.opencl_c.c.tree import Assign, Expression, Name, Statement
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
 from coarsen.backend.opencl_c.decide.folding import Dataflow, plan_folding
-from coarsen.backend.opencl_c.decide.liveness import Liveness, share_variables
+from coarsen.backend.opencl_c.decide.liveness import TextLiveness, share_variables
 from coarsen.backend.opencl_c.decide.pointees import Pointees, Signs, declared_type
 from coarsen.backend.opencl_c.decide.variables import Names, Variables, label_name
 from coarsen.backend.opencl_c.express.calls import stem
@@ -99,7 +99,7 @@ class _Writer:
         self.dataflow = Dataflow(kernel)
         self.effects = EffectsOfKernel.of_kernel(kernel)
         folding = plan_folding(kernel, self.flow, self.dataflow, self.effects)
-        self.liveness = Liveness(kernel, self.flow, self.dataflow, folding)
+        self.liveness = TextLiveness(kernel, self.flow, self.dataflow, folding)
         shared = share_variables(self.liveness)
         pointees = Pointees(kernel, self.dataflow)
         signs = Signs(kernel, self.dataflow, pointees, shared)

@@ -21,7 +21,6 @@ from coarsen.analysis.liveness import Use, uses_of_values
 from coarsen.cost.planned_work.axes import PlannedAxis
 from coarsen.cost.planned_work.families import Offset, Place, ShiftedValues
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.transform.value_numbering.expressions import Dominance
 
 Mask = tuple[bool, ...]
 """Along which axes something stands once for each replica."""
@@ -80,7 +79,6 @@ class Copies:
         self._planned = planned
         self.guarded = guarded
         self.roots = values.roots
-        self._dominance = Dominance(values.flow)
         self._found: dict[Merging, Mapping[str, int]] = {}
         self._copied = {
             block: tuple(every or block in each.copied for each, every in zip(planned, guarded, strict=True))
@@ -153,7 +151,7 @@ class Copies:
     def _families(self) -> Iterable[list[tuple[str, str]]]:
         """Return the instructions of each family with several, each with its block, in order of dominance."""
         families: dict[int, list[tuple[str, str]]] = {}
-        for block in self._dominance.order:
+        for block in self._values.flow.order:
             for instruction in self._values.kernel.block[block].instructions:
                 if instruction.name:
                     families.setdefault(self._values.place[instruction.name].family, []).append(
@@ -170,7 +168,7 @@ class Copies:
         beside: list[int] = []
         for number, other in enumerate(before):
             other_block = family[number][0]
-            if not self._dominance.may_use(block, other_block):
+            if not self._values.flow.may_use(block, other_block):
                 continue
             if self._copied_regions(other_block) == regions:
                 beside.append(first + number)

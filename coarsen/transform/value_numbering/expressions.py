@@ -111,8 +111,8 @@ class Leader(NamedTuple):
 class Leaders:
     """The leaders under each key, in the order in which they were met."""
 
-    def __init__(self, dominance: Dominance, defined: SurelyDefined) -> None:
-        self._dominance = dominance
+    def __init__(self, flow: FlowGraph, defined: SurelyDefined) -> None:
+        self._flow = flow
         self._defined = defined
         self._leaders: dict[Key, list[Leader]] = {}
 
@@ -122,7 +122,7 @@ class Leaders:
         if known is None:
             return None
         for leader in known[-_MAXIMUM_LEADERS:]:
-            if self._dominance.may_use(block, leader.block) and (
+            if self._flow.may_use(block, leader.block) and (
                 not leader.may_be_poison or self._defined.is_defined(leader.value, block)
             ):
                 return leader.value
@@ -131,7 +131,7 @@ class Leaders:
     def find_all(self, key: Key, block: str) -> list[Instruction]:
         """Return the values under a key that may be used in a block, whether or not they may be poison."""
         leaders = self._leaders.get(key, ())[-_MAXIMUM_LEADERS:]
-        return [leader.value for leader in leaders if self._dominance.may_use(block, leader.block)]
+        return [leader.value for leader in leaders if self._flow.may_use(block, leader.block)]
 
     def follow(self, key: Key, value: Instruction, block: str, may_be_poison: bool = False) -> None:
         """Let a value of a block be found under a key."""
@@ -167,13 +167,13 @@ class SurelyDefined:
     Args:
         blocks: by their names.
         effects: the judge of their instructions.
-        dominance: of the blocks.
+        flow: of the blocks.
     """
 
-    def __init__(self, blocks: Mapping[str, Block], effects: EffectsOfKernel, dominance: Dominance) -> None:
+    def __init__(self, blocks: Mapping[str, Block], effects: EffectsOfKernel, flow: FlowGraph) -> None:
         self._by_name = blocks
         self._effects = effects
-        self._dominance = dominance
+        self._flow = flow
 
     def is_defined(self, value: Operand, block: str) -> bool:
         """Return whether poison for the value makes behaviour undefined on every way to or through a block."""
@@ -183,7 +183,7 @@ class SurelyDefined:
     def _blocks(self) -> Mapping[Operand, list[str]]:
         """The first blocks in which each value is surely defined."""
         found: dict[Operand, list[str]] = {}
-        for name in self._dominance.order:
+        for name in self._flow.reverse_postorder:
             pending = self._addresses(self._by_name[name])
             while pending:
                 value = pending.pop()
@@ -196,7 +196,7 @@ class SurelyDefined:
         return found
 
     def _dominates_any(self, blocks: list[str], block: str) -> bool:
-        return any(self._dominance.dominates(using, block) for using in blocks)
+        return any(self._flow.dominates(using, block) for using in blocks)
 
     def _addresses(self, block: Block) -> list[Instruction]:
         """The addresses from which a block loads and to which it stores; none where the block may end before."""
@@ -209,41 +209,6 @@ class SurelyDefined:
 
 def _computed(operands: Iterable[Operand]) -> list[Instruction]:
     return [operand for operand in operands if isinstance(operand, Instruction)]
-
-
-class Dominance:
-    """Answers quickly what `FlowGraph.dominates` does, by numbering the dominator tree.
-
-    Attributes:
-        order: the reachable blocks, so that each stands after those that dominate it.
-    """
-
-    def __init__(self, flow: FlowGraph) -> None:
-        self._flow = flow
-        self.order = flow.reverse_postorder
-        # A block's number, and how many it dominates: these have the numbers after its own.
-        self._count = dict.fromkeys(self.order, 1)
-        parents = {block: flow.immediate_dominator[block] for block in self.order[1:]}
-        for block in reversed(parents):
-            self._count[parents[block]] += self._count[block]
-        self._number = {self.order[0]: 0}
-        free = {self.order[0]: 1}
-        for block, parent in parents.items():
-            self._number[block] = free[parent]
-            free[parent] += self._count[block]
-            free[block] = self._number[block] + 1
-
-    def dominates(self, first: str, second: str) -> bool:
-        """Return whether every way from the entry to `second` passes `first` (a block dominates itself)."""
-        number = self._number[first]
-        return number <= self._number[second] < number + self._count[first]
-
-    def may_use(self, block: str, defining: str) -> bool:
-        """Return whether what `defining` computes is there in `block`, and not taken out of a loop."""
-        if block == defining:
-            return True
-        loop = self._flow.loop_of[defining]
-        return self.dominates(defining, block) and (loop is None or block in loop.blocks)
 
 
 # The states of memory: a number for each stretch of instructions in which no load can tell a difference.

@@ -34,7 +34,6 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Constant, Named, Operand
 from coarsen.ir.types import IntegerType, VoidType
 from coarsen.transform.value_numbering.expressions import (
-    Dominance,
     Expressions,
     Leaders,
     MemoryOrder,
@@ -71,12 +70,11 @@ class _Numbering:
         self.replaced: dict[Named, Operand] = {}
         self.shorter: dict[Instruction, Shorter] = {}
         flow = flow_graph(function)
-        dominance = Dominance(flow)
         self._blocks = {block.name: block for block in function.blocks}
-        self._order = dominance.order
+        self._order = flow.reverse_postorder
         parts = MemoryParts.of(function, effects) if is_distinct else None
         self._memory = MemoryOrder(effects, flow, parts)
-        self._leaders = Leaders(dominance, SurelyDefined(self._blocks, effects, dominance))
+        self._leaders = Leaders(flow, SurelyDefined(self._blocks, effects, flow))
         self._expressions = Expressions(effects)
         self._sums = SharedSums(self._leaders)
 

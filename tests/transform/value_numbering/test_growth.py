@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from coarsen.analysis.control_flow import FlowGraph
 from coarsen.ir.graph.builder import number
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Operand
-from coarsen.transform.value_numbering.expressions import Dominance
 from tests.transform.value_numbering.straight_line import NARROW, StraightLine
 
 
@@ -60,15 +60,15 @@ def looks(monkeypatch: pytest.MonkeyPatch, shape: Callable[[StraightLine, int], 
         asked += 1
         return instruction._operands
 
-    def may_use(dominance: Dominance, block: str, defining: str) -> bool:
+    def may_use(flow: FlowGraph, block: str, defining: str) -> bool:
         nonlocal asked
         asked += 1
-        return plain(dominance, block, defining)
+        return plain(flow, block, defining)
 
-    plain = Dominance.may_use
+    plain = FlowGraph.may_use
     with monkeypatch.context() as patched:
         patched.setattr(Instruction, "operands", property(operands))
-        patched.setattr(Dominance, "may_use", may_use)
+        patched.setattr(FlowGraph, "may_use", may_use)
         line.number_values()
     return asked
 
