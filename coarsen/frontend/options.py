@@ -16,30 +16,20 @@ from coarsen.errors import InvalidInputError
 
 _STANDARD = re.compile(r"-cl-std=(?:CL|clc\+\+|CLC\+\+)[\d.]+$")
 _MATH = frozenset(
-    {
-        "-cl-single-precision-constant",
-        "-cl-denorms-are-zero",
-        "-cl-fp32-correctly-rounded-divide-sqrt",
-        "-cl-mad-enable",
-        "-cl-no-signed-zeros",
-        "-cl-unsafe-math-optimizations",
-        "-cl-finite-math-only",
-        "-cl-fast-relaxed-math",
-    }
+    (
+        *("-cl-single-precision-constant", "-cl-denorms-are-zero", "-cl-fp32-correctly-rounded-divide-sqrt"),
+        *("-cl-mad-enable", "-cl-no-signed-zeros", "-cl-unsafe-math-optimizations"),
+        *("-cl-finite-math-only", "-cl-fast-relaxed-math"),
+    )
 )
 _PREPROCESSOR = ("-D", "-I", "-U")
 _FRONT_END_ONLY = frozenset({"-w", "-Werror"})
 # Options that change neither the meaning of the kernel nor its floating-point results.
 _WITHOUT_EFFECT = frozenset(
-    {
-        "-cl-kernel-arg-info",
-        "-cl-opt-disable",
-        "-cl-strict-aliasing",
-        "-cl-uniform-work-group-size",
-        "-g",
-        "-Wall",
-        "-Wextra",
-    }
+    (
+        *("-cl-kernel-arg-info", "-cl-opt-disable", "-cl-strict-aliasing", "-cl-uniform-work-group-size"),
+        *("-g", "-Wall", "-Wextra"),
+    )
 )
 _VENDOR = re.compile(r"-(?:cl-nv-|cl-amd-|cl-intel-|cl-ext=|fbin-|f?save-temps|qcom-|O[0-3]$|m[\w-]+$)")
 _SINGLE_PRECISION_ONLY = "-cl-single-precision-constant"  # literals are folded by the front end

@@ -82,12 +82,11 @@ _OWN_FUNCTIONS = (
         "fmod",
         "isnan",
         "islessgreater",
-        "isunordered",
+        "max",
+        "min",
     ),
-    *("max", "min", "mul_hi", "popcount", "printf", "rint", "rotate", "select", "shuffle", "sub_sat"),
+    *("isunordered", "mul_hi", "popcount", "printf", "rint", "rotate", "select", "shuffle", "sub_sat"),
 )
-
-
 _BOTH_WAYS = 2
 _SAMPLER = "__translate_sampler_initializer"
 

@@ -48,10 +48,7 @@ class Signature:
 
 _NAMED_RESULT = re.compile(r"(?:convert|as)_([a-z]+?)(\d*)(?:_sat)?(?:_rt[ezpn])?")
 _UNSIGNED_RESULT = re.compile(r"abs|abs_diff")
-_POINTED_RESULT = re.compile(
-    r"(?:vload\d+|atomic_(?:add|sub|xchg|inc|dec|cmpxchg|min|max|and|or|xor)"
-    r"|atom_(?:add|sub|xchg|inc|dec|cmpxchg|min|max|and|or|xor))"
-)
+_POINTED_RESULT = re.compile(r"vload\d+|atom(?:ic)?_(?:add|sub|xchg|inc|dec|cmpxchg|min|max|and|or|xor)")
 _LIKE_FIRST = re.compile(
     r"min|max|clamp|mul_hi|mad_hi|mad24|mul24|mad_sat|add_sat|sub_sat|hadd|rhadd|rotate|clz|ctz|popcount|select"
     r"|bitselect|shuffle2?"
@@ -155,23 +152,8 @@ def _upsampled(types: tuple[CType, ...], instruction: Instruction) -> CType | No
 # What decides between overloads (`min(int, int)`, `min(uint, uint)`) is in the name only: LLVM's integers have no
 # sign. Source: Itanium C++ ABI, section 5.1 (mangling), with clang's vendor qualifiers for address spaces.
 
-_SCALARS: dict[str, CType] = {
-    "v": VOID,
-    "b": BOOL,
-    "c": CHAR,
-    "a": CHAR,
-    "h": UCHAR,
-    "s": SHORT,
-    "t": USHORT,
-    "i": INT,
-    "j": UINT,
-    "l": LONG,
-    "m": ULONG,
-    "x": LONG,
-    "y": ULONG,
-    "f": FLOAT,
-    "d": DOUBLE,
-}
+_CODES = (VOID, BOOL, CHAR, CHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, LONG, ULONG, FLOAT, DOUBLE)
+_SCALARS: dict[str, CType] = dict(zip("vbcahstijlmxyfd", _CODES, strict=True))
 _NAME = re.compile(r"(\d+)")
 _SUBSTITUTION = re.compile(r"S([0-9A-Z]*)_")
 _VECTOR = re.compile(r"Dv(\d+)_")

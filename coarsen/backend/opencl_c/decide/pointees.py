@@ -170,17 +170,11 @@ _NAMED_VECTOR = re.compile(r"([a-z]+?)(\d+)")
 _BYVAL = re.compile(r"byval\((%(?:\"[^\"]*\"|[-a-zA-Z$._0-9]+)|[^()]*)\)")
 _ALIGNMENT = re.compile(r"\balign (\d+)")
 _LONG_NAMES = {
-    "unsigned char": "uchar",
-    "unsigned short": "ushort",
-    "unsigned int": "uint",
-    "unsigned long": "ulong",
+    **{f"unsigned {name}": f"u{name}" for name in ("char", "short", "int", "long")},
+    **dict.fromkeys(("long long", "ptrdiff_t", "intptr_t"), "long"),
+    **dict.fromkeys(("size_t", "uintptr_t"), "ulong"),
     "unsigned": "uint",
     "signed char": "char",
-    "long long": "long",
-    "size_t": "ulong",
-    "ptrdiff_t": "long",
-    "intptr_t": "long",
-    "uintptr_t": "ulong",
 }
 _OPAQUE = re.compile(r"(?:image\w+|sampler|event|queue|reserve_id|clk_event|ndrange)_t|atomic_\w+|void", re.ASCII)
 

@@ -53,20 +53,8 @@ _NOT_OVERLOADED = re.compile(
 )
 _FENCES = {1: "CLK_LOCAL_MEM_FENCE", 2: "CLK_GLOBAL_MEM_FENCE", 4: "CLK_IMAGE_MEM_FENCE"}
 _ENUMERATIONS: Mapping[str, Mapping[int, str]] = {
-    "memory_order": {
-        0: "memory_order_relaxed",
-        2: "memory_order_acquire",
-        3: "memory_order_release",
-        4: "memory_order_acq_rel",
-        5: "memory_order_seq_cst",
-    },
-    "memory_scope": {
-        0: "memory_scope_work_item",
-        1: "memory_scope_work_group",
-        2: "memory_scope_device",
-        3: "memory_scope_all_svm_devices",
-        4: "memory_scope_sub_group",
-    },
+    "memory_order": {0: "relaxed", 2: "acquire", 3: "release", 4: "acq_rel", 5: "seq_cst"},
+    "memory_scope": dict(enumerate(("work_item", "work_group", "device", "all_svm_devices", "sub_group"))),
 }
 _EXTENSION_OF_ATOM = {"min", "max", "and", "or", "xor"}
 
@@ -141,7 +129,8 @@ def _flags(number: int) -> Expression:
 def _named_number(value: Operand, type_: Opaque) -> Expression | None:
     if value.kind is not ValueKind.CONSTANT or type_.name not in _ENUMERATIONS:
         return None
-    return Name(_ENUMERATIONS[type_.name].get(int(value.text), value.text), type_)
+    word = _ENUMERATIONS[type_.name].get(int(value.text))
+    return Name(value.text if word is None else f"{type_.name}_{word}", type_)
 
 
 def _pointer(argument: Expression, type_: Pointer) -> Expression:
@@ -426,30 +415,25 @@ _SAME_NAME = (
         "asin",
         "acos",
         "atan",
+        "atan2",
         "sinh",
         "cosh",
         "tanh",
-        "atan2",
     ),
 )
+_OTHER_NAMES = {
+    **dict.fromkeys(("nearbyint", "roundeven"), "rint"),
+    **dict.fromkeys(("minnum", "minimumnum"), "fmin"),
+    **dict.fromkeys(("maxnum", "maximumnum"), "fmax"),
+    "powi": "pown",
+}
+_WITH_SIGN = {"min": "min", "max": "max", "add.sat": "add_sat", "sub.sat": "sub_sat"}
+_JOINED_BY = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^", "fadd": "+", "fmul": "*"}
 _INTRINSICS: Mapping[str, Handler] = {
     **{name: _function(name) for name in _SAME_NAME},
-    "nearbyint": _function("rint"),
-    "roundeven": _function("rint"),
-    "minnum": _function("fmin"),
-    "maxnum": _function("fmax"),
-    "minimumnum": _function("fmin"),
-    "maximumnum": _function("fmax"),
-    "powi": _function("pown"),
+    **{name: _function(function) for name, function in _OTHER_NAMES.items()},
+    **{f"{sign}{name}": _integers(each, sign == "s") for sign in "su" for name, each in _WITH_SIGN.items()},
     "fmuladd": _multiply_add,
-    "smin": _integers("min", True),
-    "smax": _integers("max", True),
-    "umin": _integers("min", False),
-    "umax": _integers("max", False),
-    "sadd.sat": _integers("add_sat", True),
-    "uadd.sat": _integers("add_sat", False),
-    "ssub.sat": _integers("sub_sat", True),
-    "usub.sat": _integers("sub_sat", False),
     "abs": _integers("abs", True, 1, signed_result=False),
     "ctpop": _integers("popcount", False, 1),
     "ctlz": _integers("clz", False, 1),
@@ -457,22 +441,10 @@ _INTRINSICS: Mapping[str, Handler] = {
     "fshl": _funnel(True),
     "fshr": _funnel(False),
     "bswap": _byte_swap,
-    "expect": _first,
-    "canonicalize": _first,
-    "arithmetic.fence": _first,
+    **dict.fromkeys(("expect", "canonicalize", "arithmetic.fence"), _first),
     "scmp": _three_way(True),
     "ucmp": _three_way(False),
-    "vector.reduce.add": _reduction("+"),
-    "vector.reduce.mul": _reduction("*"),
-    "vector.reduce.and": _reduction("&"),
-    "vector.reduce.or": _reduction("|"),
-    "vector.reduce.xor": _reduction("^"),
-    "vector.reduce.fadd": _reduction("+"),
-    "vector.reduce.fmul": _reduction("*"),
-    "vector.reduce.smin": _reduction("min", True),
-    "vector.reduce.smax": _reduction("max", True),
-    "vector.reduce.umin": _reduction("min", False),
-    "vector.reduce.umax": _reduction("max", False),
-    "vector.reduce.fmin": _reduction("fmin", None),
-    "vector.reduce.fmax": _reduction("fmax", None),
+    **{f"vector.reduce.{name}": _reduction(operator) for name, operator in _JOINED_BY.items()},
+    **{f"vector.reduce.{sign}{name}": _reduction(name, sign == "s") for sign in "su" for name in ("min", "max")},
+    **{f"vector.reduce.{name}": _reduction(name) for name in ("fmin", "fmax")},
 }

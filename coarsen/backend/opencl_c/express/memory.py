@@ -146,14 +146,7 @@ def _packed_shape(type_: CType, have: int) -> tuple[Scalar, int, str | None]:
 
 # Operation of LLVM: OpenCL's function without its prefix, and whether the operands are signed.
 _OPERATIONS: Mapping[str, tuple[str, bool]] = {
-    "xchg": ("xchg", True),
-    "add": ("add", True),
-    "sub": ("sub", True),
-    "and": ("and", True),
-    "or": ("or", True),
-    "xor": ("xor", True),
-    "max": ("max", True),
-    "min": ("min", True),
+    **{name: (name, True) for name in ("xchg", "add", "sub", "and", "or", "xor", "max", "min")},
     "umax": ("max", False),
     "umin": ("min", False),
 }

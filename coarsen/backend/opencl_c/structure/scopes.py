@@ -22,6 +22,7 @@ from coarsen.backend.opencl_c.c.tree import (
     expressions_of,
     lists_of,
     names_in,
+    rewritten,
 )
 from coarsen.backend.opencl_c.printing.expressions import same_text
 
@@ -105,23 +106,12 @@ class _Scopes:
                 first.declare = True
             else:
                 extra.setdefault((scope, index), []).append(Assign(name, None, declare=True))
-        return _with_extra(body, extra)
+        return rewritten(body, lambda old: list(_with_extra(old, extra)))
 
 
-def _with_extra(body: list[Statement], extra: Mapping[tuple[int, int], list[Statement]]) -> list[Statement]:
-    return list(_inserted(body, extra))
-
-
-def _inserted(body: list[Statement], extra: Mapping[tuple[int, int], list[Statement]]) -> Iterator[Statement]:
+def _with_extra(body: list[Statement], extra: Mapping[tuple[int, int], list[Statement]]) -> Iterator[Statement]:
     for index, statement in enumerate(body):
         yield from extra.get((id(body), index), ())
-        if isinstance(statement, If):
-            statement.then, statement.otherwise = (
-                _with_extra(statement.then, extra),
-                _with_extra(statement.otherwise, extra),
-            )
-        elif isinstance(statement, Loop):
-            statement.body = _with_extra(statement.body, extra)
         yield statement
 
 
@@ -248,35 +238,22 @@ def _shared_end(statement: If) -> If | None:
 def without_unused_labels(body: list[Statement]) -> list[Statement]:
     """Return the statements without labels that no `goto` names."""
     used = {statement.target for statement in all_statements(body) if isinstance(statement, Goto)}
-    return _strip(body, used)
-
-
-def _strip(body: list[Statement], used: set[str]) -> list[Statement]:
-    kept: list[Statement] = []
-    for statement in body:
-        if isinstance(statement, If):
-            statement.then, statement.otherwise = _strip(statement.then, used), _strip(statement.otherwise, used)
-        elif isinstance(statement, Loop):
-            statement.body = _strip(statement.body, used)
-        if not isinstance(statement, Label) or statement.name in used:
-            kept.append(statement)
-    return kept
+    return rewritten(body, lambda old: [one for one in old if not isinstance(one, Label) or one.name in used])
 
 
 def shaped(body: list[Statement]) -> list[Statement]:
     """Return the statements with every loop in the shape that reads best."""
+    return rewritten(body, _with_shaped_loops)
+
+
+def _with_shaped_loops(body: list[Statement]) -> list[Statement]:
     result: list[Statement] = []
     for statement in body:
-        if isinstance(statement, If):
-            statement.then, statement.otherwise = shaped(statement.then), shaped(statement.otherwise)
-            result.append(statement)
-        elif isinstance(statement, Loop):
-            statement.body = shaped(statement.body)
+        behind: list[Statement] = []
+        if isinstance(statement, Loop):
             behind = _shape(statement) if statement.kind == "forever" else []
             _counted(statement, result)
-            result += [statement, *behind]
-        else:
-            result.append(statement)
+        result += [statement, *behind]
     return result
 
 
