@@ -140,14 +140,6 @@ def device_of(target: Target) -> LaunchDevice:
     return device.limited(installed.max_work_group_size, installed.max_work_item_sizes) if installed else device
 
 
-def whole_numbers(local_size: Sequence[int]) -> tuple[int, ...]:
-    """Return a local size as it was given from Python. Raises InvalidInputError for what is none."""
-    try:
-        return tuple(operator.index(extent) for extent in local_size)
-    except TypeError:
-        raise InvalidInputError(f"a local size is one to three whole numbers, not {local_size!r}") from None
-
-
 def own_launch(kernel: Kernel, asked: AskedLaunch) -> OwnLaunch:
     """Return the launch as it is, in as many dimensions as it has. Raises InvalidInputError."""
     required = kernel.required_work_group_size
@@ -267,7 +259,10 @@ def predict_by_launch_model(
     shipped: bool = False,
 ) -> LaunchPrediction:
     """Predict a factor by the launch model. Arguments and errors as for `predict_factor`."""
-    size = None if local_size is None else whole_numbers(local_size)
+    try:
+        size = None if local_size is None else tuple(map(operator.index, local_size))
+    except TypeError:
+        raise InvalidInputError(f"a local size is one to three whole numbers, not {local_size!r}") from None
     model = launch_model(launch_model_folder(folder, shipped=shipped))
     asked = AskedLaunch(size, dimension=dimension, factors_only=True)
     return predict_launch(kernel, model, target_of(device), asked)

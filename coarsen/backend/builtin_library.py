@@ -122,6 +122,13 @@ FLOAT = FloatType("float")
 _FLOAT_WIDTHS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
 
 
+def _operator(operation: str) -> Callable[[Item, Item | float], Item]:
+    def compute(item: Item, other: Item | float) -> Item:
+        return item.binary("f" * isinstance(scalar(item.type), FloatType) + operation, other)
+
+    return compute
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A value in a body; each operation on it adds an instruction to the body and gives its result.
@@ -152,29 +159,9 @@ class Item:
         """Add an instruction of two operands of one type and a result of that type."""
         return self.body.assign(self.type, f"{opcode} {self}, {self.like(other).text}")
 
-    def _arithmetic(self, operation: str, other: Item | float) -> Item:
-        return self.binary("f" * isinstance(scalar(self.type), FloatType) + operation, other)
-
-    def __add__(self, other: Item | float) -> Item:
-        return self._arithmetic("add", other)
-
-    def __sub__(self, other: Item | float) -> Item:
-        return self._arithmetic("sub", other)
-
-    def __mul__(self, other: Item | float) -> Item:
-        return self._arithmetic("mul", other)
-
-    def __truediv__(self, other: Item | float) -> Item:
-        return self._arithmetic("div", other)
-
-    def __and__(self, other: Item | float) -> Item:
-        return self.binary("and", other)
-
-    def __or__(self, other: Item | float) -> Item:
-        return self.binary("or", other)
-
-    def __xor__(self, other: Item | float) -> Item:
-        return self.binary("xor", other)
+    __add__, __sub__ = _operator("add"), _operator("sub")
+    __mul__, __truediv__ = _operator("mul"), _operator("div")
+    __and__, __or__, __xor__ = _operator("and"), _operator("or"), _operator("xor")
 
     def compared(self, predicate: str, other: Item | float) -> Item:
         """`icmp` or `fcmp`, by the operands' type."""

@@ -243,10 +243,6 @@ def _upsample(high: Item, low: Item) -> Item:
     return high.cast("zext", result).binary("shl", width(high.type)) | low.cast("zext", result)
 
 
-def _not_a_number(payload: Item) -> Item:
-    return (payload | _QUIET_NAN_BITS[width(payload.type)]).cast("bitcast", payload.body.declaration.result)
-
-
 def _range(bits: int, *, unsigned: bool) -> tuple[int, int]:
     return (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
@@ -271,7 +267,7 @@ _INTEGERS: dict[str, Callable[..., Item]] = {
     "ctz": lambda x: x.called("cttz", _no(x)),
     "popcount": _named("ctpop"),
     "upsample": _upsample,
-    "nan": _not_a_number,
+    "nan": lambda x: (x | _QUIET_NAN_BITS[width(x.type)]).cast("bitcast", x.body.declaration.result),
 }
 
 

@@ -29,7 +29,7 @@ from coarsen.ir.graph.operands import Callee, ValueKind, Variable
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.modules import run_passes
-from coarsen.ir.opencl.queries import builtin_name
+from coarsen.ir.opencl.queries import builtin_name, mangled_type
 from coarsen.ir.processes import output_of_script
 from coarsen.ir.types import (
     ArrayType,
@@ -228,9 +228,6 @@ def _slots(instruction: Instruction) -> list[int]:
 # Of a variadic function the back end asks for parameters that the declaration hasn't got, and stops the process.
 # So there is one function for each list of argument types.
 
-_INTEGER_CODES = {8: "c", 16: "s", 32: "i", 64: "l"}
-_FLOAT_CODES = {"half": "Dh", "float": "f", "double": "d"}
-
 
 def without_variadic_calls(kernel: Kernel) -> Module:
     """Return the module of a kernel, to be read, with its calls of `printf` in the form above."""
@@ -252,7 +249,7 @@ def _prints(instruction: Instruction) -> bool:
 def _callee(call: Instruction) -> Callee:
     """The function for the types of a call's arguments."""
     types = [argument.type for argument in call.arguments]
-    name = "_Z6printfPU3AS2Kc" + "".join(map(_code, types[1:]))
+    name = "_Z6printfPU3AS2Kc" + "".join(map(mangled_type, types[1:]))
     return Callee(name, f"declare spir_func {call.type} @{name}({', '.join(map(str, types))})")
 
 
@@ -261,17 +258,6 @@ def _replace(call: Instruction, callee: Callee) -> None:
     new.has_unique_name = True
     call.replace_all_uses(new)
     call.erase()
-
-
-def _code(type_: Type) -> str:
-    """Return how the Itanium ABI writes a type in a function's name."""
-    if isinstance(type_, IntegerType):
-        return _INTEGER_CODES.get(type_.width, "i")
-    if isinstance(type_, FloatType):
-        return _FLOAT_CODES.get(type_.kind, "f")
-    if isinstance(type_, VectorType):
-        return f"Dv{type_.count}_{_code(type_.element)}"
-    return f"PU3AS{type_.address_space}v" if isinstance(type_, PointerType) else "v"
 
 
 # What LLVM's SPIR-V back end takes, and definitions of builtins that it does not know.

@@ -8,12 +8,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.clang import HEADERS, Clang, find_clang
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.options import BuildOptions
 from coarsen.ir.opencl.queries import NEWER_QUERIES
+
+if TYPE_CHECKING:
+    import subprocess
 
 _log = logging.getLogger("coarsen")
 _FIXED_OPTIONS = (
@@ -44,15 +48,6 @@ class Source:
     path: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """Clang's exit status, what it wrote, and its diagnostics."""
-
-    status: int
-    assembly: str
-    diagnostics: str
-
-
 def compilations(source: Source, options: BuildOptions, macros: DeviceMacros) -> Iterator[str]:
     """Compile with the macros of a device, and with more and more extensions beside these.
 
@@ -73,15 +68,15 @@ def compilations(source: Source, options: BuildOptions, macros: DeviceMacros) ->
     compiled = False
     for each in macros.more_and_more():
         outcome = _compiled(clang, source, options, each)
-        if outcome.status != 0:
+        if outcome.returncode != 0:
             failed.append(
-                _errors_of(outcome.diagnostics) or f"{clang.command[0]} stopped with status {outcome.status}"
+                _errors_of(outcome.stderr) or f"{clang.command[0]} stopped with status {outcome.returncode}"
             )
             continue
-        if outcome.diagnostics and not compiled:
-            _log.info("%s", outcome.diagnostics)
+        if outcome.stderr and not compiled:
+            _log.info("%s", outcome.stderr)
         compiled = True
-        yield outcome.assembly
+        yield outcome.stdout
     if not compiled:
         errors = min(failed, key=lambda text: (text.count(" error: "), text.count("undeclared identifier")))
         is_newer = options.standard == BuildOptions().standard and _NEWER.search(errors)
@@ -106,9 +101,9 @@ def files_read(text: str, options: BuildOptions, macros: DeviceMacros = PORTABLE
     found: set[Path] = set()
     for each in macros.more_and_more():
         outcome = _compiled(clang, Source(text), options, each, ("-M",))
-        if outcome.status != 0:
+        if outcome.returncode != 0:
             return None
-        found.update(Path(os.path.realpath(name)) for name in _prerequisites(outcome.assembly))
+        found.update(Path(os.path.realpath(name)) for name in _prerequisites(outcome.stdout))
     own = Path(os.path.realpath(HEADERS))
     return frozenset(path for path in found if path.parent != own)
 
@@ -122,15 +117,15 @@ def _prerequisites(rule: str) -> list[str]:
 
 def _compiled(
     clang: Clang, source: Source, options: BuildOptions, macros: DeviceMacros, further: Sequence[str] = ()
-) -> _Outcome:
+) -> subprocess.CompletedProcess[str]:
     arguments = [*_FIXED_OPTIONS, *further, options.standard, *clang.header_options]
     if source.path is not None:
         arguments += ["-I", str(source.path.parent)]
     arguments += macros.options
     text = macros.prologue(options.standard, options.clang_options) + source.text
     result = clang.run([*arguments, *options.clang_options, "-"], text)
-    diagnostics = result.stderr.replace("<stdin>", str(source.path or "<source>")).rstrip()
-    return _Outcome(result.returncode, result.stdout, diagnostics)
+    result.stderr = result.stderr.replace("<stdin>", str(source.path or "<source>")).rstrip()
+    return result
 
 
 def _errors_of(diagnostics: str) -> str:

@@ -163,8 +163,6 @@ def common_macros(devices: Collection[DeviceMacros]) -> DeviceMacros:
     """Return the macros that all of several devices have, and their lowest version; the portable ones for none."""
     if not devices:
         return PORTABLE
-    if len(devices) == 1:
-        return next(iter(devices))
     versions = [each.opencl_version for each in devices]
     known = [version for version in versions if version is not None]
     lowest = min(known) if len(known) == len(versions) else None

@@ -121,11 +121,6 @@ def list_kernels(
     return [*compile_source(source, options, macros).kernels]
 
 
-def assembly_of(source: str | Path, options: str | Sequence[str] = ()) -> str:
-    """Return the LLVM IR text of a source, as clang or the user wrote it. Raises InvalidInputError."""
-    return next(_compilations(source, options, PORTABLE))
-
-
 def _compilations(source: str | Path, options: str | Sequence[str], macros: DeviceMacros) -> Iterator[str]:
     """Yield the LLVM IR text of a source: for OpenCL C with more and more extensions, as `compilations` does."""
     if isinstance(source, str):

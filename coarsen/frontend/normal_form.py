@@ -57,7 +57,9 @@ def normal_form(unit: TranslationUnit, kernel: str) -> str:
     """
     check_name(kernel)
     part = unit.part(kernel)
-    check_inlined_length(part, kernel)
+    if inlined_length(part, kernel) > MOST_INSTRUCTIONS:
+        reason = f"with its helpers inlined the kernel has more than {MOST_INSTRUCTIONS:,} instructions"
+        raise RefusalError("too-long", reason)
     with module_with_own_structures(part, kernel) as module:
         check_layout(module.data_layout, module.triple)
         if _NATIVE_INTEGERS not in module.data_layout:
@@ -150,18 +152,6 @@ def _place(part: Module, function: str) -> SourcePosition | None:
 # The length of a kernel with all that it calls inlined, found before that is done.
 #
 # Helpers that call the one before twice double the kernel with each: thirty short lines make 10⁹ instructions.
-
-
-def check_inlined_length(module: Module, kernel: str) -> None:
-    """Raise RefusalError, `too-long`, for a kernel that would be too long with its helpers inlined.
-
-    Args:
-        module: whose functions are unread.
-        kernel: the kernel's name.
-    """
-    if inlined_length(module, kernel) > MOST_INSTRUCTIONS:
-        reason = f"with its helpers inlined the kernel has more than {MOST_INSTRUCTIONS:,} instructions"
-        raise RefusalError("too-long", reason)
 
 
 def inlined_length(module: Module, kernel: str) -> int:

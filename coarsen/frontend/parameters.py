@@ -12,7 +12,7 @@ A pragma has the name beside it (`annotations.py`), a description has it as the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -178,7 +178,10 @@ def parse_values(word: str, text: str) -> tuple[str, ...]:
         InvalidInputError: they are not of this form, or too many.
     """
     if word == "values":
-        return _checked_values(_entries(text))
+        values = tuple(dict.fromkeys(_entries(text)))
+        if len(values) > MOST_VALUES:
+            raise InvalidInputError(f"it has {len(values)} values, and at most {MOST_VALUES} are tried")
+        return values
     first, last, step = _bounds(word, text)
     return _powers(first, last, step) if word == "erange" else _multiples(first, last, step)
 
@@ -187,13 +190,6 @@ def check_name(name: str) -> None:
     """Raise InvalidInputError for what is no name of a macro."""
     if not name.isascii() or not name.isidentifier():
         raise InvalidInputError(f"'{name}' is no name: it has letters, digits and _ only")
-
-
-def _checked_values(entries: Sequence[str]) -> tuple[str, ...]:
-    values = tuple(dict.fromkeys(entries))
-    if len(values) > MOST_VALUES:
-        raise InvalidInputError(f"it has {len(values)} values, and at most {MOST_VALUES} are tried")
-    return values
 
 
 def _entries(text: str) -> list[str]:

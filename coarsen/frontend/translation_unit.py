@@ -94,7 +94,11 @@ def translation_unit(assembly: str) -> TranslationUnit:
     module = open_module(_with_plain_structures(assembly))
     names = (readable_name(function.name) for function in module.unread.values() if function.is_kernel)
     kernels = tuple(name for name in names if not _ENQUEUED_BLOCK.match(name))
-    groups = {number: _inlinable(words) for number, words in module.attribute_groups.items()}
+    # Nothing asks not to be inlined or optimised; LLVM reads no empty group.
+    groups = {
+        number: " ".join(word for word in words.split(" ") if word not in _BLOCKING_ATTRIBUTES) or "inlinehint"
+        for number, words in module.attribute_groups.items()
+    }
     merged = without_stubs(replace(module, attribute_groups=groups))
     return TranslationUnit(kernels, merged, WIDE in assembly)
 
@@ -107,11 +111,6 @@ def _with_plain_structures(assembly: str) -> str:
             plain += "_"
         assembly = assembly.replace(quoted, plain)
     return assembly
-
-
-def _inlinable(attributes: str) -> str:
-    """Return a group without requests not to inline or optimise; LLVM does not read an empty one."""
-    return " ".join(word for word in attributes.split(" ") if word not in _BLOCKING_ATTRIBUTES) or "inlinehint"
 
 
 # Clang's kernel stubs.

@@ -71,9 +71,11 @@ def add_arguments(module: Module, function: Function, added: Sequence[Argument])
         function: owned by the caller; a kernel.
         added: their names are free in the function; `attributes` is the whole spelling in the `define` line.
     """
-    new = [GraphArgument(argument.type, argument.name, _attributes(argument)) for argument in added]
-    for argument in new:
-        argument.has_unique_name = True
+    new = []
+    for argument in added:
+        words = argument.attributes.removeprefix(str(argument.type)).removesuffix(f"%{argument.name}").strip()
+        new.append(GraphArgument(argument.type, argument.name, words))
+        new[-1].has_unique_name = True
     function.add_arguments(new)
     for key, spelling in _RECORDED.items() if added else ():
         node = function.attachment(f"kernel_arg_{key}")
@@ -81,11 +83,6 @@ def add_arguments(module: Module, function: Function, added: Sequence[Argument])
             extended = module.add_node([*module.node_operands(node), *map(spelling, added)])
             function.attach(f"kernel_arg_{key}", extended)
     return new
-
-
-def _attributes(argument: Argument) -> str:
-    """Return what stands between an argument's type and its name."""
-    return argument.attributes.removeprefix(str(argument.type)).removesuffix(f"%{argument.name}").strip()
 
 
 def _fresh(wanted: str, names: NameSupply) -> str:

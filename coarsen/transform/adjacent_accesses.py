@@ -25,7 +25,7 @@ from coarsen.analysis.memory_accesses import Aliasing, Place, ReadWriteSets
 from coarsen.ir.graph.instruction import Block, Instruction, alignment
 from coarsen.ir.graph.operands import Callee, Operand, ValueKind
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.opencl.queries import mangled_name
+from coarsen.ir.opencl.queries import INTEGER_CODES, mangled_name, mangled_type
 from coarsen.ir.types import (
     AddressSpace,
     FloatType,
@@ -241,9 +241,6 @@ def split_run(offsets: list[int], elements: int) -> Iterator[list[int]]:
 # They need no better alignment than that of an element (OpenCL C 3.0 specification, 6.15.8).
 
 COUNTS = (16, 8, 4, 2)
-_SIGNED_CODES = {8: "c", 16: "s", 32: "i", 64: "l"}
-_UNSIGNED_CODES = {8: "h", 16: "t", 32: "j", 64: "m"}
-_FLOAT_CODES = {"float": "f", "double": "d"}
 # What clang says of the two functions in `opencl-c.h`.
 LOADING = "nounwind willreturn memory(read)"
 STORING = "nounwind willreturn"
@@ -258,27 +255,22 @@ def vector_load(type_: VectorType, space: int, size_type: IntegerType, *, is_uns
         size_type: of `size_t`, the type of an index.
         is_unsigned: whether the source calls the elements unsigned; LLVM's types don't say.
     """
-    parameters = f"{_UNSIGNED_CODES[size_type.width]}PU3AS{space}K{_code(type_.element, is_unsigned)}"
+    element = mangled_type(type_.element, is_unsigned=is_unsigned)
+    parameters = f"{mangled_type(size_type, is_unsigned=True)}PU3AS{space}K{element}"
     name = mangled_name(f"vload{type_.count}", parameters)
     return Callee(name, f"declare spir_func {type_} @{name}({size_type}, {PointerType(space)}) {LOADING}")
 
 
 def vector_store(type_: VectorType, space: int, size_type: IntegerType, *, is_unsigned: bool) -> Callee:
     """Return `vstoren`, as `vector_load` does `vloadn`."""
-    code, count = _code(type_.element, is_unsigned), type_.count
-    name = mangled_name(f"vstore{count}", f"Dv{count}_{code}{_UNSIGNED_CODES[size_type.width]}PU3AS{space}{code}")
+    vector, element = (mangled_type(each, is_unsigned=is_unsigned) for each in (type_, type_.element))
+    size = mangled_type(size_type, is_unsigned=True)
+    name = mangled_name(f"vstore{type_.count}", f"{vector}{size}PU3AS{space}{element}")
     return Callee(name, f"declare spir_func void @{name}({type_}, {size_type}, {PointerType(space)}) {STORING}")
-
-
-def _code(element: Type, is_unsigned: bool) -> str:
-    if isinstance(element, FloatType):
-        return _FLOAT_CODES[element.kind]
-    codes = _UNSIGNED_CODES if is_unsigned else _SIGNED_CODES
-    return codes[element.width] if isinstance(element, IntegerType) else ""
 
 
 def is_element(type_: Type) -> bool:
     """Return True if there are builtins for vectors of it on every device that has the type: not for half."""
     if isinstance(type_, FloatType):
-        return type_.kind in _FLOAT_CODES
-    return isinstance(type_, IntegerType) and type_.width in _SIGNED_CODES
+        return type_.kind in ("float", "double")
+    return isinstance(type_, IntegerType) and type_.width in INTEGER_CODES

@@ -18,7 +18,7 @@ from coarsen.analysis.liveness import Use, uses_of_values
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.display_name import Derivation, NewName
-from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.origin import Origin
@@ -54,6 +54,7 @@ class IdRewriter:
 
     Attributes:
         coarsening: which changes the answers.
+        start: what computes the answers at the kernel's start.
     """
 
     def __init__(
@@ -67,23 +68,14 @@ class IdRewriter:
         self.coarsening = coarsening
         self._kernel = kernel
         self._known_uses = uses
-        self._start = Prologue(module, coarsening, names)
+        self.start = Prologue(module, coarsening, names)
         self._formula = (
-            GroupIds(self._start)
+            GroupIds(self.start)
             if coarsening.level is Level.GROUP
-            else ItemIds(self._start, lambda: self._uses_whole_local_id)
+            else ItemIds(self.start, lambda: self._uses_whole_local_id)
         )
         self._answers: dict[Query | str, Values] = {}
         self._progressions: dict[Values, Progression] = {}
-
-    @property
-    def prologue(self) -> Block:
-        """The instructions that compute the answers at the kernel's start, in a block that stands nowhere."""
-        return self._start.block
-
-    def declare(self) -> None:
-        """Declare what is asked of the launch and the module had not declared; to be done at the end."""
-        self._start.queries.declare()
 
     def answered_at_start(self, instruction: Instruction) -> Values:
         """Return what stands for a query, or for a narrowed id, in each replica (one value if all have the same).
@@ -109,7 +101,7 @@ class IdRewriter:
 
     def replicas(self, instruction: Instruction) -> Values:
         """Return what stands for a query's result in each replica (one value where all have the same)."""
-        self._start.serve(_origin(instruction))
+        self.start.serve(_origin(instruction))
         query = Query(builtin_name(instruction.callee))
         return self._linear(query) if query.is_linear else self._along(query)
 
@@ -125,12 +117,12 @@ class IdRewriter:
             chosen: a `select` with a name, without operands, that stands nowhere: the result for one replica.
             replica: which one.
         """
-        self._start.serve(_origin(query))
-        asked, names = Query(builtin_name(query.callee)), self._start.names
+        self.start.serve(_origin(query))
+        asked, names = Query(builtin_name(query.callee)), self.start.names
         answers = self._along(asked)
         other = names.derived(chosen, Derivation.OTHER)
         matches = names.derived(chosen, Derivation.MATCHES)
-        of_launch = self._start.queries.ask_along(build, asked, dimension, other)
+        of_launch = self.start.queries.ask_along(build, asked, dimension, other)
         along = number(dimension.type, self.coarsening.dimension)
         is_along = build.compare("eq", dimension, along, matches)
         chosen.set_operands([is_along, _of_replica(answers, replica), of_launch])
@@ -144,7 +136,7 @@ class IdRewriter:
         """A query's replicas; of an id that is only ever narrowed the first is enough."""
         asked = query_of(query)
         if asked in self._formula.ids and self._is_only_narrowed(query):
-            self._start.serve(_origin(query))
+            self.start.serve(_origin(query))
             return (self._formula.first(asked),)
         return self.replicas(query)
 
@@ -170,7 +162,7 @@ class IdRewriter:
             if query in self._formula.ids:
                 self._answers[query] = self._spaced(self._formula.replicas(query))
             else:
-                start, name = self._start, own(query.short_name(self.coarsening.dimension))
+                start, name = self.start, own(query.short_name(self.coarsening.dimension))
                 size = start.compute(Opcode.MUL, start.ask(query), start.number(self.coarsening.factor), name)
                 self._answers[query] = (size,)
         return self._answers[query]
@@ -179,7 +171,7 @@ class IdRewriter:
         """A narrowed id, by its own name, which a source may have chosen like a query's."""
         key = f"%{instruction.name}"
         if key not in self._answers:
-            self._start.serve(_origin(instruction))
+            self.start.serve(_origin(instruction))
             self._answers[key] = self._spaced(self._formula.narrowed(like(instruction), type_, query))
         return self._answers[key]
 
@@ -197,7 +189,7 @@ class IdRewriter:
 
     def _linear_replica(self, query: Query, replica: int) -> Operand:
         id_query, size_query = LINEAR_PARTS[query]
-        name, compute = own(query.short_name()), self._start.compute
+        name, compute = own(query.short_name()), self.start.compute
         return linear_id(
             lambda dimension: self._position(id_query, dimension, replica),
             lambda dimension: self._part(size_query, dimension, 0),
@@ -209,12 +201,12 @@ class IdRewriter:
         position = self._part(id_query, dimension, replica)
         if id_query is Query.LOCAL_ID:
             return position
-        offset = self._start.ask(Query.GLOBAL_OFFSET, dimension)
-        return self._start.compute(Opcode.SUB, position, offset, own("position"))
+        offset = self.start.ask(Query.GLOBAL_OFFSET, dimension)
+        return self.start.compute(Opcode.SUB, position, offset, own("position"))
 
     def _part(self, query: Query, dimension: int, replica: int) -> Operand:
         if dimension != self.coarsening.dimension:
-            return self._start.ask(query, dimension)
+            return self.start.ask(query, dimension)
         return _of_replica(self._along(query), replica)
 
 

@@ -73,12 +73,12 @@ class Replicator:
         for original in originals:
             self._complete_phis(original)
         entry, body = blocks[0], blocks[0].take_from(0)
-        for instruction in (*self._replicas.variables.take_from(0), *self._ids.prologue.take_from(0), *body):
+        for instruction in (*self._replicas.variables.take_from(0), *self._ids.start.block.take_from(0), *body):
             entry.append(instruction)
         function = self._replicas.module.function(self._plan.kernel.name)
         for block in blocks:
             function.append(block)
-        self._ids.declare()
+        self._ids.start.queries.declare()
         self._meetings.declare()
 
     # What is done to the divergent regions.

@@ -168,7 +168,8 @@ class _Merger:
         pointer = loads[0].operands[-1]
         if isinstance(pointer, Instruction) and positions.get(pointer, -1) > first.position:
             wanted = self._names.derived(first.instruction, Derivation.START)
-            pointer = _before(build, instructions[first.position].operands[-1], first, run, wanted)
+            address, before = instructions[first.position].operands[-1], -_distance(first, run)
+            pointer = build.element(run.element, address, [number(INDEX, before)], wanted)
         arguments = [number(self._module.size_type, 0), pointer]
         name = self._names.derived(run.members[0].instruction, Derivation.WIDE)
         wide = build.call(self._callee(run, vector_load), run.vector, arguments, name, LOADING)
@@ -226,11 +227,6 @@ def _taken_out(build: Builder, wide: Instruction, run: Run, member: Member, name
     if run.parts == 1:
         return build.extract_element(wide, number(INDEX, index), name)
     return build.shuffle(wide, poison(wide.type), range(index, index + run.parts), name)
-
-
-def _before(build: Builder, pointer: Operand, member: Member, run: Run, name: NewName) -> Instruction:
-    """The start of a run, from the address of a member after it."""
-    return build.element(run.element, pointer, [number(INDEX, -_distance(member, run))], name)
 
 
 def _distance(member: Member, run: Run) -> int:

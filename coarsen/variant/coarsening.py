@@ -118,7 +118,7 @@ def configuration_of(
         raise InvalidInputError("several factors need as many dimensions")
     if len(factors) not in (1, count) or len(strides) not in (1, count):
         raise InvalidInputError("factor and stride must have one value, or one for each value of dim")
-    levels = _levels(level)
+    levels = tuple(map(_level, _each(level)))
     if len(levels) not in (1, count):
         raise InvalidInputError("level must have one value, or one for each value of dim")
     factors, strides = factors * (count // len(factors)), strides * (count // len(strides))
@@ -126,9 +126,8 @@ def configuration_of(
     return configuration(Coarsening(*entry) for entry in zip(factors, dimensions, strides, levels, strict=True))
 
 
-def _levels(value: str | Sequence[str]) -> tuple[Level, ...]:
-    names: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) else (value,)
-    return tuple(_level(name) for name in names)
+def _each(value: object) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
 def _level(name: object) -> Level:
@@ -140,7 +139,7 @@ def _level(name: object) -> Level:
 
 
 def _numbers(name: str, value: int | Sequence[int]) -> tuple[int, ...]:
-    numbers: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) else (value,)
+    numbers = _each(value)
     if not numbers:
         raise InvalidInputError(f"{name} has no value")
     return tuple(_whole_number(name, number) for number in numbers)

@@ -143,16 +143,19 @@ class Arrangement:
             raise InvalidInputError(f"the order {self.order} does not fit the shape {_shape_text(self.shape)}")
 
     @property
+    def is_ordered(self) -> bool:
+        """Return True if the dimensions stand in another order."""
+        return self.order is not None and not self.order.is_identity
+
+    @property
     def is_as_written(self) -> bool:
         """Return True if each byte stays where it is."""
-        is_ordered = self.order is not None and not self.order.is_identity
-        return not is_ordered and (self.layout == AOS or self._is_one_word)
+        return not self.is_ordered and (self.layout == AOS or self._is_one_word)
 
     @property
     def needs_shape(self) -> bool:
         """Return True if the shape must be known to say where a byte is."""
-        is_ordered = self.order is not None and not self.order.is_identity
-        return is_ordered or (self.layout.kind is Kind.SOA and not self._is_one_word)
+        return self.is_ordered or (self.layout.kind is Kind.SOA and not self._is_one_word)
 
     @property
     def _is_one_word(self) -> bool:

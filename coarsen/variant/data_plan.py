@@ -75,8 +75,8 @@ class ArrayPlan:
     @property
     def is_as_written(self) -> bool:
         """Return True if the array is to lie as the source has it."""
-        lies_otherwise = self.layout != AOS or (self.order is not None and not self.order.is_identity)
-        return not lies_otherwise and self.place is GLOBAL and self.pad == NO_PAD
+        chosen = self.choice
+        return chosen == ArrayPlan(self.argument, shape=self.shape)
 
     @property
     def choice(self) -> ArrayPlan:

@@ -244,10 +244,11 @@ class ArrayChoices:
     def dimensions(self) -> Iterator[Dimension]:
         """Enumerate them as dimensions of a space, as written first; of one value there is no dimension."""
         orders = (None if order is None or order.is_identity else order for order in self.orders)
+        places = (PlaceChoice(each, self.shape if each is Place.LOCAL else None) for each in self.places)
         for name, values in (
             (LAYOUT, (AOS, *self.layouts)),
             (ORDER, (None, *orders)),
-            (MEMORY, (AS_WRITTEN, *map(self._place_choice, self.places))),
+            (MEMORY, (AS_WRITTEN, *places)),
             (PAD, (NO_PAD, *self.pads)),
         ):
             distinct = tuple(dict.fromkeys(values))
@@ -258,9 +259,6 @@ class ArrayChoices:
         """Enumerate the plans that change the layout or the order of the array, and nothing else."""
         yield from (ArrayPlan(self.argument, layout) for layout in self.layouts)
         yield from (ArrayPlan(self.argument, order=order) for order in self.orders if order is not None)
-
-    def _place_choice(self, place: Place) -> PlaceChoice:
-        return PlaceChoice(place, self.shape if place is Place.LOCAL else None)
 
 
 def is_of_arrays(name: str) -> bool:

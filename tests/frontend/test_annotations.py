@@ -6,7 +6,10 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import Declaration, read_annotations, source_without_pragmas
-from coarsen.frontend.lower import assembly_of, lower
+from coarsen.frontend.compile import Source, compilations
+from coarsen.frontend.device_macros import PORTABLE
+from coarsen.frontend.lower import lower
+from coarsen.frontend.options import parse_options
 from coarsen.frontend.parameters import Kind, Parameter, parse_parameter
 
 SOURCE = """\
@@ -182,7 +185,7 @@ def test_definitions_choose_the_values_and_the_default_is_the_source_as_it_was()
 
 def _code(source: str, *options: str) -> str:
     """What clang makes of a source, without what tells the lines."""
-    assembly = assembly_of(source, ["-cl-std=CL1.2", *options])
+    assembly = next(compilations(Source(source), parse_options(["-cl-std=CL1.2", *options]), PORTABLE))
     kept = [line.partition(", !dbg")[0] for line in assembly.splitlines() if "#dbg" not in line]
     metadata = [line.split(" = ")[1] for line in kept if "llvm.loop.unroll" in line]
     return "\n".join([line.partition(", !llvm")[0] for line in kept if not line.startswith("!")] + metadata)

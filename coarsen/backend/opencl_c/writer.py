@@ -261,18 +261,14 @@ def _has_generic_pointers(kernel: Kernel) -> bool:
     # By identity: most values have one of few types, and to hash one takes longer than to look at it.
     instructions = list(kernel.instructions())
     operands = {id(operand): operand for each in instructions for operand in each.operands}.values()
-    if any(operand.kind is ValueKind.CONSTANT and _is_generic(operand.text) for operand in operands):
+    constants = (operand.text for operand in operands if operand.kind is ValueKind.CONSTANT)
+    if any(_GENERIC in text.replace(_GENERIC_NULL, "") for text in constants):
         return True
     types: dict[int, Type] = {id(each.type): each.type for each in instructions}
     types |= {id(each.type): each.type for each in operands}
     named = [each for each in instructions if each.opcode in _WITH_SOURCE_TYPE]
     types |= {id(type_): type_ for type_ in map(source_element_type, named)}
     return any(_GENERIC in str(type_) for type_ in types.values())
-
-
-def _is_generic(constant: str) -> bool:
-    """Return True for a constant that is computed from a generic pointer other than null."""
-    return _GENERIC in constant and _GENERIC in constant.replace(_GENERIC_NULL, "")
 
 
 def _is_atomic(type_: CType) -> bool:

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.types import FloatType, IntegerType, PointerType, Type, VectorType
 
 DIMENSIONS = 3
 _AXES = "xyz"
@@ -139,3 +140,19 @@ def mangled_name(name: str, parameters: str) -> str:
         parameters: the mangled types of its parameters, `j` for one `uint`, `v` for none.
     """
     return f"_Z{len(name)}{name}{parameters}"
+
+
+# Of integers the signed one and the unsigned one.
+INTEGER_CODES = {8: "ch", 16: "st", 32: "ij", 64: "lm"}
+_FLOAT_CODES = {"half": "Dh", "float": "f", "double": "d"}
+
+
+def mangled_type(type_: Type, *, is_unsigned: bool = False) -> str:
+    """Return how the Itanium ABI writes a type in a function's name; LLVM's integers don't say their sign."""
+    if isinstance(type_, IntegerType):
+        return INTEGER_CODES.get(type_.width, "ij")[is_unsigned]
+    if isinstance(type_, FloatType):
+        return _FLOAT_CODES.get(type_.kind, "f")
+    if isinstance(type_, VectorType):
+        return f"Dv{type_.count}_{mangled_type(type_.element, is_unsigned=is_unsigned)}"
+    return f"PU3AS{type_.address_space}v" if isinstance(type_, PointerType) else "v"

@@ -42,7 +42,7 @@ from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.rewriting import split_block
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, alignment_of
-from coarsen.transform.accumulators.locations import Certainty, Distances, Invariants, Location, LoopMemory, Test
+from coarsen.transform.accumulators.locations import Certainty, Invariants, Location, LoopMemory, Test
 from coarsen.transform.names import derived, like, own
 from coarsen.transform.regions.plan import Reason
 
@@ -110,15 +110,14 @@ def _of_loop(
     }
     entering = Invariants(loop.blocks, effects, initial, _first_loads(place.header, effects))
     blocks = {block.name: block for block in place.function.blocks}
-    distances = Distances(invariants)
     certainty = Certainty(loop, blocks, flow, invariants, entering)
     begins = place.header.terminator.origin.position
     for location in list(memory.locations(invariants)):
         tests = certainty.tests(location.blocks(), location.blocks(stores_only=True))
-        left = _why_left(memory, location, tests, distances)
+        left = _why_left(memory, location, tests, invariants)
         first = location.accesses[0].instruction.origin.position
         if left is None and tests is not None:
-            keep_in_register(place, location, tests, invariants, entering)
+            keep_in_register(place, location, tests, invariants, entering, certainty.one_iteration())
         yield Accumulator(location.root.name, first, begins, left)
 
 
@@ -134,7 +133,7 @@ def _first_loads(header: Block, effects: EffectsOfKernel) -> frozenset[Instructi
 
 
 def _why_left(
-    memory: LoopMemory, location: Location, tests: tuple[Test, ...] | None, distances: Distances
+    memory: LoopMemory, location: Location, tests: tuple[Test, ...] | None, invariants: Invariants
 ) -> Reason | None:
     """Say why a location stays in memory; None where it need not."""
     if memory.is_ordered:
@@ -143,7 +142,7 @@ def _why_left(
         )
     if not location.is_of_one_type:
         return Reason("mixed-types", "it is accessed as more than one type, or as something else than numbers")
-    if memory.touches(location, distances):
+    if memory.touches(location, invariants):
         return Reason("may-overlap", f"another access in the loop, through {location.root.name}, may be to it")
     if tests is None:
         return Reason("not-each-time", "the loop may be left without having stored to it")
@@ -210,7 +209,12 @@ class LoopPlace:
 
 
 def keep_in_register(
-    place: LoopPlace, location: Location, tests: Sequence[Test], invariants: Invariants, entering: Invariants
+    place: LoopPlace,
+    location: Location,
+    tests: Sequence[Test],
+    invariants: Invariants,
+    entering: Invariants,
+    iteration: FlowGraph,
 ) -> None:
     """Rewrite a loop so that it leaves a location alone; see above.
 
@@ -220,6 +224,7 @@ def keep_in_register(
         tests: under which each way out has passed a store to it, and else none an access.
         invariants: of the loop.
         entering: of the loop with the values with which it is entered.
+        iteration: the flow from the loop's header to its latches.
     """
     preheader = place.preheader
     assert preheader is not None
@@ -233,7 +238,7 @@ def keep_in_register(
     # Not left undefined: Intel's compiler takes a phi of that and a value for the value, in work-items that left.
     build.store(Constant(location.type, "zeroinitializer"), slot)
     kept = _Kept(place, location, _access_of(location), address, slot, guard)
-    if not _is_stored_first(location, place):
+    if not _is_stored_first(location, iteration):
         kept.load(build)
     for target, sources in place.exits().items():
         kept.store_on_exit(target, sources, first.origin)
@@ -263,22 +268,11 @@ def _conjunction(
     return whole
 
 
-def _is_stored_first(location: Location, place: LoopPlace) -> bool:
-    """Return True if a store comes before each load, in whichever block."""
-    flow = FlowGraph(_inside(place))
+def _is_stored_first(location: Location, flow: FlowGraph) -> bool:
+    """Return True if a store comes before each load, in whichever block of an iteration."""
     stores = [access.instruction for access in location.accesses if access.is_store]
     loads = [access.instruction for access in location.accesses if not access.is_store]
     return any(all(_precedes(flow, store, load) for load in loads) for store in stores)
-
-
-def _inside(place: LoopPlace) -> dict[str, list[str]]:
-    """Return where each block of the loop goes within one iteration, the header first."""
-    others = [block for block in place.blocks if block is not place.header]
-    inside = {block.name for block in others}
-    return {
-        block.name: [target.name for target in block.terminator.blocks if target.name in inside]
-        for block in (place.header, *others)
-    }
 
 
 def _precedes(flow: FlowGraph, first: Instruction, second: Instruction) -> bool:

@@ -4,7 +4,7 @@
         c[i * n + j] += a[i * n + k] * b[k * n + j];        location c[i * n + j], one load and one store
 
 A location is free if nothing else in the loop may touch it: other accesses have other roots, whose memory lies
-apart, or lie a known distance away (`Distances`), whatever wraps.
+apart, or lie a known distance away (`_distance`), whatever wraps.
 """
 
 from __future__ import annotations
@@ -117,12 +117,12 @@ class LoopMemory:
                 found.setdefault(key, Location(root, access.pointer)).accesses.append(access)
         yield from (location for location in found.values() if location.is_written)
 
-    def touches(self, location: Location, distances: Distances) -> bool:
+    def touches(self, location: Location, invariants: Invariants) -> bool:
         """Return True if something besides a location's own accesses may touch it.
 
         Args:
             location: of the loop.
-            distances: between addresses of the loop.
+            invariants: of the loop.
         """
         own = {id(access.instruction) for access in location.accesses}
         roots = frozenset({location.root})
@@ -130,7 +130,7 @@ class LoopMemory:
             return True
         others = (access for access in self.plain if id(access.instruction) not in own)
         return any(
-            may_meet(roots, access.roots) and not _are_apart(location, access, distances) for access in others
+            may_meet(roots, access.roots) and not _are_apart(location, access, invariants) for access in others
         )
 
 
@@ -151,9 +151,9 @@ def _is_number(type_: Type) -> bool:
     return isinstance(element, FloatType)
 
 
-def _are_apart(location: Location, access: PlainAccess, distances: Distances) -> bool:
+def _are_apart(location: Location, access: PlainAccess, invariants: Invariants) -> bool:
     """Return True if an access is surely not to any byte of a location, in whichever iterations both are."""
-    distance = distances.between(location.pointer, access.pointer)
+    distance = _distance(location.pointer, access.pointer, invariants)
     if distance is None:
         return False
     return distance >= size_of(location.type) or -distance >= size_of(access.type)
@@ -169,54 +169,40 @@ def _are_apart(location: Location, access: PlainAccess, distances: Distances) ->
 _FURTHEST = 2**31
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """An address: from what, by which bytes times values, and how many bytes more."""
-
-    base: Hashable
-    variable: Counter[tuple[int, Hashable]]
-    constant: int
+_Steps = tuple[Hashable, Counter[tuple[int, Hashable]], int]
+"""An address: from what, by which bytes times values, and how many bytes more."""
 
 
-class Distances:
-    """Finds the distances between addresses of one loop.
+def _distance(first: Operand, second: Operand, invariants: Invariants) -> int | None:
+    """How many bytes the second address lies after the first; None where that isn't known."""
+    one, other = (_steps(each, invariants) for each in (first, second))
+    if one is None or other is None or one[:2] != other[:2]:
+        return None
+    distance = other[2] - one[2]
+    return distance if abs(distance) < _FURTHEST else None
 
-    Args:
-        invariants: of the loop.
-    """
 
-    def __init__(self, invariants: Invariants) -> None:
-        self._invariants = invariants
-
-    def between(self, first: Operand, second: Operand) -> int | None:
-        """Return how many bytes the second address lies after the first; None where that isn't known."""
-        one, other = self._steps(first), self._steps(second)
-        if one is None or other is None or one.base != other.base or one.variable != other.variable:
+def _steps(pointer: Operand, invariants: Invariants) -> _Steps | None:
+    variable: Counter[tuple[int, Hashable]] = Counter()
+    constant = 0
+    while isinstance(pointer, Instruction) and pointer.opcode is Opcode.GETELEMENTPTR:
+        steps = address_steps(pointer)
+        if steps is None:
             return None
-        distance = other.constant - one.constant
-        return distance if abs(distance) < _FURTHEST else None
-
-    def _steps(self, pointer: Operand) -> _Steps | None:
-        variable: Counter[tuple[int, Hashable]] = Counter()
-        constant = 0
-        while isinstance(pointer, Instruction) and pointer.opcode is Opcode.GETELEMENTPTR:
-            steps = address_steps(pointer)
-            if steps is None:
+        for step, operand in zip(steps, pointer.operands[1:], strict=True):
+            factor = 1 if step.index is None else step.index.number
+            if factor is not None:
+                constant += step.bytes * factor
+                continue
+            index, more = _without_constant(operand)
+            constant += step.bytes * more
+            key = invariants.key(index)
+            if key is None:
                 return None
-            for step, operand in zip(steps, pointer.operands[1:], strict=True):
-                factor = 1 if step.index is None else step.index.number
-                if factor is not None:
-                    constant += step.bytes * factor
-                    continue
-                index, more = _without_constant(operand)
-                constant += step.bytes * more
-                key = self._invariants.key(index)
-                if key is None:
-                    return None
-                variable[step.bytes, key] += 1
-            pointer = pointer.operands[0]
-        base = self._invariants.key(pointer)
-        return None if base is None else _Steps(base, variable, constant)
+            variable[step.bytes, key] += 1
+        pointer = pointer.operands[0]
+    base = invariants.key(pointer)
+    return None if base is None else (base, variable, constant)
 
 
 def _without_constant(index: Operand) -> tuple[Operand, int]:
@@ -332,24 +318,25 @@ class Certainty:
             seen.add(key)
             for value in _SIDES:
                 test = Test(self._blocks[name].terminator.operands[0], value, key=key)
-                if accesses.isdisjoint(self._one_iteration((replace(test, value=not value),)).reverse_postorder):
+                if accesses.isdisjoint(self.one_iteration((replace(test, value=not value),)).reverse_postorder):
                     yield test
                     break
 
     def _is_passed(self, certain: frozenset[str], is_entered: bool, known: Iterable[Test]) -> bool:
         """Return True if, where tests hold, one of some blocks is on each way out of the loop."""
-        flow = self._one_iteration(known)
+        flow = self.one_iteration(known)
         reached = frozenset(flow.reverse_postorder)
-        leaving = {name for name in reached if self._leaves(name)}
+        leaving = {
+            name
+            for name in reached
+            if any(end.name not in self._loop.blocks for end in self._blocks[name].terminator.blocks)
+        }
         if is_entered:
             leaving = (leaving - {self._loop.header}) | (reached & set(self._latches))
         candidates = certain & reached
         return bool(leaving) and any(all(flow.dominates(each, end) for end in leaving) for each in candidates)
 
-    def _leaves(self, name: str) -> bool:
-        return any(target.name not in self._loop.blocks for target in self._blocks[name].terminator.blocks)
-
-    def _one_iteration(self, known: Iterable[Test]) -> FlowGraph:
+    def one_iteration(self, known: Iterable[Test] = ()) -> FlowGraph:
         """Return the flow from the loop's header to its latches, with the sides of tests left out that fail."""
         value_of = {each.key: each.value for each in known}
         inside = self._loop.blocks - {self._loop.header}

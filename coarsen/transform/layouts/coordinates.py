@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from coarsen.analysis.algebra.numbers import number_of, relation_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
@@ -242,6 +241,7 @@ class CoordinateBounds:
     def __init__(self, kernel: Kernel, forms: IndexForms) -> None:
         self._kernel = kernel
         self._forms = forms
+        self._flow = ControlFlow(kernel)
         self._held: dict[str, tuple[Below, ...]] = {}
 
     def candidates(self, form: Polynomial, dimension: int, block: str) -> Iterator[Candidate]:
@@ -309,15 +309,12 @@ class CoordinateBounds:
         if instruction.opcode == "zext":
             return ()
         if instruction.opcode == "phi":
-            return self._counts_up(instruction, depth)
+            # One that only grows.
+            starts = [each for each in instruction.operands if not self._is_own_step(each, instruction)]
+            return self._all_not_negative(starts, depth)
         if instruction.opcode == "add" and "nsw" in instruction.flags:
             return self._all_not_negative(instruction.operands, depth)
         return None
-
-    def _counts_up(self, phi: Instruction, depth: int) -> Demands | None:
-        """Return what has to hold so that a phi, which only grows, is not negative."""
-        starts = [value for value in phi.operands if not self._is_own_step(value, phi)]
-        return self._all_not_negative(starts, depth)
 
     def _is_own_step(self, value: Operand, phi: Operand) -> bool:
         """Return True for a phi plus a positive number, which is poison where it wraps."""
@@ -337,10 +334,6 @@ class CoordinateBounds:
             found += demands
         return found
 
-    @cached_property
-    def _flow(self) -> ControlFlow:
-        return ControlFlow(self._kernel)
-
     def _held_at(self, block: str) -> tuple[Below, ...]:
         """The comparisons that hold at a block, those of the nearest branches first."""
         if block not in self._held:
@@ -349,7 +342,10 @@ class CoordinateBounds:
             while place != flow.entry and place in flow.immediate_dominator:
                 sources = flow.predecessors(place)
                 if len(set(sources)) == 1:
-                    found += _held_on(self._kernel, sources[0], place)
+                    branch = self._kernel.block[sources[0]].terminator
+                    if branch.opcode == "br" and len(set(branch.targets)) == 2:
+                        holds = place == branch.targets[0]
+                        found += _implied(self._kernel, branch.arguments[0], holds=holds)
                 place = flow.immediate_dominator[place]
             self._held[block] = tuple(found)
         return self._held[block]
@@ -387,13 +383,6 @@ class Below:
     smaller: Operand
     larger: Operand
     is_signed: bool
-
-
-def _held_on(kernel: Kernel, source: str, target: str) -> Iterator[Below]:
-    """Yield what holds on the edge between two blocks."""
-    branch = kernel.block[source].terminator
-    if branch.opcode == "br" and len(set(branch.targets)) == 2:
-        yield from _implied(kernel, branch.arguments[0], holds=target == branch.targets[0])
 
 
 def _implied(kernel: Kernel, condition: Operand, *, holds: bool, depth: int = 0) -> Iterator[Below]:

@@ -34,7 +34,7 @@ has to be known, and less than 2^b.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from coarsen.analysis.algebra.numbers import number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
@@ -241,12 +241,8 @@ def _parted_by_number(form: Polynomial, number: int) -> tuple[Polynomial, Polyno
 # It is beside its row by less than the row's length, so that one row up or down mends it.
 
 
-@dataclass(frozen=True)
-class _Carry:
-    """What is carried to a slower dimension: 1 is taken from it, or added, where that holds; None for never."""
-
-    taken: Operand | None = None
-    added: Operand | None = None
+_Carry = tuple[Operand | None, Operand | None]
+"""What is carried to a slower dimension: 1 is taken from it, or added, where that holds; None for never."""
 
 
 class Carries:
@@ -270,7 +266,7 @@ class Carries:
             extents: the array's.
         """
         found: list[Operand] = []
-        carry = _Carry()
+        carry: _Carry = (None, None)
         for dimension in reversed(range(len(coordinates))):
             coordinate = coordinates[dimension]
             total = self._with_carry(self._total(coordinate), carry)
@@ -287,7 +283,7 @@ class Carries:
         return self._arithmetic.plus(wide, self._arithmetic.number(coordinate.shift))
 
     def _with_carry(self, total: Operand, carry: _Carry) -> Operand:
-        for condition, number in ((carry.taken, -1), (carry.added, 1)):
+        for condition, number in zip(carry, (-1, 1), strict=True):
             if condition is not None:
                 changed = self._arithmetic.plus(total, self._arithmetic.number(number))
                 total = self._build.select(condition, changed, total, own("position"))
@@ -297,8 +293,8 @@ class Carries:
         self, total: Operand, coordinate: Coordinate, carry: _Carry, extent: Operand
     ) -> tuple[Operand, _Carry]:
         """Return a sum in its row, and what is carried instead."""
-        lowest = coordinate.least + coordinate.shift - (carry.taken is not None)
-        highest = coordinate.shift - coordinate.room + (carry.added is not None)
+        lowest = coordinate.least + coordinate.shift - (carry[0] is not None)
+        highest = coordinate.shift - coordinate.room + (carry[1] is not None)
         taken, added = None, None
         mended = total
         if lowest < 0:
@@ -309,4 +305,4 @@ class Carries:
             added = self._build.compare("sge", total, extent, own("beyond"))
             moved = self._arithmetic.computed(Opcode.SUB, total, extent)
             mended = self._build.select(added, moved, mended, own("position"))
-        return mended, _Carry(taken, added)
+        return mended, (taken, added)

@@ -102,10 +102,6 @@ class Place:
         """The array's name in the source."""
         return called(self.array)
 
-    def at(self, position: Operand) -> Place:
-        """Return the place of an element that stands at a position."""
-        return replace(self, position=position)
-
     def with_values(self, others: Mapping[Operand, Operand]) -> Place:
         """Return the place with other values in their stead."""
         steps, inner = (
@@ -189,11 +185,6 @@ def accessed_type(instruction: Instruction) -> Type:
     return instruction.type
 
 
-def stepped_by(place: Place, index: Operand, scale: int, user: Instruction, record_size: int) -> Place:
-    """Return a place some bytes on, an index times their number. Raises RefusalError: `layout-mixed-types`."""
-    return _added(place, index, scale, user, record_size)
-
-
 def _is_access(user: Instruction, slot: int) -> bool:
     if user.opcode is Opcode.CALL:
         return (slot < 2 and is_copy(user)) or (slot == 0 and (is_fill(user) or is_atomic_update(user.callee)))
@@ -230,19 +221,17 @@ def _stepped(place: Place, user: Instruction, record_size: int) -> Place:
             assert isinstance(stepped_over, ArrayType | VectorType)
             count, stepped_over = stepped_over.count, stepped_over.element
             scale = size_of(stepped_over)
-        place = _added(place, index, scale, user, record_size, count)
+        place = stepped_by(place, index, scale, user, record_size, count)
     return place
 
 
-def _added(
-    place: Place,
-    index: Operand,
-    scale: int,
-    user: Instruction,
-    record_size: int,
-    count: int = 0,
+def stepped_by(
+    place: Place, index: Operand, scale: int, user: Instruction, record_size: int, count: int = 0
 ) -> Place:
-    """The place with an index of some bytes added; `count`: of the elements that it chooses among, if known."""
+    """Return a place some bytes on, an index times their number. Raises RefusalError: `layout-mixed-types`.
+
+    `count` is the number of the elements that the index chooses among, if known.
+    """
     if not index.is_local:
         return replace(place, constant=place.constant + scale * _constant(index, user, place))
     if not isinstance(index.type, IntegerType) or index.type.width > 64:
@@ -264,12 +253,6 @@ def _constant(index: Operand, user: Instruction, place: Place) -> int:
 def _midst(user: Instruction, place: Place) -> RefusalError:
     reason = f"an address in {place.name} does not step over whole elements"
     return RefusalError("layout-mixed-types", reason, user.position)
-
-
-def by_instruction(uses: Iterator[tuple[Instruction, int, Place]], found: dict[Instruction, Places]) -> None:
-    """Add the places of uses to those that are known of each instruction."""
-    for instruction, slot, place in uses:
-        found.setdefault(instruction, {})[slot] = place
 
 
 # The record that an element of an argument's array is, by what the source declares and LLVM's type of it.

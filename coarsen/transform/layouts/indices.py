@@ -194,10 +194,6 @@ class OperandArithmetic:
         """Return what the division by a number leaves, both without a sign."""
         return self.computed(Opcode.UREM, value, self.number(divisor))
 
-    def masked(self, value: Operand, mask: int) -> Operand:
-        """Return the bits of a mask."""
-        return self.computed(Opcode.AND, value, self.number(mask))
-
     def exclusive_or(self, left: Operand, right: Operand) -> Operand:
         """Return the bits in which two differ."""
         if is_zero(right):

@@ -46,7 +46,6 @@ from coarsen.transform.layouts.elements import (
     RewrittenArrays,
     accessed_type,
     array_argument,
-    by_instruction,
     element_type,
     is_copy,
     is_fill,
@@ -116,7 +115,8 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
             continue
         graph = graphs[argument.name]
         targets[graph] = replace(target, extents=extents.of(argument, target.arrangement))
-        by_instruction(resolved_uses(graph, target.arrangement.record.size), accesses)
+        for instruction, slot, place in resolved_uses(graph, target.arrangement.record.size):
+            accesses.setdefault(instruction, {})[slot] = place
     assumptions = tuple(_assumptions(accesses))
     padding = copied_padding(accesses, targets)
     positioned = with_positions(kernel, module, targets, accesses)

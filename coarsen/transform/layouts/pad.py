@@ -238,7 +238,7 @@ class _Rewriting:
         row, column = self._row_and_column()
         if self._permutation is not None:
             # The low bits of the row's number go into it, in units.
-            chosen = self._index.masked(row, self._permutation.mask)
+            chosen = self._index.computed(Opcode.AND, row, self._index.number(self._permutation.mask))
             moved = self._index.times(chosen, self._permutation.unit_bytes // rows.element_bytes)
             column = self._index.exclusive_or(column, moved)
         indices = [self._index.number(0), row, column]

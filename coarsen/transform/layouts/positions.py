@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from coarsen.ir.graph.builder import Builder
@@ -59,7 +59,7 @@ def with_positions(
         targets: the arrays that lie otherwise, by the kernel's arguments.
         accesses: all of those to these arrays.
     """
-    if not any(_is_ordered(target) for target in targets.values()):
+    if not any(target.arrangement.is_ordered for target in targets.values()):
         return dict(accesses)
     positions = _Positions(kernel, module)
     found = dict(accesses)
@@ -72,11 +72,6 @@ def with_positions(
         }
     positions.finish()
     return found
-
-
-def _is_ordered(target: Target) -> bool:
-    order = target.arrangement.order
-    return order is not None and not order.is_identity
 
 
 class _Positions:
@@ -98,7 +93,7 @@ class _Positions:
             place: what it accesses.
             target: the array.
         """
-        if not _is_ordered(target):
+        if not target.arrangement.is_ordered:
             return place
         constant = place.constant // target.arrangement.record.size
         digits = self._digits_of(place, constant, target, block)
@@ -106,7 +101,7 @@ class _Positions:
         key: _Key = (block, place.array, constant, *map(_alike, place.steps))
         if key not in self._known:
             self._known[key] = self._position(access, place, target, digits)
-        return place.at(self._known[key])
+        return replace(place, position=self._known[key])
 
     def finish(self) -> None:
         """Declare what was called."""

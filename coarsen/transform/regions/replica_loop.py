@@ -206,7 +206,8 @@ class InducedValues:
         """Provide the values from before the region that phis of its join take from inside of it."""
         for phi in self._phis_of(region.join):
             for value, source in phi.edges():
-                if source.name in region.blocks and _block_of(value) not in region.blocks:
+                computing = value.block if isinstance(value, Instruction) else None
+                if source.name in region.blocks and (computing is None or computing.name not in region.blocks):
                     self.need(value)
 
     def need_results(self, phis: Iterable[Instruction]) -> None:
@@ -304,11 +305,6 @@ class InducedValues:
     def _phis_of(self, *blocks: str) -> Iterator[Instruction]:
         for name in blocks:
             yield from self.replicas.kernel.block[name].phis
-
-
-def _block_of(value: Operand) -> str:
-    """The name of the block that computes a value; empty for any other operand."""
-    return value.block.name if isinstance(value, Instruction) and value.block is not None else ""
 
 
 # A private array with an element for each replica, written by index, also one that is known only at run time.

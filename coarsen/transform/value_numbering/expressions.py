@@ -8,7 +8,7 @@ Operands are compared by identity, constants by what they say.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -118,20 +118,18 @@ class Leaders:
 
     def find(self, key: Key, block: str) -> Instruction | None:
         """Return the value that is known under a key and that may be used in a block."""
-        known = self._leaders.get(key)
-        if known is None:
-            return None
-        for leader in known[-_MAXIMUM_LEADERS:]:
-            if self._flow.may_use(block, leader.block) and (
-                not leader.may_be_poison or self._defined.is_defined(leader.value, block)
-            ):
+        for leader in self._usable(key, block):
+            if not leader.may_be_poison or self._defined.is_defined(leader.value, block):
                 return leader.value
         return None
 
     def find_all(self, key: Key, block: str) -> list[Instruction]:
         """Return the values under a key that may be used in a block, whether or not they may be poison."""
-        leaders = self._leaders.get(key, ())[-_MAXIMUM_LEADERS:]
-        return [leader.value for leader in leaders if self._flow.may_use(block, leader.block)]
+        return [leader.value for leader in self._usable(key, block)]
+
+    def _usable(self, key: Key, block: str) -> Iterator[Leader]:
+        last = self._leaders.get(key, ())[-_MAXIMUM_LEADERS:]
+        return (leader for leader in last if self._flow.may_use(block, leader.block))
 
     def follow(self, key: Key, value: Instruction, block: str, may_be_poison: bool = False) -> None:
         """Let a value of a block be found under a key."""
@@ -257,7 +255,7 @@ class MemoryOrder:
             return self._now.last
         if self._parts.is_never_written(instruction):
             return _NEVER_CHANGED
-        return self._now.of(self._parts.read(instruction))
+        return self._now.of(self._parts.roots.of(instruction.operands[0]))
 
     def _changed(self, parts: Roots | None) -> _State:
         """Return the state after a change of some parts of memory; None for all."""
@@ -319,11 +317,7 @@ class MemoryParts:
             return None
         return self.roots.of_all(touched.writes)
 
-    def read(self, load: Instruction) -> Roots | None:
-        """Return what a load reads; None where that isn't known."""
-        return self.roots.of(load.operands[0])
-
     def is_never_written(self, load: Instruction) -> bool:
         """Return True if a load reads what nothing writes while the kernel runs."""
-        roots = self.read(load)
+        roots = self.roots.of(load.operands[0])
         return roots is not None and roots <= self.read_only

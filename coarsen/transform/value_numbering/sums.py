@@ -111,7 +111,8 @@ class SharedSums:
 
     def _shorter(self, operands: Sequence[Operand], found: Sum, block: str) -> Shorter | None:
         """The sum as another plus or minus one value, if an operand is then needed no more."""
-        freed = [operand for operand in operands if self._is_sum_used_once(operand)]
+        used_once = (each for each in operands if isinstance(each, Instruction) and len(each.uses) == 1)
+        freed = [each for each in used_once if self._sum_of(each, each.operands) is not None]
         if not freed:
             return None
         for distance, right in self._distances(found, block):
@@ -123,13 +124,6 @@ class SharedSums:
                 if left is not None and any(operand not in (left, right) for operand in freed):
                     return Shorter(opcode, left, right)
         return None
-
-    def _is_sum_used_once(self, operand: Operand) -> bool:
-        return (
-            isinstance(operand, Instruction)
-            and len(operand.uses) == 1
-            and self._sum_of(operand, operand.operands) is not None
-        )
 
     def _distances(self, found: Sum, block: str) -> Iterator[tuple[Polynomial, Operand]]:
         """Values that the sum may be away from another one: its number, what its terms are multiples of."""

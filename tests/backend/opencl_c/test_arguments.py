@@ -7,7 +7,9 @@ import re
 import pytest
 
 from coarsen.api import coarsen
-from coarsen.frontend.lower import assembly_of
+from coarsen.frontend.compile import Source, compilations
+from coarsen.frontend.device_macros import PORTABLE
+from coarsen.frontend.options import BuildOptions
 
 KERNEL = """
 kernel void pic(read_only image2d_t source, write_only image2d_t target, sampler_t how, global float *out)
@@ -31,7 +33,7 @@ def signature(assembly: str) -> str:
 
 @pytest.fixture(scope="module")
 def assembly() -> str:
-    return assembly_of(KERNEL)
+    return next(compilations(Source(KERNEL), BuildOptions(), PORTABLE))
 
 
 def test_types_of_images_are_those_of_llvm(assembly: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.backend.opencl_c.express.literals import string_literal
+from coarsen.backend.opencl_c.express.calls import string_literal
 from coarsen.frontend.lower import lower
 from coarsen.ir.types import unescaped
 

@@ -151,28 +151,23 @@ def _string(body: str) -> Constant:
 
 
 def _real(type_: FloatType, token: str) -> Constant:
+    """The number that LLVM prints; a float as the double of the same value, other bits as they are."""
     if token.startswith("0xH"):
-        bits = int(token[3:], 16)
-        value = struct.unpack("<e", struct.pack("<H", bits))[0]
-        return Real(None if value != value else value, bits)
-    if token.startswith("0x"):
-        bits = int(token[2:], 16)
-        value = struct.unpack("<d", struct.pack("<Q", bits))[0]
-        is_nan = value != value
-        if is_nan and type_.kind == "float":
-            # The bits of a float's NaN that LLVM prints as a double.
-            return Real(None, (bits >> 63) << 31 | 0x7F800000 | (bits >> 29 & 0x7FFFFF))
-        return Real(None if is_nan else value, bits)
-    value = float(token)
-    return Real(value, struct.unpack("<Q", struct.pack("<d", value))[0])
+        return _real_of(type_, int(token[3:], 16))
+    bits = int(token[2:], 16) if token.startswith("0x") else int.from_bytes(struct.pack(">d", float(token)))
+    if type_.kind != "float":
+        return _real_of(type_, bits)
+    value = struct.unpack(">d", bits.to_bytes(8))[0]
+    if value != value:
+        return Real(None, (bits >> 63) << 31 | 0x7F800000 | (bits >> 29 & 0x7FFFFF))
+    return _real_of(type_, int.from_bytes(struct.pack(">f", value)))
 
 
 # What a constant `bitcast` is.
 #
 # bitcast (<1 x i64> <i64 1> to <2 x i32>)   →   <2 x i32> <i32 1, i32 0>
 
-_FLOAT_WIDTHS = {"half": 16, "float": 32, "double": 64}
-_FLOAT_PREFIXES = {"half": "0xH", "double": "0x"}
+_FLOAT_CODES = {"half": "e", "float": "f", "double": "d"}
 
 
 def reinterpreted(source: Type, constant: Constant, target: Type) -> Constant | None:
@@ -189,7 +184,7 @@ def _width(type_: Type) -> int:
     if isinstance(type_, VectorType):
         return type_.count * _width(type_.element)
     if isinstance(type_, FloatType):
-        return _FLOAT_WIDTHS.get(type_.kind, 0)
+        return 8 * struct.calcsize(_FLOAT_CODES.get(type_.kind, ""))
     return type_.width if isinstance(type_, IntegerType) and type_.width % 8 == 0 else 0
 
 
@@ -199,20 +194,13 @@ def _bits(type_: Type, constant: Constant) -> int | None:
     if isinstance(constant, Number):
         return constant.value & ((1 << _width(type_)) - 1)
     if isinstance(constant, Real):
-        return _real_bits(type_, constant)
+        return constant.bits
     if not isinstance(constant, Elements) or not isinstance(type_, VectorType):
         return None
     parts = [_bits(type_.element, item) for _, item in constant.items]
     known = [part for part in parts if part is not None]
     width = _width(type_.element)
     return sum(part << (number * width) for number, part in enumerate(known)) if len(known) == len(parts) else None
-
-
-def _real_bits(type_: Type, real: Real) -> int:
-    """The bits of a floating-point number; LLVM prints a float as the double of the same value."""
-    if isinstance(type_, FloatType) and type_.kind == "float" and real.value is not None:
-        return int.from_bytes(struct.pack("<f", real.value), "little")
-    return real.bits
 
 
 def _of_bits(type_: Type, bits: int) -> Constant | None:
@@ -226,9 +214,7 @@ def _of_bits(type_: Type, bits: int) -> Constant | None:
     return _real_of(type_, bits) if isinstance(type_, FloatType) else None
 
 
-def _real_of(type_: FloatType, bits: int) -> Constant:
-    if type_.kind == "float":
-        value = struct.unpack("<f", struct.pack("<I", bits))[0]
-        return Real(None, bits) if value != value else Real(value, bits)
-    digits = 4 if type_.kind == "half" else 16
-    return parse_constant(type_, f"{_FLOAT_PREFIXES[type_.kind]}{bits:0{digits}X}")
+def _real_of(type_: FloatType, bits: int) -> Real:
+    code = _FLOAT_CODES[type_.kind]
+    value = struct.unpack(f">{code}", bits.to_bytes(struct.calcsize(code)))[0]
+    return Real(None if value != value else value, bits)

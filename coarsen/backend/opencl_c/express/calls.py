@@ -38,7 +38,6 @@ from coarsen.backend.opencl_c.c.types import (
 from coarsen.backend.opencl_c.decide.builtins import Signature, signature
 from coarsen.backend.opencl_c.decide.constants import Elements, Number, parse_constant
 from coarsen.backend.opencl_c.express.arithmetic import vector_operation
-from coarsen.backend.opencl_c.express.literals import string_literal
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.backend.opencl_c.express.vectors import components
 from coarsen.ir.graph.instruction import Instruction
@@ -179,6 +178,16 @@ def _text(translator: Translator, value: Operand) -> Expression:
         return String('""', translator.value(value).type)
     numbers = [item.value & 0xFF if isinstance(item, Number) else 0 for _, item in parsed.items]
     return String(string_literal(bytes(numbers[:-1])), INT)
+
+
+def string_literal(content: bytes) -> str:
+    """Return a string literal; an escape by number never runs into a digit after it, since it has three digits."""
+    escapes = {10: "\\n", 9: "\\t", 13: "\\r", 34: '\\"', 92: "\\\\"}
+    characters = (escapes.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in content)
+    # Two question marks may begin a trigraph.
+    both = zip(content, b" " + content, strict=False)
+    text = "".join("\\?" if pair == (63, 63) else one for one, pair in zip(characters, both, strict=True))
+    return f'"{text}"'
 
 
 def _variadic(translator: Translator, value: Operand) -> Expression:
@@ -354,10 +363,6 @@ def _byte_swap(translator: Translator, instruction: Instruction) -> Expression:
     return call(f"as_{type_}", [components(parts, range(count - 1, -1, -1))], type_)
 
 
-def _first(translator: Translator, instruction: Instruction) -> Expression:
-    return translator.value(instruction.arguments[0])
-
-
 def _three_way(signed: bool) -> Handler:
     """`(a > b) - (a < b)`."""
 
@@ -441,7 +446,9 @@ _INTRINSICS: Mapping[str, Handler] = {
     "fshl": _funnel(True),
     "fshr": _funnel(False),
     "bswap": _byte_swap,
-    **dict.fromkeys(("expect", "canonicalize", "arithmetic.fence"), _first),
+    **dict.fromkeys(
+        ("expect", "canonicalize", "arithmetic.fence"), lambda translator, one: translator.value(one.arguments[0])
+    ),
     "scmp": _three_way(True),
     "ucmp": _three_way(False),
     **{f"vector.reduce.{name}": _reduction(operator) for name, operator in _JOINED_BY.items()},

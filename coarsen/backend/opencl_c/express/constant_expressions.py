@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from coarsen.backend.opencl_c.c.build import coerce, constructed, literal_int, literal_of_bits, promoted
-from coarsen.backend.opencl_c.c.tree import Binary, Boolean, Cast, Expression, Initializer, Null, RecordLiteral
+import numpy
+
+from coarsen.backend.opencl_c.c import tree
+from coarsen.backend.opencl_c.c.build import call, coerce, constructed, literal_int, literal_of_bits, promoted
+from coarsen.backend.opencl_c.c.tree import (
+    Binary,
+    Boolean,
+    Cast,
+    Expression,
+    Initializer,
+    Name,
+    Null,
+    RecordLiteral,
+    Unary,
+)
 from coarsen.backend.opencl_c.c.types import (
     BOOL,
     CHAR,
+    DOUBLE,
+    FLOAT,
+    HALF,
     INT,
+    UINT,
     ULONG,
+    USHORT,
     Array,
     CType,
     Opaque,
@@ -33,7 +51,6 @@ from coarsen.backend.opencl_c.decide.constants import (
     reinterpreted,
 )
 from coarsen.backend.opencl_c.express.comparisons import in_space
-from coarsen.backend.opencl_c.express.literals import real_literal
 from coarsen.backend.opencl_c.express.memory import element_address
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import same_text
@@ -82,10 +99,10 @@ def _scalar(type_: CType, parsed: Constant) -> Expression:
     if type_ is BOOL:
         return Boolean(isinstance(parsed, Number) and bool(parsed.value))
     if isinstance(parsed, Real):
-        return real_literal(parsed, type_)
+        return _real_literal(parsed, type_)
     if isinstance(parsed, Number):
         return literal_of_bits(parsed.value, type_)
-    return literal_of_bits(0, type_) if type_.is_integer else real_literal(Real(0.0, 0), type_)
+    return literal_of_bits(0, type_) if type_.is_integer else _real_literal(Real(0.0, 0), type_)
 
 
 def _vector(type_: Type, c_type: Vector, parsed: Constant) -> Expression:
@@ -225,3 +242,36 @@ _OPERATIONS: Mapping[str, Callable[[Translator, Type, Operation], Expression]] =
     "mul": _computed("*"),
     "xor": _computed("^"),
 }
+
+
+# Floating-point numbers as OpenCL C writes them, exactly.
+
+_NAN_BITS = {"half": (USHORT, 0x7E00), "float": (UINT, 0x7FC00000), "double": (ULONG, 0x7FF8000000000000)}
+
+
+def _real_literal(real: Real, type_: Scalar) -> Expression:
+    """A floating-point literal that gives exactly the number, with the shortest digits that do."""
+    if real.value is None:
+        return _nan(real.bits, type_)
+    if real.value in (float("inf"), float("-inf")):
+        return _infinity(real.value, type_)
+    digits = repr(float(real.value)) if type_ is DOUBLE else str(numpy.float32(real.value))
+    if type_ is FLOAT:
+        digits += "f"
+    # A half's digits are written as a float's, which hold it exactly.
+    return Cast(tree.Real(f"{digits}f", FLOAT), HALF) if type_ is HALF else tree.Real(digits, type_)
+
+
+def _infinity(value: float, type_: Scalar) -> Expression:
+    infinity: Expression = Name("INFINITY", FLOAT)
+    if value < 0:
+        infinity = Unary("-", infinity, FLOAT)
+    return infinity if type_ is FLOAT else Cast(infinity, type_)
+
+
+def _nan(bits: int, type_: Scalar) -> Expression:
+    integer, plain = _NAN_BITS[type_.name]
+    if bits == plain and type_ is FLOAT:
+        return Name("NAN", FLOAT)
+    pattern = Cast(literal_int(bits, UINT), USHORT) if integer is USHORT else literal_int(bits, integer)
+    return call(f"as_{type_}", [pattern], type_)

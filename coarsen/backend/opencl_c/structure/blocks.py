@@ -89,10 +89,6 @@ class _Structurer:
                         around[name] = [loop.header, *around[name]]
         return {name: tuple(headers) for name, headers in around.items()}
 
-    @cached_property
-    def _headers(self) -> frozenset[str]:
-        return frozenset(loop.header for loop in self.flow.loops)
-
     def _exits(self, blocks: frozenset[str]) -> list[str]:
         exits = {arm.target for name in blocks for arm in self.nodes[name].arms if arm.target not in blocks}
         return sorted(exits, key=self.order.__getitem__)
@@ -100,7 +96,7 @@ class _Structurer:
     def _belongs_inside(self, name: str, blocks: frozenset[str], exits: list[str]) -> bool:
         """Return True if an exit reads best before its `break`: `found = i; break;`."""
         node = self.nodes[name]
-        if self.incoming[name] != 1 or node.condition is not None or name in self._headers:
+        if self.incoming[name] != 1 or node.condition is not None or name in self.flow.loop_at:
             return False
         if not node.arms:
             return name != exits[-1] and not node.is_empty_return

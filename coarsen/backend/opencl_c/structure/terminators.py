@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coarsen.analysis.control_flow import ControlFlow, Graph
+from coarsen.analysis.control_flow import ControlFlow, FlowGraph
 from coarsen.backend.opencl_c.c.build import logical_and, logical_or, negation
 from coarsen.backend.opencl_c.c.tree import Assign, Expression, Name, Statement, names_in
 from coarsen.backend.opencl_c.printing.expressions import same_text, written
@@ -21,20 +21,14 @@ class SkippedFlow(ControlFlow):
     """The control flow of the nodes that are left."""
 
     def __init__(self, kernel: Kernel, entry: str, nodes: Mapping[str, Node]) -> None:
-        self.kernel = kernel
-        self.entry = entry
-        self.nodes = nodes
-        edges: list[tuple[str, str]] = []
-        pending, done = [entry], set[str]()
+        targets: dict[str, list[str]] = {}
+        pending = [entry]
         while pending:
-            name = pending.pop()
-            if name in done:
-                continue
-            done.add(name)
-            for arm in nodes[name].arms:
-                edges.append((name, arm.target))
-                pending.append(arm.target)
-        self.graph = Graph((entry,), edges)
+            if (name := pending.pop()) not in targets:
+                targets[name] = [arm.target for arm in nodes[name].arms]
+                pending += targets[name]
+        FlowGraph.__init__(self, targets)
+        self.kernel, self.nodes = kernel, nodes
 
     def successors(self, block: str) -> list[str]:
         """Return where a node may go."""
