@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from coarsen.analysis.algebra.exact_forms import ExactAddress, ExactForms
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
@@ -212,14 +213,8 @@ def shape_of(type_: Type) -> tuple[Type, int]:
 
 def without_gaps(offsets: Sequence[int], step: int) -> Iterator[list[int]]:
     """Sorted offsets, cut where two neighbours are not `step` apart."""
-    run: list[int] = []
-    for offset in offsets:
-        if run and offset - run[-1] != step:
-            yield run
-            run = []
-        run.append(offset)
-    if run:
-        yield run
+    for _, numbered in groupby(enumerate(offsets), lambda each: each[1] - each[0] * step):
+        yield [offset for _, offset in numbered]
 
 
 def split_run(offsets: list[int], elements: int) -> Iterator[list[int]]:

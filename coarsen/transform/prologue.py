@@ -41,11 +41,6 @@ class Prologue:
         self.build = Builder(self.block, Origin(role=Role.ID))
         self._found: dict[object, Operand] = {}
 
-    @property
-    def integer(self) -> IntegerType:
-        """The type of `size_t`."""
-        return self.queries.integer
-
     def serve(self, origin: Origin) -> None:
         """Give what is built from now on the place in the source of what it is built for."""
         self.build.origin = Origin(origin.position, origin.call_position, role=Role.ID)
@@ -67,7 +62,7 @@ class Prologue:
 
     def number(self, value: int) -> Operand:
         """Return a number of the type of `size_t`."""
-        return number(self.integer, value)
+        return self.queries.constant(value)
 
     def compute(self, opcode: Opcode, left: Operand, right: Operand, wanted: NewName) -> Instruction:
         """Compute something of two values of one type, under the first free name after the wanted one."""

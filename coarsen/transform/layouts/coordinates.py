@@ -218,11 +218,6 @@ class Candidate:
     larger: Operand | None
     demands: Demands = ()
 
-    @property
-    def cost(self) -> tuple[bool, int]:
-        """Return what is to be small; of equals the first is taken."""
-        return self.coordinate.may_leave_row, abs(self.coordinate.shift)
-
     def with_number(self, dimension: int) -> Candidate:
         """Return it, proved, with what is demanded of its coordinate's number along a dimension."""
         number = abs(self.coordinate.shift)

@@ -134,9 +134,9 @@ class DigitsOfIndices:
         """
         candidates = self._bounds.candidates(form, dimension, block)
         proved = [self._within(each, limit, dimension) for each in candidates]
-        found = min((each for each in proved if each is not None), key=lambda each: each.cost, default=None)
-        if found is not None:
-            return found
+        found = [each for each in proved if each is not None]
+        if found:
+            return min(found, key=lambda each: (each.coordinate.may_leave_row, abs(each.coordinate.shift)))
         shift = form.constant_part
         extension = self._forms.extension_to_index(form - Polynomial.constant(shift))
         inner = self._forms.of(extension.operands[0]) if extension is not None else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from coarsen.analysis.agreement_tests import difference_of, is_id, side_of_one
-from coarsen.analysis.control_flow import ControlFlow, Loop
+from coarsen.analysis.control_flow import ControlFlow, Loop, reached
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region, outermost_regions
 from coarsen.ir.graph.instruction import Instruction
@@ -357,15 +357,11 @@ def has_loop(divergence: Divergence, region: Region) -> bool:
 
 def blocks_before(flow: ControlFlow, start: str, block: str, inside: frozenset[str]) -> frozenset[str]:
     """Return the blocks from which `block` is reached without passing `start` again, and both of them."""
-    found = {block}
-    pending = [block] if block != start else []
-    while pending:
-        for predecessor in flow.predecessors(pending.pop()):
-            if predecessor not in found and predecessor in inside:
-                found.add(predecessor)
-                if predecessor != start:
-                    pending.append(predecessor)
-    return frozenset(found)
+
+    def before(each: str) -> Iterable[str]:
+        return () if each == start else (source for source in flow.predecessors(each) if source in inside)
+
+    return frozenset(reached([block], before) | {block})
 
 
 def is_repeatable_before(divergence: Divergence, blocks: Iterable[str]) -> bool:

@@ -185,7 +185,8 @@ def declared_type(argument: Argument, structures: Mapping[str, StructType]) -> C
         return from_llvm(argument.type)  # says it all; what is recorded may be any text
     if isinstance(argument.type, PointerType) and (record := by_value_type(argument, structures)) is not None:
         return from_llvm(record)
-    named = _by_names((argument.type_name, argument.base_type_name), structures)
+    texts = (argument.type_name, argument.base_type_name)
+    named = next(filter(None, (_by_name(text.strip(), structures) for text in texts)), None)
     if isinstance(argument.type, PointerType):
         return _pointer(argument, argument.type, named)
     fallback = from_llvm(argument.type, signed="zeroext" not in argument.attributes)
@@ -212,14 +213,6 @@ def _pointer(argument: Argument, type_: PointerType, named: CType | None) -> CTy
         is_const="const" in argument.qualifiers,
         is_volatile="volatile" in argument.qualifiers,
     )
-
-
-def _by_names(names: tuple[str, ...], structures: Mapping[str, StructType]) -> CType | None:
-    for text in names:
-        found = _by_name(text.strip(), structures)
-        if found is not None:
-            return found
-    return None
 
 
 def _by_name(text: str, structures: Mapping[str, StructType]) -> CType | None:

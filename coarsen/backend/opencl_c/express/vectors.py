@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from coarsen.backend.opencl_c.c.build import call, coerce, comparison, constructed, literal_int, without_conversion
 from coarsen.backend.opencl_c.c.tree import Expression, Integer, Member, Retyped, Unary
@@ -112,24 +113,14 @@ def _constant_component(translator: Translator, lane: Lane | None, type_: Vector
 
 def _runs(lanes: Sequence[Lane | None]) -> Iterator[list[Lane | None]]:
     """Neighbouring lanes of one vector together, in lengths that OpenCL C has vectors of."""
-    run: list[Lane | None] = []
-    for lane in lanes:
-        goes_on = run and lane is not None and run[0] is not None and lane.index is not None
-        if goes_on and run[0] is not None and run[0].index is not None and lane and lane.value == run[0].value:
-            run.append(lane)
-            continue
-        yield from _cut(run)
-        run = [lane]
-    yield from _cut(run)
 
+    def source(numbered: tuple[int, Lane | None]) -> Operand | int:
+        place, lane = numbered
+        return place if lane is None or lane.index is None else lane.value
 
-def _cut(run: list[Lane | None]) -> Iterator[list[Lane | None]]:
-    if not run:
-        return
-    if len(run) == 1 or len(run) in VECTOR_COUNTS:
-        yield run
-    else:
-        yield from ([lane] for lane in run)
+    for _, numbered in groupby(enumerate(lanes), source):
+        run = [lane for _, lane in numbered]
+        yield from [run] if len(run) in VECTOR_COUNTS else ([lane] for lane in run)
 
 
 def _scalar(translator: Translator, value: Operand, type_: Vector) -> Expression:

@@ -165,23 +165,16 @@ def _jumps_over(statement: Statement) -> str | None:
 
 
 def _label_place(body: list[Statement], target: str | None, start: int) -> int | None:
-    for place in range(start + 1, len(body)):
-        statement = body[place]
-        if isinstance(statement, Label) and statement.name == target:
-            return place
-    return None
+    labels = (place for place, one in enumerate(body) if isinstance(one, Label) and one.name == target)
+    return next((place for place in labels if place > start), None)
 
 
 def _labels_at(body: list[Statement], place: int, behind: frozenset[str]) -> frozenset[str]:
     """The labels that control meets at a place of a list before any other statement."""
-    found: set[str] = set()
-    while place < len(body):
-        statement = body[place]
-        if not isinstance(statement, Label):
-            return frozenset(found)
-        found.add(statement.name)
-        place += 1
-    return behind | found
+    following = body[place:]
+    end = next((index for index, one in enumerate(following) if not isinstance(one, Label)), None)
+    met = frozenset(one.name for one in following[:end] if isinstance(one, Label))
+    return met | behind if end is None else met
 
 
 def _inside(statement: Statement, behind: frozenset[str]) -> list[Statement]:
