@@ -86,6 +86,6 @@ def rewrite_ids(kernel: Kernel, coarsening: Coarsening) -> RewrittenIds:
     for instruction in kernel.instructions():
         if rewriter.handles(instruction) and instruction.name not in standing_for:
             _selection(rewriter, instruction)  # for what it adds to the prologue
-    prologue = tuple(rewriter.prologue.instructions)
+    prologue = tuple(rewriter.start.block.instructions)
     first = {name: values[0] for name, values in replicas.items()}
     return RewrittenIds(coarsening, prologue, standing_for, first, rewriter)

@@ -94,7 +94,7 @@ class Rewritten:
             for instruction in kernel.instructions()
             if ids.handles(instruction)
         }
-        self._program = [(instruction, meaning(instruction)) for instruction in ids.prologue.instructions]
+        self._program = [(instruction, meaning(instruction)) for instruction in ids.start.block.instructions]
 
     def __contains__(self, query: str) -> bool:
         return query in self._replicas

@@ -151,7 +151,7 @@ class Copies:
     def _families(self) -> Iterable[list[tuple[str, str]]]:
         """Return the instructions of each family with several, each with its block, in order of dominance."""
         families: dict[int, list[tuple[str, str]]] = {}
-        for block in self._values.flow.order:
+        for block in self._values.flow.reverse_postorder:
             for instruction in self._values.kernel.block[block].instructions:
                 if instruction.name:
                     families.setdefault(self._values.place[instruction.name].family, []).append(

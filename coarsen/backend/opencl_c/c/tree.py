@@ -469,17 +469,6 @@ def lists_of(statement: Statement) -> list[list[Statement]]:
     return []
 
 
-def rewritten(body: list[Statement], rewrite: Callable[[list[Statement]], list[Statement]]) -> list[Statement]:
-    """Return what a function makes of a list of statements, of those inside of its statements first."""
-    for statement in body:
-        if isinstance(statement, If):
-            statement.then = rewritten(statement.then, rewrite)
-            statement.otherwise = rewritten(statement.otherwise, rewrite)
-        elif isinstance(statement, Loop):
-            statement.body = rewritten(statement.body, rewrite)
-    return rewrite(body)
-
-
 def all_statements(body: list[Statement]) -> Iterator[Statement]:
     """Yield the statements of a list and those inside of them, a `for`'s assignments included."""
     pending = [body]

@@ -186,7 +186,7 @@ def declared_type(argument: Argument, structures: Mapping[str, StructType]) -> C
     if isinstance(argument.type, PointerType) and (record := by_value_type(argument, structures)) is not None:
         return from_llvm(record)
     texts = (argument.type_name, argument.base_type_name)
-    named = next(filter(None, (_by_name(text.strip(), structures) for text in texts)), None)
+    named = next((found for text in texts if (found := _by_name(text.strip(), structures)) is not None), None)
     if isinstance(argument.type, PointerType):
         return _pointer(argument, argument.type, named)
     fallback = from_llvm(argument.type, signed="zeroext" not in argument.attributes)

@@ -6,7 +6,7 @@ that is one assignment. Names are unique in a kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from coarsen.backend.opencl_c.c.build import negation
 from coarsen.backend.opencl_c.c.tree import (
@@ -22,7 +22,6 @@ from coarsen.backend.opencl_c.c.tree import (
     expressions_of,
     lists_of,
     names_in,
-    rewritten,
 )
 from coarsen.backend.opencl_c.printing.expressions import same_text
 
@@ -106,7 +105,18 @@ class _Scopes:
                 first.declare = True
             else:
                 extra.setdefault((scope, index), []).append(Assign(name, None, declare=True))
-        return rewritten(body, lambda old: list(_with_extra(old, extra)))
+        return _rewritten(body, lambda old: list(_with_extra(old, extra)))
+
+
+def _rewritten(body: list[Statement], rewrite: Callable[[list[Statement]], list[Statement]]) -> list[Statement]:
+    """What a function makes of a list of statements, of those inside of its statements first."""
+    for statement in body:
+        if isinstance(statement, If):
+            statement.then = _rewritten(statement.then, rewrite)
+            statement.otherwise = _rewritten(statement.otherwise, rewrite)
+        elif isinstance(statement, Loop):
+            statement.body = _rewritten(statement.body, rewrite)
+    return rewrite(body)
 
 
 def _with_extra(body: list[Statement], extra: Mapping[tuple[int, int], list[Statement]]) -> Iterator[Statement]:
@@ -231,12 +241,12 @@ def _shared_end(statement: If) -> If | None:
 def without_unused_labels(body: list[Statement]) -> list[Statement]:
     """Return the statements without labels that no `goto` names."""
     used = {statement.target for statement in all_statements(body) if isinstance(statement, Goto)}
-    return rewritten(body, lambda old: [one for one in old if not isinstance(one, Label) or one.name in used])
+    return _rewritten(body, lambda old: [one for one in old if not isinstance(one, Label) or one.name in used])
 
 
 def shaped(body: list[Statement]) -> list[Statement]:
     """Return the statements with every loop in the shape that reads best."""
-    return rewritten(body, _with_shaped_loops)
+    return _rewritten(body, _with_shaped_loops)
 
 
 def _with_shaped_loops(body: list[Statement]) -> list[Statement]:
