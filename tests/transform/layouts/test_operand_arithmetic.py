@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.display_name import NewName
 from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.operands import Argument, Operand
@@ -31,11 +32,11 @@ def arithmetic(block: Block, width: int = 64) -> OperandArithmetic:
         (lambda by, seven: by.times(seven, 3), 21),
         (lambda by, seven: by.remainder(by.times(seven, 3), 16), 5),
         (lambda by, seven: by.divided(by.times(seven, 3), 16), 1),
-        (lambda by, seven: by.masked(seven, 5), 5),
+        (lambda by, seven: by.computed(Opcode.AND, seven, by.number(5)), 5),
         (lambda by, seven: by.exclusive_or(seven, by.number(2)), 5),
         (lambda by, _: by.divided(by.number(-1), 16), 15),
         (lambda by, _: by.remainder(by.number(-1), 10), 5),
-        (lambda by, _: by.masked(by.number(-1), 15), 15),
+        (lambda by, _: by.computed(Opcode.AND, by.number(-1), by.number(15)), 15),
         (lambda by, _: by.exclusive_or(by.number(-1), by.number(127)), -128),
         (lambda by, seven: by.sum_of([(seven, 24), (seven, 8)], 8, 2), 30),
         (lambda by, _: by.product([]), 1),
