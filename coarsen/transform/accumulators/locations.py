@@ -174,7 +174,7 @@ _Steps = tuple[Hashable, Counter[tuple[int, Hashable]], int]
 
 
 def _distance(first: Operand, second: Operand, invariants: Invariants) -> int | None:
-    """How many bytes the second address lies after the first; None where that isn't known."""
+    """Return how many bytes the second address lies after the first; None where that isn't known."""
     one, other = (_steps(each, invariants) for each in (first, second))
     if one is None or other is None or one[:2] != other[:2]:
         return None

@@ -109,7 +109,7 @@ class _Scopes:
 
 
 def _rewritten(body: list[Statement], rewrite: Callable[[list[Statement]], list[Statement]]) -> list[Statement]:
-    """What a function makes of a list of statements, of those inside of its statements first."""
+    """Return what a function makes of a list of statements, of those inside of its statements first."""
     for statement in body:
         if isinstance(statement, If):
             statement.then = _rewritten(statement.then, rewrite)
