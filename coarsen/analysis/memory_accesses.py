@@ -7,10 +7,11 @@ Copies of whole blocks (`memcpy`, asynchronous copies) and images are no accesse
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.liveness import Use, names_in
+from coarsen.analysis.control_flow import reached
+from coarsen.analysis.liveness import names_in
 from coarsen.analysis.memory_effects import DERIVING, EffectsOfKernel
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
@@ -102,24 +103,17 @@ class PrivateMemory:
         kernel: in normal form.
         further: the names of local memory that belongs to a replica: arguments, and variables with their `@`.
         effects: the judge of the kernel's instructions.
-        uses: of the kernel's values.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        further: Iterable[str],
-        effects: EffectsOfKernel,
-        uses: Mapping[str, Sequence[Use]],
-    ) -> None:
+    def __init__(self, kernel: Kernel, further: Iterable[str], effects: EffectsOfKernel) -> None:
         self._effects = effects
         self.allocas = tuple(i.name for i in kernel.instructions() if i.opcode == "alloca")
         bases: dict[str, set[str]] = {}
         escaping: set[str] = set()
         for memory in (*self.allocas, *further):
-            for pointer in _derived(memory, uses):
+            for pointer in _derived(kernel, memory):
                 bases.setdefault(pointer, set()).add(memory)
-                if any(self._effects.may_keep(pointer, use.instruction) for use in uses.get(pointer, [])):
+                if any(self._effects.may_keep(pointer, user) for user in kernel.users(pointer)):
                     escaping.add(memory)
         self._bases: Mapping[str, set[str]] = bases
         self.escaping = frozenset(escaping)
@@ -145,18 +139,11 @@ def local_memory(kernel: Kernel) -> tuple[str, ...]:
     return (*dynamic, *(f"@{name}" for name in static))
 
 
-def _derived(memory: str, uses: Mapping[str, Sequence[Use]]) -> Iterator[str]:
-    """All pointers that may point into some memory, itself first."""
-    found = {memory}
-    pending = [memory]
-    while pending:
-        pointer = pending.pop()
-        yield pointer
-        for use in uses.get(pointer, []):
-            name = use.instruction.name
-            if use.instruction.opcode in DERIVING and name not in found:
-                found.add(name)
-                pending.append(name)
+def _derived(kernel: Kernel, memory: str) -> set[str]:
+    """All pointers that may point into some memory, with itself."""
+    return {memory} | reached(
+        [memory], lambda pointer: (user.name for user in kernel.users(pointer) if user.opcode in DERIVING)
+    )
 
 
 # Which memory an instruction may read or write, and which of it may be the same.

@@ -82,7 +82,7 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
         own_memory = add_local_copies(kernel, module, own, coarsening.factor, supply)
     else:
         divide_required_size(module, function, coarsening)
-    ids = IdRewriter(kernel, coarsening, supply, module, analysed.divergence.uses)
+    ids = IdRewriter(kernel, coarsening, supply, module)
     replicas = Replicas(plan.divergence, module, shared, plan.copied, ids, supply, own_memory)
     Replicator(plan, replicas, ids).replicate()
     make_names_unique(function, module.structures)

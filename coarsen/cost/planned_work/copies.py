@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.analysis.liveness import Use, uses_of_values
 from coarsen.cost.planned_work.axes import PlannedAxis
 from coarsen.cost.planned_work.families import Offset, Place, ShiftedValues
 from coarsen.ir.graph.instruction import Instruction
@@ -115,19 +114,14 @@ class Copies:
             root: the id; one that is only narrowed has no replicas.
             seen: the values of those before; this one's is added.
         """
-        uses = self._uses.get(root, ())
-        if self._values.kernel.definition[root].opcode == "call" and all(
-            use.instruction.name in self.roots for use in uses
-        ):
+        kernel = self._values.kernel
+        is_narrowed = all(user.name in self.roots for user in kernel.users(root))
+        if kernel.definition[root].opcode == "call" and is_narrowed:
             return False
         place = self._values.place[root]
         is_first = place not in seen
         seen.add(place)
         return is_first
-
-    @cached_property
-    def _uses(self) -> Mapping[str, list[Use]]:
-        return uses_of_values(self._values.kernel)
 
     @cached_property
     def members(self) -> Mapping[str, int]:

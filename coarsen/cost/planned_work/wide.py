@@ -16,7 +16,6 @@ from functools import cached_property
 
 from coarsen.analysis.algebra.affine import Access
 from coarsen.analysis.algebra.index_forms import IndexForms
-from coarsen.analysis.liveness import uses_of_values
 from coarsen.analysis.memory_accesses import Aliasing, Place
 from coarsen.cost.planned_work.copies import Mask, Merging
 from coarsen.cost.work_counts import AccessCount
@@ -236,13 +235,12 @@ class WideGroups:
 
 def _addresses(kernel: Kernel, place: Mapping[int, int]) -> dict[str, frozenset[int]]:
     """Return the accesses that each value is computed for, of the values that only addresses are computed from."""
-    uses = uses_of_values(kernel)
     found: dict[str, frozenset[int] | None] = {}
 
     def accesses_of(name: str) -> frozenset[int] | None:
         if name not in found:
             found[name] = None  # for what depends on itself
-            parts = [used_for(use.instruction, name) for use in uses.get(name, ())]
+            parts = [used_for(user, name) for user in kernel.users(name)]
             known = [part for part in parts if part is not None]
             found[name] = frozenset[int]().union(*known) if len(known) == len(parts) else None
         return found[name]
