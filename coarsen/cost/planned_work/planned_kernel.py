@@ -25,7 +25,7 @@ from coarsen.analysis.branch_shares import BranchShares
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.cost.block_profile import region_plan
 from coarsen.cost.planned_work.axes import Axes, Axis, check_guards, is_body_copied, within_guard
-from coarsen.cost.planned_work.copies import Mask, Merging
+from coarsen.cost.planned_work.copies import Mask
 from coarsen.cost.planned_work.counting import Counting, PlanCosts, Tally, plan_costs
 from coarsen.cost.planned_work.families import ShiftedValues
 from coarsen.cost.planned_work.layout import Layout
@@ -110,9 +110,8 @@ class PlannedKernel:
             return None
         tally = self._tally(variant, original)
         chosen = variant.coarsenings
-        merging = Merging(tuple(each.factor for each in chosen), tuple(each.stride for each in chosen))
         groups = self._wide_groups if variant.transforms.wide_accesses else None
-        return Counting(tally, merging, variant, [self._prologues.of(each) for each in chosen], groups)
+        return Counting(tally, variant, [self._prologues.of(each) for each in chosen], groups)
 
     @cached_property
     def _wide_groups(self) -> WideGroups:
