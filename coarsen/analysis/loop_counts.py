@@ -15,12 +15,11 @@ is legal may ask here. `trip_counts` has the numbers alone, which trained models
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from coarsen.analysis.algebra.index_forms import IndexForms
-from coarsen.analysis.algebra.numbers import relation_of
+from coarsen.analysis.algebra.numbers import COMPARE, relation_of
 from coarsen.analysis.algebra.polynomial import ONE as ONE_FORM
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.algebra.size_forms import SizeForms
@@ -33,9 +32,6 @@ from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import IntegerType, PointerType
 
-_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
-    name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")
-}
 _MINUS = Polynomial.constant(-1)
 
 
@@ -54,14 +50,6 @@ class LoopCount:
     count: Expression | None
     is_bound: bool
     tested_first: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Exit:
-    """A branch that may leave a loop: how many iterations pass it in a row."""
-
-    passed: Expression
-    is_first: bool
 
 
 class LoopCounts:
@@ -103,20 +91,15 @@ class LoopCounts:
         return total([found.count, number(-1)])
 
     def _counted(self, loop: Loop) -> LoopCount:
-        exits = list(self._exits(loop))
-        known = [each for each in exits if each is not None]
-        tested_first = bool(known) and known[0].is_first
+        exits = dict(self._exits(loop))
+        known = [passed for passed in exits.values() if passed is not None]
         if not known:
-            return LoopCount(loop.header, None, False, self._tests_first(loop))
-        count = minimum(*(each.passed for each in known))
-        return LoopCount(loop.header, count, len(known) < len(exits), tested_first)
+            return LoopCount(loop.header, None, False, loop.header in exits and len(loop.blocks) > 1)
+        tested_first = exits.get(loop.header) is not None and len(loop.blocks) > 1
+        return LoopCount(loop.header, minimum(*known), len(known) < len(exits), tested_first)
 
-    def _tests_first(self, loop: Loop) -> bool:
-        branch = self.forms.kernel.block[loop.header].terminator
-        return len(loop.blocks) > 1 and not all(target in loop.blocks for target in branch.targets)
-
-    def _exits(self, loop: Loop) -> Iterator[_Exit | None]:
-        """The exits of a loop, None for one of which nothing says when it is taken."""
+    def _exits(self, loop: Loop) -> Iterator[tuple[str, Expression | None]]:
+        """The blocks that may leave a loop, each with how often the body runs; None where nothing says so."""
         flow = self.forms.control_flow
         latches = [source for source, header in flow.back_edges if header == loop.header]
         for name in flow.in_order(loop.blocks):
@@ -127,11 +110,11 @@ class LoopCounts:
             is_always_met = all(flow.dominates(name, latch) for latch in latches)
             is_direct = flow.loop_of[name] == loop
             if sorted(staying) != [False, True] or not is_always_met or not is_direct:
-                yield None
+                yield name, None
                 continue
             passed = self._passed(loop, branch.arguments[0], stays_if=staying[0])
             is_first = name == loop.header and len(loop.blocks) > 1
-            yield None if passed is None else _Exit(passed if is_first else total([passed, ONE]), is_first)
+            yield name, passed if passed is None or is_first else total([passed, ONE])
 
     def _passed(self, loop: Loop, condition: Operand, *, stays_if: bool) -> Expression | None:
         """Return how many iterations in a row stay in the loop at a branch."""
@@ -190,7 +173,7 @@ class LoopCounts:
 
     def _while_first(self, relation: str, first: int, other: int) -> Expression | None:
         """Return how many iterations stay in a loop by a value of the first one and of all others."""
-        compare = _COMPARE[relation]
+        compare = COMPARE[relation]
         if not compare(first, 0):
             return ZERO
         return None if compare(other, 0) else ONE

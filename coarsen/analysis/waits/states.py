@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from coarsen.analysis.algebra.numbers import number_of as constant_of
 from coarsen.analysis.control_flow import ControlFlow, FlowGraph, Loop, reached
 from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand, ValueKind
@@ -180,8 +181,6 @@ def _reached(starts: Iterable[_State], following: Mapping[_State, Iterable[_Stat
 # if (seen == 2) break;           where the loop goes on, `seen` isn't 2, and so
 # at = seen == 2 ? at : seen;     `at` becomes `seen`
 
-_BOOLEANS = {"false": 0, "true": 1}
-
 # A value's name, a number or another value's name, and whether the two are the same.
 Fact = tuple[str, int | str, bool]
 
@@ -191,7 +190,7 @@ def number_of(kernel: Kernel, value: Operand, numbers: Mapping[str, int], depth:
     if not isinstance(value.type, IntegerType) or depth > 20:
         return None
     if value.kind is ValueKind.CONSTANT:
-        constant = _BOOLEANS.get(value.text, value.number)
+        constant = constant_of(value)
         return None if constant is None else constant % (1 << value.type.width)
     if value.kind is not ValueKind.INSTRUCTION:
         return None
