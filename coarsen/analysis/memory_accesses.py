@@ -7,7 +7,7 @@ Copies of whole blocks (`memcpy`, asynchronous copies) and images are no accesse
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import reached
@@ -187,14 +187,13 @@ class Aliasing:
     """Answers for one kernel in normal form."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
         self._arguments: Mapping[str, Argument] = {argument.name: argument for argument in kernel.arguments}
         self._effects = EffectsOfKernel.of_kernel(kernel)
 
     def place(self, pointer: Operand) -> Place:
         """Return where a pointer leads."""
         space = pointer.type.address_space if isinstance(pointer.type, PointerType) else AddressSpace.GENERIC
-        return Place(space, self._root(pointer))
+        return Place(space, root_of(pointer))
 
     def may_be_same(self, first: Place, second: Place) -> bool:
         """Return True if two places may share a byte that one of them writes."""
@@ -219,12 +218,16 @@ class Aliasing:
     def _is_restrict(self, argument: Operand) -> bool:
         return "noalias" in self._arguments[argument.text].attributes.split()
 
-    def _root(self, pointer: Operand) -> Operand | None:
-        while pointer.kind is ValueKind.INSTRUCTION:
-            definition = self._kernel.definition[pointer.text]
-            if definition.opcode == "alloca":
-                return pointer
-            if definition.opcode != "getelementptr":
-                return None
-            pointer = definition.operands[0]
-        return pointer if pointer.kind in (ValueKind.ARGUMENT, ValueKind.GLOBAL) else None
+
+def root_of(pointer: Operand, casts: Collection[str] = ()) -> Operand | None:
+    """Return the argument, variable or alloca that a pointer leads into; None where that isn't known.
+
+    Args:
+        pointer: followed back through address arithmetic.
+        casts: further opcodes to follow it through.
+    """
+    while isinstance(pointer, Instruction) and pointer.opcode != "alloca":
+        if pointer.opcode != "getelementptr" and pointer.opcode not in casts:
+            return None
+        pointer = pointer.operands[0]
+    return None if pointer.kind in (ValueKind.CONSTANT, ValueKind.FUNCTION) else pointer

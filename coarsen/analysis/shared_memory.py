@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from coarsen.analysis.memory_accesses import Aliasing, Place
+from coarsen.analysis.memory_accesses import Aliasing, Place, root_of
 from coarsen.analysis.memory_effects import FUNCTIONS, EffectsOfKernel
 from coarsen.ir.graph.instruction import Instruction, atomic_operation
 from coarsen.ir.graph.operands import Operand, ValueKind
@@ -83,14 +83,7 @@ class SharedMemory:
 
     def root(self, pointer: Operand) -> Operand | None:
         """Return the argument, variable or alloca that a pointer leads into; None where that isn't known."""
-        while pointer.kind is ValueKind.INSTRUCTION:
-            definition = self.kernel.definition[pointer.text]
-            if definition.opcode == "alloca":
-                return pointer
-            if definition.opcode != "getelementptr" and definition.opcode not in CASTS:
-                return None
-            pointer = definition.operands[0]
-        return pointer if pointer.kind in (ValueKind.ARGUMENT, ValueKind.GLOBAL) else None
+        return root_of(pointer, CASTS)
 
     def space(self, pointer: Operand) -> int:
         """Return the address space that a pointer leads into; a generic one's where its root isn't known."""
