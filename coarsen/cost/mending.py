@@ -20,12 +20,9 @@ from dataclasses import dataclass, replace
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.algebra.symbols import queried
-from coarsen.analysis.memory_accesses import memory_access
 from coarsen.cost.access_costs import AccessCost, AccessCosts, pieces_of
 from coarsen.cost.lane_addresses import LaneAddresses, Place
 from coarsen.ir.graph.instruction import Instruction, source_element_type
-from coarsen.ir.graph.operands import Operand, ValueKind
-from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import Query
 from coarsen.ir.types import AddressSpace, PointerType, StructType, size_of
 from coarsen.variant.coarsening import Coarsening, Level
@@ -238,7 +235,7 @@ def buffers(forms: IndexForms, costs: Sequence[AccessCost]) -> Iterator[Buffer]:
         if not own or own[0].is_local or argument.name in escaping:
             continue
         is_constant = argument.type == PointerType(AddressSpace.CONSTANT)
-        records = {_record_bytes(forms.kernel, each) for each in own}
+        records = {_record_bytes(each) for each in own}
         yield Buffer(
             argument.name,
             own,
@@ -252,33 +249,21 @@ def _escaping(forms: IndexForms, costs: Sequence[AccessCost]) -> Iterator[str]:
     for cost in costs:
         if cost.access.base is None:
             yield from forms.symbols.origins(cost.form)
-    known = {each.access.instruction for each in costs}
+    accessed = {each.access.instruction: each.access.pointer for each in costs}
     for instruction in forms.kernel.instructions():
-        for value in _passed_on(instruction, is_access=instruction in known):
-            yield from forms.symbols.origins(forms.form(value))
+        if instruction.opcode in ("getelementptr", "icmp"):
+            continue
+        for value in instruction.arguments:
+            if isinstance(value.type, PointerType) and value != accessed.get(instruction):
+                yield from forms.symbols.origins(forms.form(value))
 
 
-def _passed_on(instruction: Instruction, *, is_access: bool) -> Iterator[Operand]:
-    """Yield the pointers that an instruction does more with than to access what they point to."""
-    access = memory_access(instruction) if is_access else None
-    if instruction.opcode in ("getelementptr", "icmp"):
-        return
-    values = instruction.arguments if instruction.opcode == "call" else instruction.operands
-    for value in values:
-        if isinstance(value.type, PointerType) and (access is None or value != access.pointer):
-            yield value
-
-
-def _record_bytes(kernel: Kernel, cost: AccessCost) -> int | None:
+def _record_bytes(cost: AccessCost) -> int | None:
     """Return the size of the record whose field an access is to."""
-    access = memory_access(cost.access.instruction)
-    pointer = access.pointer if access is not None else None
-    while pointer is not None and pointer.kind is ValueKind.INSTRUCTION:
-        step = kernel.definition[pointer.text]
-        if step.opcode != "getelementptr":
-            return None
-        type_ = source_element_type(step)
+    pointer = cost.access.pointer
+    while isinstance(pointer, Instruction) and pointer.opcode == "getelementptr":
+        type_ = source_element_type(pointer)
         if isinstance(type_, StructType):
             return size_of(type_)
-        pointer = step.operands[0]
+        pointer = pointer.operands[0]
     return None

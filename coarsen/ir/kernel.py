@@ -20,7 +20,6 @@ from coarsen.ir.graph.module import Module, attributes_of_callees
 from coarsen.ir.graph.operands import Named
 from coarsen.ir.graph.operands import ValueKind as ValueKind
 from coarsen.ir.graph.origin import Origin
-from coarsen.ir.graph.printer import argument_text
 from coarsen.ir.graph.rewriting import copy_module, restored, stored
 from coarsen.ir.graph.variables import GlobalVariable as GlobalVariable
 from coarsen.ir.graph.variables import global_variable
@@ -122,7 +121,7 @@ class Kernel:
             yield Argument(
                 name=argument.name,
                 type=argument.type,
-                attributes=argument_text(argument),
+                attributes=argument.attributes,
                 type_name=_at(strings["type"], index),
                 base_type_name=_at(strings["base_type"], index),
                 address_space=spaces[index] if index < len(spaces) else 0,

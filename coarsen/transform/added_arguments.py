@@ -53,14 +53,12 @@ def extent_argument(array: str, dimension: int | None, names: NameSupply) -> Arg
 
 def _size_argument(wanted: str, names: NameSupply) -> Argument:
     name = _fresh(wanted, names)
-    return Argument(name, SIZE_TYPE, f"{SIZE_TYPE} noundef %{name}", type_name="ulong", base_type_name="ulong")
+    return Argument(name, SIZE_TYPE, "noundef", type_name="ulong", base_type_name="ulong")
 
 
 def copy_of_argument(argument: Argument, replica: int, names: NameSupply) -> Argument:
     """Return a further argument of the same type as one of the kernel's: `tile` becomes `tile_1` for replica 1."""
-    name = _fresh(f"{argument.name}_{replica}", names)
-    spelling = argument.attributes.removesuffix(f"%{argument.name}")
-    return replace(argument, name=name, attributes=f"{spelling}%{name}")
+    return replace(argument, name=_fresh(f"{argument.name}_{replica}", names))
 
 
 def add_arguments(module: Module, function: Function, added: Sequence[Argument]) -> list[GraphArgument]:
@@ -69,9 +67,9 @@ def add_arguments(module: Module, function: Function, added: Sequence[Argument])
     Args:
         module: in which the function is.
         function: owned by the caller; a kernel.
-        added: their names are free in the function; `attributes` is the whole spelling in the `define` line.
+        added: their names are free in the function.
     """
-    new = [GraphArgument(argument.type, argument.name, _attributes(argument)) for argument in added]
+    new = [GraphArgument(argument.type, argument.name, argument.attributes) for argument in added]
     for argument in new:
         argument.has_unique_name = True
     function.add_arguments(new)
@@ -81,11 +79,6 @@ def add_arguments(module: Module, function: Function, added: Sequence[Argument])
             extended = module.add_node([*module.node_operands(node), *map(spelling, added)])
             function.attach(f"kernel_arg_{key}", extended)
     return new
-
-
-def _attributes(argument: Argument) -> str:
-    """Return what stands between an argument's type and its name."""
-    return argument.attributes.removeprefix(str(argument.type)).removesuffix(f"%{argument.name}").strip()
 
 
 def _fresh(wanted: str, names: NameSupply) -> str:
