@@ -170,17 +170,8 @@ class Place:
     root: Operand | None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadWriteSets:
-    """The memory that an instruction may touch: places, or all there is."""
-
-    reads: tuple[Place, ...] = ()
-    writes: tuple[Place, ...] = ()
-    everything: bool = False
-
-
-_EVERYTHING = ReadWriteSets(everything=True)
-_ALL_PLACES = tuple(Place(space, None) for space in range(AddressSpace.GENERIC + 1))
+Touched = tuple[Place, bool]
+"""A place, and whether it is loaded from, or stored to."""
 
 
 class Aliasing:
@@ -207,13 +198,21 @@ class Aliasing:
             return not (is_own or self._is_restrict(first.root) or self._is_restrict(second.root))
         return first.space not in _OF_THE_KERNEL
 
-    def read_write_sets(self, instruction: Instruction) -> ReadWriteSets:
-        """Return what an instruction may touch: everything if it orders memory, or may write anywhere."""
+    def conflicting(self, instruction: Instruction, accesses: Iterable[Touched]) -> list[Touched]:
+        """Return those of some accesses that must not move past an instruction.
+
+        They are all of them if it orders memory, or may write anywhere.
+        """
         effects = self._effects.of(instruction)
         if effects.orders or effects.writes_anything:
-            return _EVERYTHING
-        reads = _ALL_PLACES if effects.reads_anything else tuple(map(self.place, effects.reads))
-        return ReadWriteSets(reads, tuple(map(self.place, effects.writes)))
+            return list(accesses)
+        written, read = (list(map(self.place, pointers)) for pointers in (effects.writes, effects.reads))
+        return [
+            (place, is_load)
+            for place, is_load in accesses
+            if (effects.reads_anything and not is_load)
+            or any(self.may_be_same(place, other) for other in (written if is_load else [*written, *read]))
+        ]
 
     def _is_restrict(self, argument: Operand) -> bool:
         return "noalias" in self._arguments[argument.text].attributes.split()

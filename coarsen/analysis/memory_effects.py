@@ -180,7 +180,9 @@ class EffectsOfKernel:
         if instruction.opcode != "load" and self.has_effect(instruction):
             return False
         effects = self.of(instruction)
-        return effects.reads_anything or any(not _is_constant(pointer) for pointer in effects.reads)
+        return effects.reads_anything or any(
+            pointer.type != PointerType(AddressSpace.CONSTANT) for pointer in effects.reads
+        )
 
     def may_keep(self, pointer: str, instruction: Instruction) -> bool:
         """Return True if an instruction may put a pointer where it can't be followed.
@@ -218,7 +220,3 @@ def _reached(call: Instruction, reach: Reach) -> tuple[Operand, ...]:
     if reach is Reach.ARGUMENTS:
         return tuple(argument for argument in call.arguments if isinstance(argument.type, PointerType))
     return tuple(call.arguments[:1] if reach is Reach.FIRST else call.arguments[1:2])
-
-
-def _is_constant(pointer: Operand) -> bool:
-    return isinstance(pointer.type, PointerType) and pointer.type.address_space == AddressSpace.CONSTANT

@@ -120,7 +120,9 @@ class SharedMemory:
         return self._keys[value.text]
 
     def _key(self, definition: Instruction, depth: int) -> object:
-        if definition.opcode in CASTS or _is_start(definition):
+        is_address = definition.opcode == "getelementptr"
+        is_start = is_address and all(index.number == 0 for index in definition.operands[1:])  # `&p[0]`
+        if definition.opcode in CASTS or is_start:
             return self.key(definition.operands[0], depth + 1)
         if depth > DEPTH or not (definition.opcode in FUNCTIONS or query_of(definition) is not None):
             return f"%{definition.name}"
@@ -134,8 +136,3 @@ class SharedMemory:
         if root is not None and root.kind is ValueKind.INSTRUCTION:
             return False
         return self.space(pointer) not in _NOT_OF_OTHERS
-
-
-def _is_start(definition: Instruction) -> bool:
-    """Return True for the address of what a pointer leads to itself: `&p[0]`."""
-    return definition.opcode == "getelementptr" and all(index.number == 0 for index in definition.operands[1:])

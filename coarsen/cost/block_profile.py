@@ -13,7 +13,6 @@ wait for a store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.executions import ASSUMED_TRIPS
@@ -29,14 +28,6 @@ from coarsen.variant.transforms import REPLICATION_ALONE
 _CONTROL = frozenset({"phi", "br", "ret", "switch", "unreachable"})
 
 
-@dataclass(frozen=True, slots=True)
-class DependenceDepth:
-    """The longest chains of a block: in operations, and in memory accesses."""
-
-    operations: int
-    accesses: int
-
-
 def is_operation(instruction: Instruction) -> bool:
     """Return True if an instruction is work, not control."""
     return instruction.opcode not in _CONTROL
@@ -48,8 +39,8 @@ def dependence_depth(
     prologue: Sequence[Instruction] = (),
     *,
     all_counted: bool = False,
-) -> DependenceDepth:
-    """Return the longest chains of data dependences among a block's instructions.
+) -> tuple[int, int]:
+    """Return the longest chains of data dependences among a block's instructions: operations, memory accesses.
 
     Args:
         instructions: those of one block, in their order.
@@ -73,7 +64,7 @@ def dependence_depth(
         if instruction.name:
             operations[instruction.name], accesses[instruction.name] = depth, access_depth
         deepest, most = max(deepest, depth), max(most, access_depth)
-    return DependenceDepth(deepest, most)
+    return deepest, most
 
 
 # The plan by which a kernel is counted, and how often its blocks run.

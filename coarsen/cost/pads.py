@@ -144,7 +144,9 @@ def _costed(rows: Rows, costs: Sequence[AccessCost], banks: Banks) -> PadCost:
         found.append(Reference(places, each.access.access_bytes))
     before, pad, after = pitch_cost(found, rows.row_bytes, banks), rows.pad, None
     if pad.kind is PadKind.AUTO:
-        words, after = best_padding(found, rows.row_bytes, _aligned_bytes(rows, own), banks)
+        # Elements, and accesses to several of them, stay aligned.
+        aligned = max([rows.element_bytes, *(alignment(each.access.instruction) for each in own)])
+        words, after = best_padding(found, rows.row_bytes, aligned, banks)
         pad = Pad(elements=words * banks.word_bytes // rows.element_bytes)
     elif pad.kind is PadKind.XOR:
         after = permuted_cost(found, rows.row_bytes, rows.element_bytes, banks)
@@ -153,8 +155,3 @@ def _costed(rows: Rows, costs: Sequence[AccessCost], banks: Banks) -> PadCost:
     if after is None:
         return _unknown(rows, "an access is not within one unit of a row")
     return PadCost(rows.name, rows.pad, pad, before, after)
-
-
-def _aligned_bytes(rows: Rows, costs: Sequence[AccessCost]) -> int:
-    """Return what a pad must be a multiple of: an element, or what an access to several is aligned to."""
-    return max([rows.element_bytes, *(alignment(each.access.instruction) for each in costs)])

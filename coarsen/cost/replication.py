@@ -86,9 +86,9 @@ def _replicated(plan: RegionPlan, body: RewrittenBody, origin: str, factor: int)
         accesses += times * is_memory_access(instruction)
     if is_copied:
         kinds[Kind.IN_DIVERGENT_REGION] = kinds[Kind.INSTRUCTION]
-    depth = dependence_depth(body.instructions, body.standing_for, body.prologue)
-    parallelism = operations / depth.operations if operations else 0.0
-    in_flight = accesses / depth.accesses if accesses else 0.0
+    longest, most = dependence_depth(body.instructions, body.standing_for, body.prologue)
+    parallelism = operations / longest if operations else 0.0
+    in_flight = accesses / most if accesses else 0.0
     return BlockCopies(origin, factor if is_copied else 1, kinds, parallelism, in_flight)
 
 

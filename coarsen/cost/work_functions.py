@@ -163,8 +163,8 @@ def counted_kernel(analysed: Analysed) -> CountedKernel:
         atomics=total(access.count for access in accesses if access.access.is_atomic),
         local_bytes=static_local_bytes(kernel),
         live_words=maximum_live_words(analysed, 1),
-        chain_operations=_weighted((depth.operations, times) for depth, times in depths),
-        chain_accesses=_weighted((depth.accesses, times) for depth, times in depths),
+        chain_operations=_weighted((operations, times) for (operations, _), times in depths),
+        chain_accesses=_weighted((accesses, times) for (_, accesses), times in depths),
         loops=counts.all(),
         unknown=tuple(_unknown(counts, runs)),
     )

@@ -103,8 +103,7 @@ class Layout:
             (i.name, block, classes) for i, block in shared if (classes := Counter(dict(instruction_classes(i))))
         ]
         self.additions = list(_additions(planned, copies, shares))
-        depths = [(dependence_depth(block.instructions), block.name) for block in reached]
-        self.depths = [(name, copies.copied(name), each.operations, each.accesses) for each, name in depths]
+        self.depths = [(b.name, copies.copied(b.name), *dependence_depth(b.instructions)) for b in reached]
         self.uncertain = sum(_is_uncertain(each, region) for each in planned for region in each.plan.interleaved)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from coarsen.analysis.algebra.index_forms import IndexForms
-from coarsen.analysis.memory_accesses import Aliasing, Place
+from coarsen.analysis.memory_accesses import Aliasing, Touched
 from coarsen.cost.planned_work.copies import Mask, along
 from coarsen.cost.work_counts import AccessCount
 from coarsen.cost.work_functions import AccessFunction
@@ -186,14 +186,14 @@ class WideGroups:
 
     def _of_block(self, block: Block) -> Iterator[WideGroup]:
         found: dict[tuple[_GroupKey, int], list[int]] = {}
-        times: Counter[tuple[Place, bool]] = Counter()
+        times: Counter[Touched] = Counter()
         for instruction in block.instructions:
             key = self._key(instruction)
             own = None
             if key is not None:
                 own = self._aliasing.place(instruction.operands[-1]), instruction.opcode == "load"
                 times.setdefault(own, 0)
-            for place in self._touched(instruction, times):
+            for place in self._aliasing.conflicting(instruction, times):
                 times[place] += place != own
             if key is not None and own is not None:
                 found.setdefault((key, times[own]), []).append(self._place[id(instruction)])
@@ -201,20 +201,6 @@ class WideGroups:
             access = self.accesses[members[0]].instruction
             type_ = access.type if access.opcode == "load" else access.operands[0].type
             yield WideGroup(tuple(members), shape_of(type_)[1])
-
-    def _touched(
-        self, instruction: Instruction, places: Mapping[tuple[Place, bool], int]
-    ) -> list[tuple[Place, bool]]:
-        """Return the places of which the loads, or the stores, must not move past an instruction."""
-        sets = self._aliasing.read_write_sets(instruction)
-        if sets.everything:
-            return list(places)
-        return [
-            (place, is_load)
-            for place, is_load in places
-            for other in (sets.writes if is_load else (*sets.writes, *sets.reads))
-            if self._aliasing.may_be_same(place, other)
-        ]
 
     def _key(self, instruction: Instruction) -> _GroupKey | None:
         """Return what only neighbours of an access have in common with it; None for one that is never merged."""
