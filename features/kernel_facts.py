@@ -171,8 +171,10 @@ def _divergence(work: _Work) -> tuple[float, ...]:
 def _of_accesses(accesses: _Weighted, work: _Work) -> Iterator[tuple[str, float]]:
     """Strides are those along dimension 0: the direction in which hardware coalesces and compilers vectorise."""
     outside = [item for item in accesses if item[0].address_space in OUTER]
-    for pattern in _PATTERNS:
-        yield f"{pattern} share", _mean(outside, lambda access, pattern=pattern: _pattern(access) == pattern)
+    patterns: Counter[str] = Counter()
+    for access, times in outside:
+        patterns[_pattern(access)] += times
+    yield from ((f"{pattern} share", _share(patterns[pattern], patterns.total())) for pattern in _PATTERNS)
     yield "stride magnitude", _mean(outside, _magnitude)
     yield "mean vector width", _mean(accesses, lambda access: access.width)
     moved = sum(times * access.access_bytes * (access.is_load + access.is_store) for access, times in outside)

@@ -28,6 +28,7 @@ from coarsen.analysis.control_flow import Loop
 from coarsen.analysis.expressions import ONE, ZERO, Expression, maximum, minimum, number, total
 from coarsen.analysis.loop_counters import geometric_of
 from coarsen.analysis.means import Means
+from coarsen.analysis.waits.states import parts
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import IntegerType, PointerType
@@ -123,16 +124,13 @@ class LoopCounts:
         test = self.forms.kernel.definition[condition.text]
         if test.opcode == "icmp" and isinstance(test.operands[0].type, IntegerType | PointerType):
             return self._compared(loop, test, stays_if=stays_if)
-        parts = _joined(test)
-        if parts is None:
-            return None
-        found = [self._passed(loop, part, stays_if=stays_if) for part in parts]
-        known = [part for part in found if part is not None]
-        is_first = (test.opcode == "and" or test.operands[-1].text == "false") == stays_if
-        if len(known) < len(found):
-            return None
-        chosen = minimum if is_first else maximum
-        return chosen(*known)
+        for holds in (True, False):
+            demanded = parts(test, holds) or []
+            found = [self._passed(loop, part, stays_if=stays_if) for part, wanted in demanded if wanted is holds]
+            known = [part for part in found if part is not None]
+            if known and len(known) == len(demanded):
+                return minimum(*known) if holds is stays_if else maximum(*known)
+        return None
 
     def _compared(self, loop: Loop, comparison: Instruction, *, stays_if: bool) -> Expression | None:
         left, right = (self.forms.form(operand) for operand in comparison.operands)
@@ -144,7 +142,8 @@ class LoopCounts:
             return None
         changed = self._first_only(loop, gap)
         if changed is not None:
-            return self._while_first(relation, *changed)
+            first, others = (COMPARE[relation](each, 0) for each in changed)
+            return ZERO if not first else None if others else ONE
         if step.terms:
             rest = gap - step * Polynomial.symbol(counter)
             both = rest + step
@@ -171,13 +170,6 @@ class LoopCounts:
             return None
         return rest + factor.constant_part * found[0], rest + factor.constant_part * found[1]
 
-    def _while_first(self, relation: str, first: int, other: int) -> Expression | None:
-        """Return how many iterations stay in a loop by a value of the first one and of all others."""
-        compare = COMPARE[relation]
-        if not compare(first, 0):
-            return ZERO
-        return None if compare(other, 0) else ONE
-
     def _linear(self, relation: str, start: Polynomial, step: Polynomial) -> Expression | None:
         """Return how many k from 0 on have `start + step·k` in a relation to 0."""
         if relation in ("gt", "ge"):
@@ -192,18 +184,6 @@ class LoopCounts:
             return None
         distance = start * _MINUS
         return self.means.steps(distance + ONE_FORM if relation == "le" else distance, step)
-
-
-def _joined(test: Instruction) -> tuple[Operand, Operand] | None:
-    """The conditions of `a && b` or `a || b`, as `select a, b, false` and `select a, true, b` too."""
-    first, *others = test.operands
-    if test.opcode in ("and", "or") and len(others) == 1:
-        return first, others[0]
-    if test.opcode != "select":
-        return None
-    if others[1].text == "false":
-        return first, others[0]
-    return (first, others[1]) if others[0].text == "true" else None
 
 
 # How often loops go round as numbers, where their code says so.

@@ -18,7 +18,6 @@ from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.executions import ASSUMED_TRIPS
 from coarsen.analysis.loop_counts import trip_counts
 from coarsen.cost.instruction_kinds import is_memory_access
-from coarsen.ir.graph.details import TERMINATORS
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.transform.coarsen import Analysed
 from coarsen.transform.regions.plan import RegionPlan
@@ -83,11 +82,6 @@ MAXIMUM_WEIGHT = 1_000_000
 def region_plan(analysed: Analysed) -> RegionPlan:
     """Return what replication alone, with which the predictors were trained, does to divergent regions."""
     return plan_regions(analysed.divergence, analysed.regions, REPLICATION_ALONE)
-
-
-def is_terminator(instruction: Instruction) -> bool:
-    """Return True if an instruction ends its block."""
-    return instruction.opcode in TERMINATORS
 
 
 def block_weights(forms: IndexForms) -> Mapping[str, int]:

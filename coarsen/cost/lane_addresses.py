@@ -245,7 +245,8 @@ class Lanes:
         """Return a value as it is for the first lane, and what it gains on the way to another."""
         moves = {d: item.local[d] for d in _DIMENSIONS if item.local[d]}
         itself = Polynomial.symbol(symbol)
-        if any(item.group) and (piece is not None or self._is_computed(symbol)):
+        computed = self._kernel.definition.get(symbol[1:]) if symbol.startswith("%") else None
+        if any(item.group) and (piece is not None or (computed is not None and computed.opcode != "alloca")):
             return None
         total = itself
         for dimension, distance in moves.items():
@@ -257,7 +258,3 @@ class Lanes:
         if not is_moving and moves and (total != itself or (piece and piece.kind is PieceKind.QUOTIENT)):
             self._inexact.add(symbol)
         return total
-
-    def _is_computed(self, symbol: str) -> bool:
-        instruction = self._kernel.definition.get(symbol.removeprefix("%"))
-        return symbol.startswith("%") and instruction is not None and instruction.opcode != "alloca"

@@ -106,13 +106,8 @@ def _device(report: MemoryReport) -> str:
     device, size = report.device, report.local_size
     lanes = f"{device.lanes} lanes" + (f" of {'x'.join(map(str, size))}" if size else " along dimension 0")
     pieces = f"{device.piece}s of {device.piece_bytes} bytes"
-    return f"{lanes}, {pieces}, {_banks(device)}"
-
-
-def _banks(device: MemoryDevice) -> str:
-    if device.banks is None:
-        return "no banks"
-    return f"{device.banks.count} banks of {device.banks.word_bytes} bytes"
+    banks = f"{device.banks.count} banks of {device.banks.word_bytes} bytes" if device.banks else "no banks"
+    return f"{lanes}, {pieces}, {banks}"
 
 
 def _row(cost: AccessCost, dimensions: Sequence[int], has_banks: bool) -> list[str]:

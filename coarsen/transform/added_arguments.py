@@ -20,6 +20,7 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Named, Variable
 from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.metadata import node_items
 from coarsen.ir.types import IntegerType
 from coarsen.transform.names import NameSupply
 
@@ -76,7 +77,7 @@ def add_arguments(module: Module, function: Function, added: Sequence[Argument])
     for key, spelling in _RECORDED.items() if added else ():
         node = function.attachment(f"kernel_arg_{key}")
         if node is not None:
-            extended = module.add_node([*module.node_operands(node), *map(spelling, added)])
+            extended = module.add_node([*node_items(module.metadata, node), *map(spelling, added)])
             function.attach(f"kernel_arg_{key}", extended)
     return new
 

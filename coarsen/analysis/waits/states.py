@@ -83,13 +83,9 @@ class LoopStates:
 
     def number(self, value: Operand) -> int | None:
         """Return the number that a value has in each iteration; None if that isn't known."""
-        found = {number_of(self._kernel, value, dict(s.numbers)) for s in self._headers}
+        headers = (state for state in self._following if state.block == self._loop.header)
+        found = {number_of(self._kernel, value, dict(state.numbers)) for state in headers}
         return found.pop() if len(found) == 1 else None
-
-    @cached_property
-    def _headers(self) -> list[_State]:
-        """The states in which the loop's header is entered and from which it goes on."""
-        return [state for state in self._following if state.block == self._loop.header]
 
     def stuck(self, cut: Collection[Edge], avoided: Collection[str] = ()) -> frozenset[str]:
         """Return the blocks on ways from the loop's header back to it.

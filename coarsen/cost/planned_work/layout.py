@@ -104,7 +104,12 @@ class Layout:
         ]
         self.additions = list(_additions(planned, copies, shares))
         self.depths = [(b.name, copies.copied(b.name), *dependence_depth(b.instructions)) for b in reached]
-        self.uncertain = sum(_is_uncertain(each, region) for each in planned for region in each.plan.interleaved)
+        self.uncertain = sum(
+            not all(is_agreement_likely(each.plan.divergence, block) for block in region.branches)
+            for each in planned
+            for region in each.plan.interleaved
+            if region.treatment is not Treatment.COPIES
+        )
 
 
 def _parts(block: Block, values: ShiftedValues, copies: Copies, *, is_shared: bool) -> Iterator[Part]:
@@ -156,9 +161,3 @@ def _is_inside(region: PlannedRegion, planned: PlannedAxis) -> bool:
     return region.region.head in planned.copied and any(
         region.region.blocks < other.region.blocks for other in planned.copied_regions()
     )
-
-
-def _is_uncertain(planned: PlannedAxis, region: PlannedRegion) -> bool:
-    if region.treatment is Treatment.COPIES:
-        return False
-    return not all(is_agreement_likely(planned.plan.divergence, block) for block in region.branches)
