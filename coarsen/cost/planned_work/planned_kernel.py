@@ -94,8 +94,9 @@ class PlannedKernel:
         original = self._launch(variant, launch, arguments or {})
         counting = self._counting(variant, original)
         work = self._work(counting, original)
-        own = own_local_arguments(self._axes, variant.coarsenings)
-        return work, plan_costs(counting, work, original, own)
+        # Arguments in local memory of which each replica has its own.
+        own = {name for name, _ in _own_memory(self._axes, variant.coarsenings) if not name.startswith("@")}
+        return work, plan_costs(counting, work, original, len(own))
 
     def _work(self, counting: Counting | None, original: OriginalLaunch) -> WorkCounts:
         if counting is None:
@@ -180,11 +181,6 @@ class PlannedKernel:
         types = self.kernel.globals
         more = sum((count - 1) * size_of(types[name].value_type) for name, count in variables)
         return self._counted.functions.local_bytes + more
-
-
-def own_local_arguments(axes: Axes, chosen: Configuration) -> int:
-    """Return how many arguments in local memory each replica has for itself."""
-    return len({name for name, _ in _own_memory(axes, chosen) if not name.startswith("@")})
 
 
 def _own_memory(axes: Axes, chosen: Configuration) -> list[tuple[str, int]]:
