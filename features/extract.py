@@ -134,9 +134,9 @@ class _Features:
 
 def _depth(body: RewrittenBody) -> int:
     """The longest chain of a block's instructions: that of the last replica, or to the branch, of the first."""
-    depth = dependence_depth(body.instructions[:-1], body.standing_for, body.prologue, all_counted=True)
-    first = dependence_depth(body.instructions, body.standing_for_first, body.prologue, all_counted=True)
-    return max(depth.operations, first.operations)
+    last, _ = dependence_depth(body.instructions[:-1], body.standing_for, body.prologue, all_counted=True)
+    first, _ = dependence_depth(body.instructions, body.standing_for_first, body.prologue, all_counted=True)
+    return max(last, first)
 
 
 def controlled_regions(flow: ControlFlow, branches: frozenset[str]) -> Mapping[str, frozenset[str]]:

@@ -171,7 +171,10 @@ def _divergence(work: _Work) -> tuple[float, ...]:
 def _of_accesses(accesses: _Weighted, work: _Work) -> Iterator[tuple[str, float]]:
     """Strides are those along dimension 0: the direction in which hardware coalesces and compilers vectorise."""
     outside = [item for item in accesses if item[0].address_space in OUTER]
-    yield from ((f"{pattern} share", _pattern_share(outside, pattern)) for pattern in _PATTERNS)
+    patterns: Counter[str] = Counter()
+    for access, times in outside:
+        patterns[_pattern(access)] += times
+    yield from ((f"{pattern} share", _share(patterns[pattern], patterns.total())) for pattern in _PATTERNS)
     yield "stride magnitude", _mean(outside, _magnitude)
     yield "mean vector width", _mean(accesses, lambda access: access.width)
     moved = sum(times * access.access_bytes * (access.is_load + access.is_store) for access, times in outside)
@@ -183,10 +186,6 @@ def _of_accesses(accesses: _Weighted, work: _Work) -> Iterator[tuple[str, float]
     yield "private access share", _mean(accesses, lambda access: access.address_space == AddressSpace.PRIVATE)
     yield "local access share", _mean(accesses, lambda access: access.address_space == AddressSpace.LOCAL)
     yield "log code size", math.log1p(sum(block.kinds[Kind.INSTRUCTION] for _, block in work.blocks))
-
-
-def _pattern_share(accesses: _Weighted, pattern: str) -> float:
-    return _mean(accesses, lambda access: _pattern(access) == pattern)
 
 
 def _mean(accesses: _Weighted, value: Callable[[Access], float]) -> float:

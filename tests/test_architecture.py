@@ -330,6 +330,7 @@ OPTION_NAMES: dict[str, set[str]] = {
     },
     "wide_accesses": {
         "coarsen.cli.apply.report_json",
+        "coarsen.cli.apply.report_text",
         "coarsen.cli.main",
         "coarsen.cli.tune.options",
         "coarsen.cost.planned_work.counting",
@@ -340,7 +341,6 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.pipeline",
         "coarsen.policy.remembered",
         "coarsen.policy.tuned",
-        "coarsen.remarks.report",
         "coarsen.runtime.choice",
         "coarsen.runtime.launches",
         "coarsen.tuning.launch_search",
@@ -365,7 +365,6 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.pipeline",
         "coarsen.policy.remembered",
         "coarsen.policy.tuned",
-        "coarsen.remarks.report",
         "coarsen.runtime.choice",
         "coarsen.runtime.launches",
         "coarsen.tuning.launch_search",

@@ -13,7 +13,7 @@ Accesses that are not affine, through a loaded index for example, have no expres
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.analysis.algebra.affine import Access, access_patterns
@@ -170,9 +170,5 @@ def _touched(size: Expression, *directions: Iterable[_Axis] | None) -> Expressio
     each = product([size, *(axis.steps for axis in axes if not axis.is_dependent)])
     if len(axes) == 1 and axes[0].stride in (size, product([number(-1), size])):
         return each
-    return minimum(each, total([size, *_spans(axes)]))
-
-
-def _spans(axes: Iterable[_Axis]) -> Iterator[Expression]:
-    for axis in axes:
-        yield product([magnitude(axis.stride), total([axis.steps, number(-1)])])
+    spans = (product([magnitude(axis.stride), total([axis.steps, number(-1)])]) for axis in axes)
+    return minimum(each, total([size, *spans]))

@@ -140,7 +140,10 @@ def asked_id(divergence: Divergence, condition: Instruction) -> Operand | None:
     if condition.opcode != "icmp" or predicate(condition) not in ("eq", "ne"):
         return None
     differing = [each for each in condition.operands if difference_of(divergence, each) is not None]
-    return differing[0] if len(differing) == 1 and _is_shifted_id(divergence, differing[0]) else None
+    if len(differing) != 1:
+        return None
+    *_, origin = _shifted(divergence, differing[0])
+    return differing[0] if origin.opcode == "call" and is_id(origin) else None
 
 
 def _shifted(divergence: Divergence, value: Operand) -> Iterator[Instruction]:
@@ -151,12 +154,6 @@ def _shifted(divergence: Divergence, value: Operand) -> Iterator[Instruction]:
         made_of = instruction.operands if instruction.opcode in _SHIFTS else ()
         differing = [each for operand in made_of if (each := difference_of(divergence, operand)) is not None]
         instruction = differing[0] if len(differing) == 1 else None
-
-
-def _is_shifted_id(divergence: Divergence, value: Operand) -> bool:
-    """Return True if a value is an id, at most shifted by something that the replicas share."""
-    *_, origin = _shifted(divergence, value)
-    return origin.opcode == "call" and is_id(origin)
 
 
 def is_id(call: Instruction) -> bool:

@@ -175,13 +175,9 @@ def _joined_boxes(first: Condition, second: Condition) -> Condition | None:
     if first.is_negated or second.is_negated or not _are_nested(first, second):
         return None
     axes = [axis for axis, region in first.regions.items() if region != second.regions[axis]]
-    wider = {axis: _either(first.regions[axis], second.regions[axis], axis) for axis in axes}
+    # Both regions along the id together.
+    wider = {a: _both(first.regions[a].opposite, second.regions[a].opposite, a).opposite for a in axes}
     return Condition({**first.regions, **wider}) if len(axes) <= 1 else None
-
-
-def _either(first: Region, second: Region, axis: str) -> Region:
-    """Both regions along the same id together."""
-    return _both(first.opposite, second.opposite, axis).opposite
 
 
 def _both(first: Region, second: Region, axis: str) -> Region:

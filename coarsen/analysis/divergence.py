@@ -25,7 +25,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from coarsen.analysis.control_flow import EXIT, ControlFlow, Loop
-from coarsen.analysis.liveness import names_in, uses_of_values
+from coarsen.analysis.liveness import names_in
 from coarsen.analysis.memory_accesses import PrivateMemory, local_memory
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.ir.graph.instruction import Instruction
@@ -64,9 +64,8 @@ class Divergence:
         self.control_flow = control_flow or ControlFlow(kernel)
         self.group_uniform_branches = self._group_uniform_branches()
         self.effects = EffectsOfKernel.of_kernel(kernel)
-        self.uses = uses_of_values(kernel)
         further = local_memory(kernel) if merges_groups else ()
-        self._private = PrivateMemory(kernel, further, self.effects, self.uses)
+        self._private = PrivateMemory(kernel, further, self.effects)
         self._sources = IDS_OF_GROUPS if merges_groups else IDS_OF_ITEMS
         self._group_copies = [i for i in kernel.instructions() if merges_groups and is_group_copy(i)]
         self._group_copies_diverge = False
@@ -173,12 +172,14 @@ class Divergence:
 
     def _follow_all(self) -> None:
         while self._pending:
-            for use in self.uses.get(self._pending.pop(), ()):
-                self._follow(use.block, use.instruction)
+            for user in self.kernel.users(self._pending.pop()):
+                self._follow(user)
 
-    def _follow(self, block: str, instruction: Instruction) -> None:
+    def _follow(self, instruction: Instruction) -> None:
         """A divergent operand has reached an instruction."""
         if instruction.opcode == "br":
+            assert instruction.block is not None
+            block = instruction.block.name
             assumed = block in self.group_uniform_branches and not self.merges_groups
             if not assumed and block not in self._branches:
                 self._branches.add(block)

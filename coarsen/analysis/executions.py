@@ -26,6 +26,10 @@ _Edge = tuple[str, str]
 class Executions:
     """How often the blocks of a kernel run.
 
+    Attributes:
+        agreed: the blocks with tests of what data decide for several replicas, which are taken to agree.
+        undecided: the blocks whose branches data decide, so far as they guard other blocks.
+
     Args:
         counts: of its loops.
     """
@@ -37,23 +41,13 @@ class Executions:
         self._rounds: dict[str, Expression] = {}
         self._reached: dict[str, Condition] = {}
         self._found: dict[str, Expression] = {}
-        self._undecided: dict[str, None] = {}
+        self.agreed, self.undecided = self._shares.agreed, dict[str, None]()
         for block in self._flow.reverse_postorder:
             self._found[block] = self._executions(block)
 
     def of(self, block: str) -> Expression:
         """Return how often a block runs; one that can't be reached never does."""
         return self._found.get(block, ZERO)
-
-    @property
-    def agreed(self) -> tuple[str, ...]:
-        """The blocks with tests of what data decide for several replicas, which are taken to agree."""
-        return tuple(self._shares.agreed)
-
-    @property
-    def undecided(self) -> tuple[str, ...]:
-        """The blocks whose branches data decide, so far as they guard other blocks."""
-        return tuple(self._undecided)
 
     def _executions(self, block: str) -> Expression:
         loop = self._flow.loop_of[block]
@@ -101,7 +95,7 @@ class Executions:
         source, target = edge
         condition = self._shares.of_edge(source, target) if self._flow.loop_of[source] == around else None
         if condition is None:
-            self._undecided[source] = None
+            self.undecided[source] = None
             return None
         return self._at(source, around).and_also(condition)
 

@@ -28,7 +28,9 @@ def check_legality(kernel: Kernel, control_flow: ControlFlow) -> None:
     """Raise RefusalError, with the source position, for a kernel that can't be coarsened along any dimension."""
     for instruction in kernel.instructions():
         _check_instruction(kernel, instruction)
-    _check_reducible(kernel, control_flow.irreducible_cycle)
+    if cycle := control_flow.irreducible_cycle:
+        position = _first_position(kernel, cycle)
+        raise RefusalError("irreducible", "a loop of this kernel is entered at more than one place", position)
     _check_endless(kernel, control_flow)
 
 
@@ -40,13 +42,6 @@ def _check_endless(kernel: Kernel, flow: ControlFlow) -> None:
             positions = (kernel.block[latch].terminator.position for latch in latches)
             position = next(filter(None, positions), None) or _first_position(kernel, loop.blocks)
             raise RefusalError("endless-loop", "a loop of this kernel never ends", position)
-
-
-def _check_reducible(kernel: Kernel, cycle: frozenset[str]) -> None:
-    """Refuse a cycle of several entries; the position is that of the first line in it."""
-    if cycle:
-        position = _first_position(kernel, cycle)
-        raise RefusalError("irreducible", "a loop of this kernel is entered at more than one place", position)
 
 
 def _first_position(kernel: Kernel, blocks: frozenset[str]) -> SourcePosition | None:

@@ -1,4 +1,4 @@
-"""Where the values of a kernel in SSA form are used and live: from their definition to their last use.
+"""Where the values of a kernel in SSA form are live: from their definition to their last use.
 
 A phi's result is live from the start of its block, each value that it takes until the end of the block that it
 comes from (Appel and Palsberg, Modern Compiler Implementation in Java, 2002, sections 10.1 and 19.6). Arguments
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.ir.graph.instruction import Instruction
@@ -116,31 +115,6 @@ class Liveness:
 
     def _names(self, values: Iterable[Operand]) -> Live:
         return frozenset(self._at_start.get(value.text, value.text) for value in values if value.is_local)
-
-
-# Where each value of a kernel is used.
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """An instruction that has a value among its operands, and the block it stands in."""
-
-    block: str
-    instruction: Instruction
-
-
-def uses_of_values(kernel: Kernel) -> Mapping[str, list[Use]]:
-    """Return the uses of each instruction, argument and program-scope variable, by `names_in` operands."""
-    uses: dict[str, list[Use]] = {}
-    for block in kernel.blocks:
-        for instruction in block.instructions:
-            use = Use(block.name, instruction)
-            for name in set(chain.from_iterable(map(names_in, instruction.operands))):
-                if name in uses:
-                    uses[name].append(use)
-                else:
-                    uses[name] = [use]
-    return uses
 
 
 def names_in(operand: Operand) -> tuple[str, ...]:

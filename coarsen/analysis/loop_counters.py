@@ -10,11 +10,10 @@ assumed of wraps. The second kind is counted for predictions.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.algebra.numbers import number_of, width_of
+from coarsen.analysis.algebra.numbers import COMPARE, number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.algebra.size_forms import SizeForms
 from coarsen.analysis.algebra.symbols import PieceKind
@@ -44,15 +43,6 @@ from coarsen.ir.types import IntegerType
 _MOST_VALUES = 16384
 # So far from 0, the sum of all of a read's counters, and what is a tile's size beyond, is a number of 32 bits.
 _LARGEST = 2**20
-_Test = Callable[[int, int], bool]
-_RELATIONS: Mapping[str, _Test] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +130,7 @@ def _test(kernel: Kernel, phi: Instruction, condition: Operand, *, stays_if: boo
     if limit is None:
         return None
     predicate = comparison.detail.predicate
-    relation = _RELATIONS[predicate[-2:]]
+    relation = COMPARE[predicate[-2:]]
     modulus = 1 << width_of(phi.type)
     half = 0 if predicate.startswith("u") else modulus // 2
 

@@ -15,12 +15,11 @@ is legal may ask here. `trip_counts` has the numbers alone, which trained models
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from coarsen.analysis.algebra.index_forms import IndexForms
-from coarsen.analysis.algebra.numbers import relation_of
+from coarsen.analysis.algebra.numbers import COMPARE, relation_of
 from coarsen.analysis.algebra.polynomial import ONE as ONE_FORM
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.algebra.size_forms import SizeForms
@@ -29,13 +28,11 @@ from coarsen.analysis.control_flow import Loop
 from coarsen.analysis.expressions import ONE, ZERO, Expression, maximum, minimum, number, total
 from coarsen.analysis.loop_counters import geometric_of
 from coarsen.analysis.means import Means
+from coarsen.analysis.waits.states import parts
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import IntegerType, PointerType
 
-_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
-    name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")
-}
 _MINUS = Polynomial.constant(-1)
 
 
@@ -54,14 +51,6 @@ class LoopCount:
     count: Expression | None
     is_bound: bool
     tested_first: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Exit:
-    """A branch that may leave a loop: how many iterations pass it in a row."""
-
-    passed: Expression
-    is_first: bool
 
 
 class LoopCounts:
@@ -103,20 +92,15 @@ class LoopCounts:
         return total([found.count, number(-1)])
 
     def _counted(self, loop: Loop) -> LoopCount:
-        exits = list(self._exits(loop))
-        known = [each for each in exits if each is not None]
-        tested_first = bool(known) and known[0].is_first
+        exits = dict(self._exits(loop))
+        known = [passed for passed in exits.values() if passed is not None]
         if not known:
-            return LoopCount(loop.header, None, False, self._tests_first(loop))
-        count = minimum(*(each.passed for each in known))
-        return LoopCount(loop.header, count, len(known) < len(exits), tested_first)
+            return LoopCount(loop.header, None, False, loop.header in exits and len(loop.blocks) > 1)
+        tested_first = exits.get(loop.header) is not None and len(loop.blocks) > 1
+        return LoopCount(loop.header, minimum(*known), len(known) < len(exits), tested_first)
 
-    def _tests_first(self, loop: Loop) -> bool:
-        branch = self.forms.kernel.block[loop.header].terminator
-        return len(loop.blocks) > 1 and not all(target in loop.blocks for target in branch.targets)
-
-    def _exits(self, loop: Loop) -> Iterator[_Exit | None]:
-        """The exits of a loop, None for one of which nothing says when it is taken."""
+    def _exits(self, loop: Loop) -> Iterator[tuple[str, Expression | None]]:
+        """The blocks that may leave a loop, each with how often the body runs; None where nothing says so."""
         flow = self.forms.control_flow
         latches = [source for source, header in flow.back_edges if header == loop.header]
         for name in flow.in_order(loop.blocks):
@@ -127,11 +111,11 @@ class LoopCounts:
             is_always_met = all(flow.dominates(name, latch) for latch in latches)
             is_direct = flow.loop_of[name] == loop
             if sorted(staying) != [False, True] or not is_always_met or not is_direct:
-                yield None
+                yield name, None
                 continue
             passed = self._passed(loop, branch.arguments[0], stays_if=staying[0])
             is_first = name == loop.header and len(loop.blocks) > 1
-            yield None if passed is None else _Exit(passed if is_first else total([passed, ONE]), is_first)
+            yield name, passed if passed is None or is_first else total([passed, ONE])
 
     def _passed(self, loop: Loop, condition: Operand, *, stays_if: bool) -> Expression | None:
         """Return how many iterations in a row stay in the loop at a branch."""
@@ -140,16 +124,13 @@ class LoopCounts:
         test = self.forms.kernel.definition[condition.text]
         if test.opcode == "icmp" and isinstance(test.operands[0].type, IntegerType | PointerType):
             return self._compared(loop, test, stays_if=stays_if)
-        parts = _joined(test)
-        if parts is None:
-            return None
-        found = [self._passed(loop, part, stays_if=stays_if) for part in parts]
-        known = [part for part in found if part is not None]
-        is_first = (test.opcode == "and" or test.operands[-1].text == "false") == stays_if
-        if len(known) < len(found):
-            return None
-        chosen = minimum if is_first else maximum
-        return chosen(*known)
+        for holds in (True, False):
+            demanded = parts(test, holds) or []
+            found = [self._passed(loop, part, stays_if=stays_if) for part, wanted in demanded if wanted is holds]
+            known = [part for part in found if part is not None]
+            if known and len(known) == len(demanded):
+                return minimum(*known) if holds is stays_if else maximum(*known)
+        return None
 
     def _compared(self, loop: Loop, comparison: Instruction, *, stays_if: bool) -> Expression | None:
         left, right = (self.forms.form(operand) for operand in comparison.operands)
@@ -161,7 +142,8 @@ class LoopCounts:
             return None
         changed = self._first_only(loop, gap)
         if changed is not None:
-            return self._while_first(relation, *changed)
+            first, others = (COMPARE[relation](each, 0) for each in changed)
+            return ZERO if not first else None if others else ONE
         if step.terms:
             rest = gap - step * Polynomial.symbol(counter)
             both = rest + step
@@ -188,13 +170,6 @@ class LoopCounts:
             return None
         return rest + factor.constant_part * found[0], rest + factor.constant_part * found[1]
 
-    def _while_first(self, relation: str, first: int, other: int) -> Expression | None:
-        """Return how many iterations stay in a loop by a value of the first one and of all others."""
-        compare = _COMPARE[relation]
-        if not compare(first, 0):
-            return ZERO
-        return None if compare(other, 0) else ONE
-
     def _linear(self, relation: str, start: Polynomial, step: Polynomial) -> Expression | None:
         """Return how many k from 0 on have `start + step·k` in a relation to 0."""
         if relation in ("gt", "ge"):
@@ -209,18 +184,6 @@ class LoopCounts:
             return None
         distance = start * _MINUS
         return self.means.steps(distance + ONE_FORM if relation == "le" else distance, step)
-
-
-def _joined(test: Instruction) -> tuple[Operand, Operand] | None:
-    """The conditions of `a && b` or `a || b`, as `select a, b, false` and `select a, true, b` too."""
-    first, *others = test.operands
-    if test.opcode in ("and", "or") and len(others) == 1:
-        return first, others[0]
-    if test.opcode != "select":
-        return None
-    if others[1].text == "false":
-        return first, others[0]
-    return (first, others[1]) if others[0].text == "true" else None
 
 
 # How often loops go round as numbers, where their code says so.

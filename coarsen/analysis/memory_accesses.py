@@ -7,10 +7,11 @@ Copies of whole blocks (`memcpy`, asynchronous copies) and images are no accesse
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.liveness import Use, names_in
+from coarsen.analysis.control_flow import reached
+from coarsen.analysis.liveness import names_in
 from coarsen.analysis.memory_effects import DERIVING, EffectsOfKernel
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
@@ -102,24 +103,17 @@ class PrivateMemory:
         kernel: in normal form.
         further: the names of local memory that belongs to a replica: arguments, and variables with their `@`.
         effects: the judge of the kernel's instructions.
-        uses: of the kernel's values.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        further: Iterable[str],
-        effects: EffectsOfKernel,
-        uses: Mapping[str, Sequence[Use]],
-    ) -> None:
+    def __init__(self, kernel: Kernel, further: Iterable[str], effects: EffectsOfKernel) -> None:
         self._effects = effects
         self.allocas = tuple(i.name for i in kernel.instructions() if i.opcode == "alloca")
         bases: dict[str, set[str]] = {}
         escaping: set[str] = set()
         for memory in (*self.allocas, *further):
-            for pointer in _derived(memory, uses):
+            for pointer in _derived(kernel, memory):
                 bases.setdefault(pointer, set()).add(memory)
-                if any(self._effects.may_keep(pointer, use.instruction) for use in uses.get(pointer, [])):
+                if any(self._effects.may_keep(pointer, user) for user in kernel.users(pointer)):
                     escaping.add(memory)
         self._bases: Mapping[str, set[str]] = bases
         self.escaping = frozenset(escaping)
@@ -145,18 +139,11 @@ def local_memory(kernel: Kernel) -> tuple[str, ...]:
     return (*dynamic, *(f"@{name}" for name in static))
 
 
-def _derived(memory: str, uses: Mapping[str, Sequence[Use]]) -> Iterator[str]:
-    """All pointers that may point into some memory, itself first."""
-    found = {memory}
-    pending = [memory]
-    while pending:
-        pointer = pending.pop()
-        yield pointer
-        for use in uses.get(pointer, []):
-            name = use.instruction.name
-            if use.instruction.opcode in DERIVING and name not in found:
-                found.add(name)
-                pending.append(name)
+def _derived(kernel: Kernel, memory: str) -> set[str]:
+    """All pointers that may point into some memory, with itself."""
+    return {memory} | reached(
+        [memory], lambda pointer: (user.name for user in kernel.users(pointer) if user.opcode in DERIVING)
+    )
 
 
 # Which memory an instruction may read or write, and which of it may be the same.
@@ -183,31 +170,21 @@ class Place:
     root: Operand | None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadWriteSets:
-    """The memory that an instruction may touch: places, or all there is."""
-
-    reads: tuple[Place, ...] = ()
-    writes: tuple[Place, ...] = ()
-    everything: bool = False
-
-
-_EVERYTHING = ReadWriteSets(everything=True)
-_ALL_PLACES = tuple(Place(space, None) for space in range(AddressSpace.GENERIC + 1))
+Touched = tuple[Place, bool]
+"""A place, and whether it is loaded from, or stored to."""
 
 
 class Aliasing:
     """Answers for one kernel in normal form."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
         self._arguments: Mapping[str, Argument] = {argument.name: argument for argument in kernel.arguments}
         self._effects = EffectsOfKernel.of_kernel(kernel)
 
     def place(self, pointer: Operand) -> Place:
         """Return where a pointer leads."""
         space = pointer.type.address_space if isinstance(pointer.type, PointerType) else AddressSpace.GENERIC
-        return Place(space, self._root(pointer))
+        return Place(space, root_of(pointer))
 
     def may_be_same(self, first: Place, second: Place) -> bool:
         """Return True if two places may share a byte that one of them writes."""
@@ -221,23 +198,35 @@ class Aliasing:
             return not (is_own or self._is_restrict(first.root) or self._is_restrict(second.root))
         return first.space not in _OF_THE_KERNEL
 
-    def read_write_sets(self, instruction: Instruction) -> ReadWriteSets:
-        """Return what an instruction may touch: everything if it orders memory, or may write anywhere."""
+    def conflicting(self, instruction: Instruction, accesses: Iterable[Touched]) -> list[Touched]:
+        """Return those of some accesses that must not move past an instruction.
+
+        They are all of them if it orders memory, or may write anywhere.
+        """
         effects = self._effects.of(instruction)
         if effects.orders or effects.writes_anything:
-            return _EVERYTHING
-        reads = _ALL_PLACES if effects.reads_anything else tuple(map(self.place, effects.reads))
-        return ReadWriteSets(reads, tuple(map(self.place, effects.writes)))
+            return list(accesses)
+        written, read = (list(map(self.place, pointers)) for pointers in (effects.writes, effects.reads))
+        return [
+            (place, is_load)
+            for place, is_load in accesses
+            if (effects.reads_anything and not is_load)
+            or any(self.may_be_same(place, other) for other in (written if is_load else [*written, *read]))
+        ]
 
     def _is_restrict(self, argument: Operand) -> bool:
         return "noalias" in self._arguments[argument.text].attributes.split()
 
-    def _root(self, pointer: Operand) -> Operand | None:
-        while pointer.kind is ValueKind.INSTRUCTION:
-            definition = self._kernel.definition[pointer.text]
-            if definition.opcode == "alloca":
-                return pointer
-            if definition.opcode != "getelementptr":
-                return None
-            pointer = definition.operands[0]
-        return pointer if pointer.kind in (ValueKind.ARGUMENT, ValueKind.GLOBAL) else None
+
+def root_of(pointer: Operand, casts: Collection[str] = ()) -> Operand | None:
+    """Return the argument, variable or alloca that a pointer leads into; None where that isn't known.
+
+    Args:
+        pointer: followed back through address arithmetic.
+        casts: further opcodes to follow it through.
+    """
+    while isinstance(pointer, Instruction) and pointer.opcode != "alloca":
+        if pointer.opcode != "getelementptr" and pointer.opcode not in casts:
+            return None
+        pointer = pointer.operands[0]
+    return None if pointer.kind in (ValueKind.CONSTANT, ValueKind.FUNCTION) else pointer

@@ -146,27 +146,16 @@ class EffectsOfKernel:
 
     def may_change_memory(self, instruction: Instruction) -> bool:
         """Return True if a load may give something else after an instruction, whatever its operands are."""
-        opcode = instruction.opcode
-        if opcode in _WITHOUT_MEMORY:
-            return False
-        if opcode == "load":
-            return is_shown(instruction.detail)
-        if opcode == "call" and self.builtin(instruction).writes is not Reach.NOTHING:
+        if instruction.opcode == "call" and self.builtin(instruction).writes is not Reach.NOTHING:
             return True
-        effects = self.of(instruction)
-        return effects is not NO_EFFECTS and effects.changes_memory
+        return self.of(instruction).changes_memory
 
     def has_effect(self, instruction: Instruction) -> bool:
         """Return True if an instruction does more than compute a value: it keeps its place, and isn't repeated."""
-        opcode = instruction.opcode
-        if opcode in _WITHOUT_MEMORY:
-            return False
-        if opcode == "load":
-            return is_shown(instruction.detail)
-        if opcode == "call" and self.builtin(instruction).role is Role.GROUP_WIDE:
+        if instruction.opcode == "call" and self.builtin(instruction).role is Role.GROUP_WIDE:
             return True
         effects = self.of(instruction)
-        return effects is not NO_EFFECTS and (effects.changes_memory or effects.is_counted)
+        return effects.changes_memory or effects.is_counted
 
     def is_ignored(self, instruction: Instruction) -> bool:
         """Return True for a call that does nothing at run time."""
@@ -191,7 +180,9 @@ class EffectsOfKernel:
         if instruction.opcode != "load" and self.has_effect(instruction):
             return False
         effects = self.of(instruction)
-        return effects.reads_anything or any(not _is_constant(pointer) for pointer in effects.reads)
+        return effects.reads_anything or any(
+            pointer.type != PointerType(AddressSpace.CONSTANT) for pointer in effects.reads
+        )
 
     def may_keep(self, pointer: str, instruction: Instruction) -> bool:
         """Return True if an instruction may put a pointer where it can't be followed.
@@ -229,7 +220,3 @@ def _reached(call: Instruction, reach: Reach) -> tuple[Operand, ...]:
     if reach is Reach.ARGUMENTS:
         return tuple(argument for argument in call.arguments if isinstance(argument.type, PointerType))
     return tuple(call.arguments[:1] if reach is Reach.FIRST else call.arguments[1:2])
-
-
-def _is_constant(pointer: Operand) -> bool:
-    return isinstance(pointer.type, PointerType) and pointer.type.address_space == AddressSpace.CONSTANT

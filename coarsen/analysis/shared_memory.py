@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from coarsen.analysis.memory_accesses import Aliasing, Place
+from coarsen.analysis.memory_accesses import Aliasing, Place, root_of
 from coarsen.analysis.memory_effects import FUNCTIONS, EffectsOfKernel
 from coarsen.ir.graph.instruction import Instruction, atomic_operation
 from coarsen.ir.graph.operands import Operand, ValueKind
@@ -83,14 +83,7 @@ class SharedMemory:
 
     def root(self, pointer: Operand) -> Operand | None:
         """Return the argument, variable or alloca that a pointer leads into; None where that isn't known."""
-        while pointer.kind is ValueKind.INSTRUCTION:
-            definition = self.kernel.definition[pointer.text]
-            if definition.opcode == "alloca":
-                return pointer
-            if definition.opcode != "getelementptr" and definition.opcode not in CASTS:
-                return None
-            pointer = definition.operands[0]
-        return pointer if pointer.kind in (ValueKind.ARGUMENT, ValueKind.GLOBAL) else None
+        return root_of(pointer, CASTS)
 
     def space(self, pointer: Operand) -> int:
         """Return the address space that a pointer leads into; a generic one's where its root isn't known."""
@@ -127,7 +120,9 @@ class SharedMemory:
         return self._keys[value.text]
 
     def _key(self, definition: Instruction, depth: int) -> object:
-        if definition.opcode in CASTS or _is_start(definition):
+        is_address = definition.opcode == "getelementptr"
+        is_start = is_address and all(index.number == 0 for index in definition.operands[1:])  # `&p[0]`
+        if definition.opcode in CASTS or is_start:
             return self.key(definition.operands[0], depth + 1)
         if depth > DEPTH or not (definition.opcode in FUNCTIONS or query_of(definition) is not None):
             return f"%{definition.name}"
@@ -141,8 +136,3 @@ class SharedMemory:
         if root is not None and root.kind is ValueKind.INSTRUCTION:
             return False
         return self.space(pointer) not in _NOT_OF_OTHERS
-
-
-def _is_start(definition: Instruction) -> bool:
-    """Return True for the address of what a pointer leads to itself: `&p[0]`."""
-    return definition.opcode == "getelementptr" and all(index.number == 0 for index in definition.operands[1:])

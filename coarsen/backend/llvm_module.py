@@ -48,7 +48,8 @@ def own_module(text: str) -> Iterator[Any]:
 def with_argument(signature: str, argument: Argument, spelling: str) -> str:
     """Return a kernel's signature with one of its arguments spelled differently."""
     # Another argument's name may begin with this one's.
-    whole = re.escape(argument.attributes) + r"(?![-\w$.])"
+    whole = re.escape(" ".join(filter(None, (str(argument.type), argument.attributes, f"%{argument.name}"))))
+    whole += r"(?![-\w$.])"
     return re.sub(whole, lambda _: spelling, signature, count=1)
 
 

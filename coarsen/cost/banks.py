@@ -92,23 +92,10 @@ class Reference:
     access_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Padding:
-    """What is added to each row.
-
-    Attributes:
-        words: of a bank's size; 0 for nothing.
-        cost: the sum of the degrees of all references with it.
-        unpadded_cost: without it.
-    """
-
-    words: int
-    cost: int
-    unpadded_cost: int
-
-
-def best_padding(references: Sequence[Reference], row_bytes: int, element_bytes: int, banks: Banks) -> Padding:
-    """Return the padding of least cost.
+def best_padding(
+    references: Sequence[Reference], row_bytes: int, element_bytes: int, banks: Banks
+) -> tuple[int, int]:
+    """Return how many words of a bank to add to each row, and the sum of the degrees of all references then.
 
     Args:
         references: all of the array's.
@@ -116,13 +103,10 @@ def best_padding(references: Sequence[Reference], row_bytes: int, element_bytes:
         element_bytes: of what rows are made of: elements stay aligned.
         banks: of the device's local memory.
     """
-    costs = {
-        pad: pitch_cost(references, row_bytes + pad * banks.word_bytes, banks)
-        for pad in range(banks.count)
-        if pad * banks.word_bytes % element_bytes == 0
-    }
-    words = min(costs, key=costs.__getitem__)
-    return Padding(words, costs[words], costs[0])
+    whole = (pad for pad in range(banks.count) if pad * banks.word_bytes % element_bytes == 0)
+    costs = ((pitch_cost(references, row_bytes + pad * banks.word_bytes, banks), pad) for pad in whole)
+    cost, words = min(costs)
+    return words, cost
 
 
 def permuted_cost(references: Sequence[Reference], row_bytes: int, element_bytes: int, banks: Banks) -> int | None:

@@ -13,13 +13,11 @@ wait for a store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.executions import ASSUMED_TRIPS
 from coarsen.analysis.loop_counts import trip_counts
 from coarsen.cost.instruction_kinds import is_memory_access
-from coarsen.ir.graph.details import TERMINATORS
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.transform.coarsen import Analysed
 from coarsen.transform.regions.plan import RegionPlan
@@ -27,14 +25,6 @@ from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.variant.transforms import REPLICATION_ALONE
 
 _CONTROL = frozenset({"phi", "br", "ret", "switch", "unreachable"})
-
-
-@dataclass(frozen=True, slots=True)
-class DependenceDepth:
-    """The longest chains of a block: in operations, and in memory accesses."""
-
-    operations: int
-    accesses: int
 
 
 def is_operation(instruction: Instruction) -> bool:
@@ -48,8 +38,8 @@ def dependence_depth(
     prologue: Sequence[Instruction] = (),
     *,
     all_counted: bool = False,
-) -> DependenceDepth:
-    """Return the longest chains of data dependences among a block's instructions.
+) -> tuple[int, int]:
+    """Return the longest chains of data dependences among a block's instructions: operations, memory accesses.
 
     Args:
         instructions: those of one block, in their order.
@@ -73,7 +63,7 @@ def dependence_depth(
         if instruction.name:
             operations[instruction.name], accesses[instruction.name] = depth, access_depth
         deepest, most = max(deepest, depth), max(most, access_depth)
-    return DependenceDepth(deepest, most)
+    return deepest, most
 
 
 # The plan by which a kernel is counted, and how often its blocks run.
@@ -92,11 +82,6 @@ MAXIMUM_WEIGHT = 1_000_000
 def region_plan(analysed: Analysed) -> RegionPlan:
     """Return what replication alone, with which the predictors were trained, does to divergent regions."""
     return plan_regions(analysed.divergence, analysed.regions, REPLICATION_ALONE)
-
-
-def is_terminator(instruction: Instruction) -> bool:
-    """Return True if an instruction ends its block."""
-    return instruction.opcode in TERMINATORS
 
 
 def block_weights(forms: IndexForms) -> Mapping[str, int]:

@@ -90,24 +90,6 @@ def coarsened_size(local_size: Place, coarsenings: Sequence[Coarsening]) -> Plac
     return sizes[0], sizes[1], sizes[2]
 
 
-def lane_item(place: Place, coarsenings: Sequence[Coarsening], replicas: Sequence[int]) -> LaneItem:
-    """Return the work-item that a replica of a coarsened one stands for.
-
-    Args:
-        place: local ids in the coarsened launch.
-        coarsenings: in the order in which they were carried out.
-        replicas: the number of the replica, from 0, of each coarsening.
-    """
-    local, group = list(place), [0, 0, 0]
-    for each, replica in reversed(list(zip(coarsenings, replicas, strict=True))):
-        if each.level is Level.GROUP:
-            group[each.dimension] = group[each.dimension] * each.factor + replica
-        else:
-            whole, rest = divmod(local[each.dimension], each.stride)
-            local[each.dimension] = whole * each.stride * each.factor + rest + replica * each.stride
-    return LaneItem((local[0], local[1], local[2]), (group[0], group[1], group[2]))
-
-
 _Values = dict[tuple[str, LaneItem], Polynomial | None]
 
 
@@ -196,8 +178,21 @@ class Lanes:
         return None if first is None or other is None else other - first
 
     def item(self, place: Place, replicas: Sequence[int] | None = None) -> LaneItem:
-        """Return the original work-item that a replica of a coarsened one stands for."""
-        return lane_item(place, self._coarsenings, replicas or [0] * len(self._coarsenings))
+        """Return the original work-item that a replica of a coarsened one stands for.
+
+        Args:
+            place: local ids in the coarsened launch.
+            replicas: the number of the replica, from 0, of each coarsening; None for the first ones.
+        """
+        local, group = list(place), [0, 0, 0]
+        numbers = replicas or [0] * len(self._coarsenings)
+        for each, replica in reversed(list(zip(self._coarsenings, numbers, strict=True))):
+            if each.level is Level.GROUP:
+                group[each.dimension] = group[each.dimension] * each.factor + replica
+            else:
+                whole, rest = divmod(local[each.dimension], each.stride)
+                local[each.dimension] = whole * each.stride * each.factor + rest + replica * each.stride
+        return LaneItem((local[0], local[1], local[2]), (group[0], group[1], group[2]))
 
     def value(self, form: Polynomial, item: LaneItem) -> Polynomial | None:
         """Return a form for a work-item: over what is the same for all lanes; None where that isn't known."""
@@ -250,7 +245,8 @@ class Lanes:
         """Return a value as it is for the first lane, and what it gains on the way to another."""
         moves = {d: item.local[d] for d in _DIMENSIONS if item.local[d]}
         itself = Polynomial.symbol(symbol)
-        if any(item.group) and (piece is not None or self._is_computed(symbol)):
+        computed = self._kernel.definition.get(symbol[1:]) if symbol.startswith("%") else None
+        if any(item.group) and (piece is not None or (computed is not None and computed.opcode != "alloca")):
             return None
         total = itself
         for dimension, distance in moves.items():
@@ -262,7 +258,3 @@ class Lanes:
         if not is_moving and moves and (total != itself or (piece and piece.kind is PieceKind.QUOTIENT)):
             self._inexact.add(symbol)
         return total
-
-    def _is_computed(self, symbol: str) -> bool:
-        instruction = self._kernel.definition.get(symbol.removeprefix("%"))
-        return symbol.startswith("%") and instruction is not None and instruction.opcode != "alloca"

@@ -77,7 +77,8 @@ def memory_lines(report: MemoryReport) -> Iterator[str]:
     yield f"Memory: {_device(report)}"
     if report.device.assumed:
         yield f"({report.device.assumed})"
-    dimensions = _used(report.accesses)
+    # Along which any access moves; 0 at least.
+    dimensions = [d for d in _DIMENSIONS if d == 0 or any(each.strides[d] != ZERO for each in report.accesses)]
     banks = ["banks"] if any(each.degree is not None for each in report.accesses) else []
     replicas = ["replicas"] if report.coarsenings else []
     along = [f"along {dimension}" for dimension in dimensions]
@@ -85,11 +86,13 @@ def memory_lines(report: MemoryReport) -> Iterator[str]:
     yield from aligned(headings, [_row(each, dimensions, bool(banks)) for each in report.accesses])
     if any(not _is_exact(each) for each in report.accesses):
         yield f"{_ABOUT} away from edges"
-    mended = [*map(_offer, report.offers), *map(_padded, report.arrays)]
-    if mended:
+    if report.offers or report.arrays:
         yield ""
         yield f"What would mend it, in {report.device.piece}s of a sub-group:"
-        yield from (f"{_INDENT}{line}" for line in mended)
+    for offer in report.offers:
+        yield f"{_INDENT}{offer.option}: {offer.before} become {offer.after}, at most ({offer.condition})"
+    for each in report.arrays:
+        yield f"{_INDENT}--pad {each.name}={each.pad}: bank degrees of {each.before} become {each.after}"
 
 
 def _pads(report: MemoryReport) -> Iterator[str]:
@@ -103,18 +106,8 @@ def _device(report: MemoryReport) -> str:
     device, size = report.device, report.local_size
     lanes = f"{device.lanes} lanes" + (f" of {'x'.join(map(str, size))}" if size else " along dimension 0")
     pieces = f"{device.piece}s of {device.piece_bytes} bytes"
-    return f"{lanes}, {pieces}, {_banks(device)}"
-
-
-def _banks(device: MemoryDevice) -> str:
-    if device.banks is None:
-        return "no banks"
-    return f"{device.banks.count} banks of {device.banks.word_bytes} bytes"
-
-
-def _used(costs: Sequence[AccessCost]) -> list[int]:
-    """Return the dimensions along which any access moves; 0 at least."""
-    return [d for d in _DIMENSIONS if d == 0 or any(each.strides[d] != ZERO for each in costs)]
+    banks = f"{device.banks.count} banks of {device.banks.word_bytes} bytes" if device.banks else "no banks"
+    return f"{lanes}, {pieces}, {banks}"
 
 
 def _row(cost: AccessCost, dimensions: Sequence[int], has_banks: bool) -> list[str]:
@@ -170,11 +163,3 @@ def _loop(loop: LoopReuse) -> str:
         return f"{place} at once"
     between = "unknown" if loop.bytes_between is None else expression_text(loop.bytes_between)
     return f"{place} after {between} bytes"
-
-
-def _offer(offer: Offer) -> str:
-    return f"{offer.option}: {offer.before} become {offer.after}, at most ({offer.condition})"
-
-
-def _padded(cost: PadCost) -> str:
-    return f"--pad {cost.name}={cost.pad}: bank degrees of {cost.before} become {cost.after}"

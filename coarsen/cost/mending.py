@@ -13,18 +13,16 @@ apart counts as one that touches pieces of its own for each lane: at most so man
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.analysis.algebra.index_forms import IndexForms
-from coarsen.analysis.algebra.polynomial import Polynomial, Product
+from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.algebra.symbols import queried
-from coarsen.analysis.memory_accesses import memory_access
 from coarsen.cost.access_costs import AccessCost, AccessCosts, pieces_of
 from coarsen.cost.lane_addresses import LaneAddresses, Place
 from coarsen.ir.graph.instruction import Instruction, source_element_type
-from coarsen.ir.graph.operands import Operand, ValueKind
-from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import Query
 from coarsen.ir.types import AddressSpace, PointerType, StructType, size_of
 from coarsen.variant.coarsening import Coarsening, Level
@@ -81,8 +79,6 @@ class Mending:
         return tuple(found)
 
     def _of_buffer(self, buffer: Buffer) -> Iterator[Offer]:
-        if not buffer.is_closed:
-            return
         before = sum(map(self._most, buffer.accesses))
         for found in (self._apart(buffer), self._transposed(buffer), self._broadcast(buffer)):
             if found is not None:
@@ -104,17 +100,14 @@ class Mending:
 
     def _apart(self, buffer: Buffer) -> tuple[str, str, int] | None:
         """Return each field's values side by side."""
-        record = buffer.record_bytes
-        found = [each.addresses for each in buffer.accesses]
-        known = [each for each in found if each is not None]
-        if record is None or len(known) < len(found):
+        record, after = buffer.record_bytes, 0
+        if record is None:
             return None
-        if any(offset % record for each in known for offset in each.offsets):
-            return None
-        after = sum(
-            self._counted([offset // record * cost.access.access_bytes for offset in each.offsets], cost)
-            for each, cost in zip(known, buffer.accesses, strict=True)
-        )
+        for cost in buffer.accesses:
+            if cost.addresses is None or any(offset % record for offset in cost.addresses.offsets):
+                return None
+            places = [offset // record * cost.access.access_bytes for offset in cost.addresses.offsets]
+            after += self._counted(places, cost)
         condition = f"all uses are fields of records of {record} bytes"
         return f"--layout {buffer.name}=soa", condition, after
 
@@ -128,16 +121,14 @@ class Mending:
             return None
         after = 0
         for cost in buffer.accesses:
-            lanes = [self._lanes.gain(cost.form, place) for place in self._lanes.places]
-            split = [_rows_and_rest(gain, row, size) for gain in lanes]
-            known = [each for each in split if each is not None]
-            if len(known) < len(split):
-                return None
-            columns = {rest for _, rest in known}
-            after += sum(
-                self._counted([size * rows for rows, rest in known if rest == column], cost) for column in columns
-            )
-        length = _without_bytes(row, size)
+            columns: defaultdict[int, list[int]] = defaultdict(list)
+            for place in self._lanes.places:
+                split = _rows_and_rest(self._lanes.gain(cost.form, place), row, size)
+                if split is None:
+                    return None
+                columns[split[1]].append(size * split[0])
+            after += sum(self._counted(column, cost) for column in columns.values())
+        length = row.divided(Polynomial.constant(size)) or row
         return f"--order {buffer.name}=1,0", f"rows of {length} elements, and whole ones only", after
 
     def _row(self, cost: AccessCost, size: int | None) -> Polynomial | None:
@@ -185,72 +176,48 @@ class Mending:
 
     def _broadcast(self, buffer: Buffer) -> tuple[str, str, int] | None:
         """Return the constant memory: for what no id has a part in."""
-        if not buffer.is_read_only or buffer.is_constant:
-            return None
-        if any(each.shared_along != _ALL for each in buffer.accesses):
+        if not buffer.may_be_constant or any(each.shared_along != _ALL for each in buffer.accesses):
             return None
         origins = (self._forms.symbols.origins(each.form) for each in buffer.accesses)
-        if any(_is_id(symbol) or self._is_computed(symbol) for found in origins for symbol in found):
+        if any(self._is_own(symbol) for found in origins for symbol in found):
             return None
         condition = "no more than CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE bytes, which no other argument writes"
         return f"--place {buffer.name}=constant", condition, 0
 
-    def _is_computed(self, symbol: str) -> bool:
-        """Return True if a symbol is a value that the forms don't know, or one of its own for each work-item."""
-        return symbol.startswith("%") and self._forms.symbols.piece(symbol) is None
-
-
-def _is_id(symbol: str) -> bool:
-    query = queried(symbol)
-    return query is not None and query[0] in _IDS
+    def _is_own(self, symbol: str) -> bool:
+        """Return True if a symbol is an id, or a value that the forms don't know."""
+        query = queried(symbol)
+        is_id = query is not None and query[0] in _IDS
+        return is_id or (symbol.startswith("%") and self._forms.symbols.piece(symbol) is None)
 
 
 def _rows_and_rest(gain: Polynomial | None, row: Polynomial, size: int) -> tuple[int, int] | None:
     """Return a distance as rows, and elements of `size` bytes along the row; None for any other."""
-    if gain is None:
-        return None
     [(product, coefficient)] = row.terms.items()
-    if not product:
-        whole = gain.number
-        if whole is None:
-            return None
-        rows = round(whole / coefficient)
-        return rows, (whole - rows * coefficient) // size
-    return _of_terms(gain.terms, product, coefficient, size)
-
-
-def _of_terms(
-    terms: Mapping[Product, int], product: Product, coefficient: int, size: int
-) -> tuple[int, int] | None:
-    if not terms.keys() <= {product, ()}:
+    if gain is None or not gain.terms.keys() <= {product, ()}:
         return None
-    along, rest = terms.get(product, 0), terms.get((), 0)
+    rest = gain.constant_part
+    if not product:
+        rows = round(rest / coefficient)
+        return rows, (rest - rows * coefficient) // size
+    along = gain.terms.get(product, 0)
     return None if along % coefficient or rest % size else (along // coefficient, rest // size)
-
-
-def _without_bytes(row: Polynomial, size: int) -> str:
-    exact = row.divided(Polynomial.constant(size))
-    return str(exact if exact is not None else row)
 
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A buffer that is passed to a kernel.
+    """A buffer that is passed to a kernel, of which all uses that reach memory are known.
 
     Attributes:
         name: of the argument.
         accesses: all that go to it.
-        is_constant: whether it lies in constant memory already.
-        is_read_only: whether nothing is stored through this argument.
-        is_closed: whether these are all uses of the pointer that reach memory.
+        may_be_constant: whether nothing is stored through this argument, and it isn't in constant memory already.
         record_bytes: from one record to the next where all accesses are to fields of such; None where not.
     """
 
     name: str
     accesses: tuple[AccessCost, ...]
-    is_constant: bool
-    is_read_only: bool
-    is_closed: bool
+    may_be_constant: bool
     record_bytes: int | None
 
     @property
@@ -263,23 +230,16 @@ class Buffer:
 def buffers(forms: IndexForms, costs: Sequence[AccessCost]) -> Iterator[Buffer]:
     """Yield the buffers of a kernel that it accesses, in the order of its arguments."""
     escaping = frozenset(_escaping(forms, costs))
-    for argument in forms.kernel.arguments:
-        own = tuple(
-            each
-            for each in costs
-            if each.name == argument.name
-            and each.access.base is not None
-            and each.access.base.kind is ValueKind.ARGUMENT
-        )
-        if not own or not isinstance(argument.type, PointerType) or own[0].is_local:
+    for argument in forms.kernel.function.arguments:
+        own = tuple(each for each in costs if each.access.base is argument)
+        if not own or own[0].is_local or argument.name in escaping:
             continue
-        records = {_record_bytes(forms.kernel, each) for each in own}
+        is_constant = argument.type == PointerType(AddressSpace.CONSTANT)
+        records = {_record_bytes(each) for each in own}
         yield Buffer(
             argument.name,
             own,
-            argument.type.address_space == AddressSpace.CONSTANT,
-            not any(each.access.is_store for each in own),
-            argument.name not in escaping,
+            not is_constant and not any(each.access.is_store for each in own),
             records.pop() if len(records) == 1 else None,
         )
 
@@ -289,33 +249,21 @@ def _escaping(forms: IndexForms, costs: Sequence[AccessCost]) -> Iterator[str]:
     for cost in costs:
         if cost.access.base is None:
             yield from forms.symbols.origins(cost.form)
-    known = {each.access.instruction for each in costs}
+    accessed = {each.access.instruction: each.access.pointer for each in costs}
     for instruction in forms.kernel.instructions():
-        for value in _passed_on(instruction, is_access=instruction in known):
-            yield from forms.symbols.origins(forms.form(value))
+        if instruction.opcode in ("getelementptr", "icmp"):
+            continue
+        for value in instruction.arguments:
+            if isinstance(value.type, PointerType) and value != accessed.get(instruction):
+                yield from forms.symbols.origins(forms.form(value))
 
 
-def _passed_on(instruction: Instruction, *, is_access: bool) -> Iterator[Operand]:
-    """Yield the pointers that an instruction does more with than to access what they point to."""
-    access = memory_access(instruction) if is_access else None
-    if instruction.opcode in ("getelementptr", "icmp"):
-        return
-    values = instruction.arguments if instruction.opcode == "call" else instruction.operands
-    for value in values:
-        if isinstance(value.type, PointerType) and (access is None or value != access.pointer):
-            yield value
-
-
-def _record_bytes(kernel: Kernel, cost: AccessCost) -> int | None:
+def _record_bytes(cost: AccessCost) -> int | None:
     """Return the size of the record whose field an access is to."""
-    access = memory_access(cost.access.instruction)
-    pointer = access.pointer if access is not None else None
-    while pointer is not None and pointer.kind is ValueKind.INSTRUCTION:
-        step = kernel.definition[pointer.text]
-        if step.opcode != "getelementptr":
-            return None
-        type_ = source_element_type(step)
+    pointer = cost.access.pointer
+    while isinstance(pointer, Instruction) and pointer.opcode == "getelementptr":
+        type_ = source_element_type(pointer)
         if isinstance(type_, StructType):
             return size_of(type_)
-        pointer = step.operands[0]
+        pointer = pointer.operands[0]
     return None

@@ -22,38 +22,14 @@ from coarsen.cost.banks import (
 )
 from coarsen.cost.lane_addresses import Place, coarsened_size
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.ir.graph.details import Access
-from coarsen.ir.graph.variables import GlobalVariable, name_in_source
+from coarsen.ir.graph.instruction import alignment
+from coarsen.ir.graph.variables import name_in_source
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.types import AddressSpace, ArrayType, size_of
+from coarsen.ir.types import AddressSpace
 from coarsen.transform.layouts.pad import Rows, rows_of
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import NO_PAD, Pad, PadKind
-
-
-def row_references(
-    variable: GlobalVariable, row: ArrayType, costs: Sequence[AccessCost]
-) -> list[Reference] | None:
-    """Return all accesses to an array by its rows; None where it isn't known where one goes."""
-    own = [each for each in costs if each.name == variable.name]
-    if any(each.addresses is None for each in own):
-        return None
-    return [_reference(each, size_of(row)) for each in own]
-
-
-def aligned_bytes(variable: GlobalVariable, element_bytes: int, costs: Sequence[AccessCost]) -> int:
-    """Return what a pad must be a multiple of: an element, or what an access to several is aligned to."""
-    details = (each.access.instruction.detail for each in costs if each.name == variable.name)
-    accesses = (detail for detail in details if isinstance(detail, Access))
-    return max([element_bytes, *(access.alignment for access in accesses)])
-
-
-def _reference(cost: AccessCost, row_bytes: int) -> Reference:
-    """Return an access by rows; what nobody knows moves all lanes alike, and so from bank to bank alike."""
-    places = cost.addresses.places if cost.addresses is not None else ()
-    split = [divmod(place, row_bytes) for place in places]
-    return Reference(tuple(split), cost.access.access_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +74,14 @@ def offered_pads(kernel: Kernel, costs: Sequence[AccessCost], banks: Banks | Non
         costs: of its accesses.
         banks: of the device; None where it has none: then nothing is gained.
     """
+    if banks is None:
+        return
     local = (each.name for each in kernel.globals.values() if each.address_space == AddressSpace.LOCAL)
-    names = (name_in_source(name) for name in local if banks is not None)
-    for name, kind in itertools.product(names, (PadKind.AUTO, PadKind.XOR)):
+    for name, kind in itertools.product(map(name_in_source, local), (PadKind.AUTO, PadKind.XOR)):
         # It has no rows, or none that can be permuted.
         with contextlib.suppress(InvalidInputError, RefusalError):
-            rows = rows_of(kernel.graph, kernel.name, name, Pad(kind), None)
-            found = _costed(kernel, rows, costs, banks) if banks is not None else None
-            if found is not None and found.before and found.after and found.after < found.before:
+            found = _costed(rows_of(kernel.graph, kernel.name, name, Pad(kind), None), costs, banks)
+            if found.before and found.after and found.after < found.before:
                 yield found
 
 
@@ -136,11 +112,11 @@ def costed_pads(
     module = kernel.graph
     arrays = [rows_of(module, kernel.name, plan.argument, plan.pad, plan.shape) for plan in chosen]
     if device.banks is None:
-        return tuple(_without_banks(rows) for rows in arrays)
+        return tuple(_unknown(rows, "the device's local memory has no banks") for rows in arrays)
     size = local_size or kernel.required_work_group_size
     merged = coarsened_size(size, coarsenings) if size is not None else None
     costs = AccessCosts(kernel, device).at(coarsenings, merged)
-    return tuple(_costed(kernel, rows, costs, device.banks) for rows in arrays)
+    return tuple(_costed(rows, costs, device.banks) for rows in arrays)
 
 
 def with_pads(plans: Sequence[ArrayPlan], costed: Sequence[PadCost]) -> tuple[ArrayPlan, ...]:
@@ -153,30 +129,29 @@ def with_pads(plans: Sequence[ArrayPlan], costed: Sequence[PadCost]) -> tuple[Ar
     )
 
 
-def _without_banks(rows: Rows) -> PadCost:
-    done = NO_PAD if rows.pad.kind is PadKind.AUTO else rows.pad
-    return PadCost(rows.name, rows.pad, done, reason="the device's local memory has no banks")
+def _unknown(rows: Rows, reason: str) -> PadCost:
+    return PadCost(rows.name, rows.pad, NO_PAD if rows.pad.kind is PadKind.AUTO else rows.pad, reason=reason)
 
 
-def _costed(kernel: Kernel, rows: Rows, costs: Sequence[AccessCost], banks: Banks) -> PadCost:
-    variable, row = kernel.globals[rows.variable.name], ArrayType(rows.length, rows.element)
-    found = row_references(variable, row, costs)
-    if found is None:
-        done = NO_PAD if rows.pad.kind is PadKind.AUTO else rows.pad
-        return PadCost(rows.name, rows.pad, done, reason="where its accesses go isn't known")
-    before = pitch_cost(found, rows.row_bytes, banks)
-    if rows.pad.kind is PadKind.AUTO:
-        best = best_padding(found, rows.row_bytes, aligned_bytes(variable, rows.element_bytes, costs), banks)
-        pad = Pad(elements=best.words * banks.word_bytes // rows.element_bytes)
-        return PadCost(rows.name, rows.pad, pad, best.unpadded_cost, best.cost)
-    after = _after(rows, found, size_of(row), banks)
+def _costed(rows: Rows, costs: Sequence[AccessCost], banks: Banks) -> PadCost:
+    own = [each for each in costs if each.name == rows.variable.name]
+    found: list[Reference] = []
+    for each in own:
+        if each.addresses is None:
+            return _unknown(rows, "where its accesses go isn't known")
+        # What nobody knows moves all lanes alike, and so from bank to bank alike.
+        places = tuple(divmod(place, rows.row_bytes) for place in each.addresses.places)
+        found.append(Reference(places, each.access.access_bytes))
+    before, pad, after = pitch_cost(found, rows.row_bytes, banks), rows.pad, None
+    if pad.kind is PadKind.AUTO:
+        # Elements, and accesses to several of them, stay aligned.
+        aligned = max([rows.element_bytes, *(alignment(each.access.instruction) for each in own)])
+        words, after = best_padding(found, rows.row_bytes, aligned, banks)
+        pad = Pad(elements=words * banks.word_bytes // rows.element_bytes)
+    elif pad.kind is PadKind.XOR:
+        after = permuted_cost(found, rows.row_bytes, rows.element_bytes, banks)
+    else:
+        after = pitch_cost(found, rows.pitch * rows.element_bytes, banks)
     if after is None:
-        return PadCost(rows.name, rows.pad, rows.pad, reason="an access is not within one unit of a row")
-    return PadCost(rows.name, rows.pad, rows.pad, before, after)
-
-
-def _after(rows: Rows, found: Sequence[Reference], row_bytes: int, banks: Banks) -> int | None:
-    """Return the sum of degrees with a pad, or a permutation; None where that can't be."""
-    if rows.pad.kind is PadKind.XOR:
-        return permuted_cost(found, row_bytes, rows.element_bytes, banks)
-    return pitch_cost(found, rows.pitch * rows.element_bytes, banks)
+        return _unknown(rows, "an access is not within one unit of a row")
+    return PadCost(rows.name, rows.pad, pad, before, after)

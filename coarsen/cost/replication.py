@@ -22,9 +22,10 @@ from dataclasses import dataclass
 
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
-from coarsen.cost.block_profile import dependence_depth, is_operation, is_terminator
+from coarsen.cost.block_profile import dependence_depth, is_operation
 from coarsen.cost.instruction_kinds import Kind, Kinds, is_memory_access, kinds_of
 from coarsen.cost.rewritten_ids import RewrittenIds, rewrite_ids
+from coarsen.ir.graph.details import TERMINATORS
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.variant.coarsening import Coarsening
@@ -86,9 +87,9 @@ def _replicated(plan: RegionPlan, body: RewrittenBody, origin: str, factor: int)
         accesses += times * is_memory_access(instruction)
     if is_copied:
         kinds[Kind.IN_DIVERGENT_REGION] = kinds[Kind.INSTRUCTION]
-    depth = dependence_depth(body.instructions, body.standing_for, body.prologue)
-    parallelism = operations / depth.operations if operations else 0.0
-    in_flight = accesses / depth.accesses if accesses else 0.0
+    longest, most = dependence_depth(body.instructions, body.standing_for, body.prologue)
+    parallelism = operations / longest if operations else 0.0
+    in_flight = accesses / most if accesses else 0.0
     return BlockCopies(origin, factor if is_copied else 1, kinds, parallelism, in_flight)
 
 
@@ -124,7 +125,7 @@ class RewrittenBody:
     def repeated(self, plan: RegionPlan, factor: int) -> Iterator[tuple[Instruction, int]]:
         """Yield the instructions, each with how often it stands at a factor: divergent ones for each replica."""
         for each in self.instructions:
-            is_repeated = not is_terminator(each) and self.is_divergent(each, plan.divergence)
+            is_repeated = each.opcode not in TERMINATORS and self.is_divergent(each, plan.divergence)
             yield each, factor if is_repeated else 1
 
 

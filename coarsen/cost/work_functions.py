@@ -29,7 +29,6 @@ from coarsen.cost.instruction_kinds import Kind, access_class, instruction_class
 from coarsen.cost.register_pressure import maximum_live_words, static_local_bytes
 from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, Sizes, WorkCounts, padded
 from coarsen.ir.graph.instruction import Block, Instruction
-from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType
 from coarsen.transform.coarsen import Analysed, analyse
@@ -163,8 +162,8 @@ def counted_kernel(analysed: Analysed) -> CountedKernel:
         atomics=total(access.count for access in accesses if access.access.is_atomic),
         local_bytes=static_local_bytes(kernel),
         live_words=maximum_live_words(analysed, 1),
-        chain_operations=_weighted((depth.operations, times) for depth, times in depths),
-        chain_accesses=_weighted((depth.accesses, times) for depth, times in depths),
+        chain_operations=_weighted((operations, times) for (operations, _), times in depths),
+        chain_accesses=_weighted((accesses, times) for (_, accesses), times in depths),
         loops=counts.all(),
         unknown=tuple(_unknown(counts, runs)),
     )
@@ -301,13 +300,8 @@ def _is_loaded(counts: LoopCounts, access: Access) -> bool:
             return True
         if instruction.name not in seen:
             seen.add(instruction.name)
-            pending.extend(_sources(kernel, instruction))
+            pending += (operand for operand in instruction.operands if isinstance(operand, Instruction))
     return False
-
-
-def _sources(kernel: Kernel, instruction: Instruction) -> list[Instruction]:
-    operands = (operand for operand in instruction.operands if operand.kind is ValueKind.INSTRUCTION)
-    return [kernel.definition[operand.text] for operand in operands]
 
 
 def nearest_siblings(accesses: Sequence[Access]) -> Mapping[int, int]:

@@ -15,11 +15,11 @@ from typing import Any
 
 from coarsen.ir.added_arguments import AddedArgument as AddedArgument
 from coarsen.ir.graph.function import Function
-from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.instruction import Block, Instruction, users
 from coarsen.ir.graph.module import Module, attributes_of_callees
+from coarsen.ir.graph.operands import Named
 from coarsen.ir.graph.operands import ValueKind as ValueKind
 from coarsen.ir.graph.origin import Origin
-from coarsen.ir.graph.printer import argument_text
 from coarsen.ir.graph.rewriting import copy_module, restored, stored
 from coarsen.ir.graph.variables import GlobalVariable as GlobalVariable
 from coarsen.ir.graph.variables import global_variable
@@ -121,7 +121,7 @@ class Kernel:
             yield Argument(
                 name=argument.name,
                 type=argument.type,
-                attributes=argument_text(argument),
+                attributes=argument.attributes,
                 type_name=_at(strings["type"], index),
                 base_type_name=_at(strings["base_type"], index),
                 address_space=spaces[index] if index < len(spaces) else 0,
@@ -181,6 +181,16 @@ class Kernel:
     @cached_property
     def _place(self) -> Mapping[str, int]:
         return {block.name: place for place, block in enumerate(self.blocks)}
+
+    @cached_property
+    def _named(self) -> Mapping[str, Named]:
+        named = {argument.name: argument for argument in self.function.arguments}
+        variables = {f"@{name}": variable for name, variable in self.graph.variables.items()}
+        return {**named, **self.definition, **variables}
+
+    def users(self, name: str) -> list[Instruction]:
+        """Return the instructions that use an argument, a value or, by its name with `@`, a variable."""
+        return users(self._named[name])
 
     def in_order(self, names: Iterable[str]) -> list[Block]:
         """Return the blocks of some names, in the kernel's order."""

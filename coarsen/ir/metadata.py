@@ -11,17 +11,19 @@ from coarsen.errors import SourcePosition
 from coarsen.ir.types import unescaped
 
 _DEFINITION = re.compile(r"^!(?P<id>\d+|[\w.]+) = (?P<body>.*)$", re.MULTILINE)
+# LLVM writes a quotation mark inside of a string as `\22`.
+_ITEM = re.compile(r'!"[^"]*"|!\d+|\w+ [-+.\w]+|null')
 _FIELD = re.compile(r"(\w+): (!?\w+|\"[^\"]*\")")
 
 
 def node_items(nodes: Mapping[str, str], reference: str) -> list[str]:
-    """Return what a list among metadata nodes holds: `!{!"a", !2}` gives `!"a"` and `!2`.
+    """Return what a list among metadata nodes holds, as spelled: `!{!"a", !2, i32 4}` gives `!"a"`, `!2`, `i32 4`.
 
     Args:
         nodes: by their numbers.
         reference: the list's, such as `!12`.
     """
-    return nodes[reference.removeprefix("!")].partition("{")[2].removesuffix("}").split(", ")
+    return _ITEM.findall(nodes[reference.removeprefix("!")].partition("{")[2])
 
 
 class Metadata:

@@ -146,7 +146,7 @@ _PLAIN_NAME = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*\Z")
 _FLOATS = frozenset({"half", "bfloat", "float", "double"})
 _TOKEN = re.compile(
     r"\s*(?:(?P<word>[a-zA-Z_][a-zA-Z_0-9]*)|(?P<number>\d+)|(?P<named>%(?:\"[^\"]*\"|[-a-zA-Z$._0-9]+))"
-    r"|(?P<string>\"[^\"]*\")|(?P<mark><\{|\}>|[\[\]<>{}(),*=]))"
+    r"|(?P<string>\"[^\"]*\")|(?P<mark><\{|\}>|[\[\]<>{}(),*]))"
 )
 
 
@@ -185,7 +185,8 @@ class _TypeParser:
     def parse(self) -> Type:
         kind, token = self._next()
         if kind == "named":
-            return self._named(token[1:].strip('"'))
+            name = token[1:].strip('"')
+            return self.structures.get(name, StructType(name, ()))
         if kind == "word":
             return self._word(token)
         if token == "<":
@@ -197,15 +198,6 @@ class _TypeParser:
         if token in ("{", "<{"):
             return StructType("", self._elements("}" if token == "{" else "}>"), packed=token == "<{")
         raise ValueError(f"not an LLVM type: {self.text!r}")
-
-    def _named(self, name: str) -> Type:
-        if self._peek() == "=":  # llvmlite prints a named structure with its definition
-            self._next()
-            self._next()  # the word `type`
-            definition = self.parse()
-            if isinstance(definition, StructType):
-                return StructType(name, definition.elements, definition.packed)
-        return self.structures.get(name, StructType(name, ()))
 
     def _word(self, word: str) -> Type:
         if word == "ptr":

@@ -11,7 +11,7 @@ marked instead.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,25 +54,13 @@ LEGEND = (
 
 
 @dataclass(frozen=True, slots=True)
-class LineRoles:
-    """What the instructions of a coarsened kernel that come from one line are for.
-
-    Attributes:
-        replicas: the number of replicas that have instructions of the line for themselves, on the fast path.
-        roles: what transforms made of the line besides, in the order of `Role`.
-    """
-
-    replicas: int
-    roles: tuple[Role, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Marks:
     """What is known of one line; all false and empty for a line without instructions.
 
     `regions` holds the numbers of the divergent regions that the line has instructions in, `heads` of those
-    that its branch begins; regions count from 1. `made` is what came of the line in a coarsened kernel; None where
-    there is none.
+    that its branch begins; regions count from 1. Of what came of the line in a coarsened kernel, if there is one,
+    `replicas` is the number of replicas that have instructions of it for themselves, on the fast path, and `roles`
+    what transforms made of it besides, in the order of `Role`.
     """
 
     has_code: bool = False
@@ -81,7 +69,8 @@ class Marks:
     assumed_uniform: bool = False
     regions: tuple[int, ...] = ()
     heads: tuple[int, ...] = ()
-    made: LineRoles | None = None
+    replicas: int = 0
+    roles: tuple[Role, ...] = ()
 
     @property
     def gutter(self) -> str:
@@ -96,10 +85,8 @@ class Marks:
     @property
     def made_gutter(self) -> str:
         """The marks of the coarsened kernel as they stand after those: `×4 vs`."""
-        if self.made is None:
-            return ""
-        replicas = f"×{self.made.replicas}" if self.made.replicas > 1 else ""
-        letters = "".join(dict.fromkeys(_ROLES[role] for role in self.made.roles))
+        replicas = f"×{self.replicas}" if self.replicas > 1 else ""
+        letters = "".join(dict.fromkeys(_ROLES[role] for role in self.roles))
         return f"{replicas:<3} {letters}".rstrip()
 
 
@@ -200,8 +187,8 @@ def explain_kernel(
         texts, places = source.removesuffix("\n").split("\n"), known
     else:
         texts, places = _lines_of_ir(kernel)
-    made = coarsened if has_source else None
-    marks = _marks(analysed, places, _roles_by_line(made) if made is not None else {})
+    made = tuple(coarsened.instructions()) if has_source and coarsened is not None else ()
+    marks = _marks(analysed, places, made)
     own = {line: found for (file, line), found in marks.items() if not file}
     lines = (MarkedLine(n, text, own.get(n, Marks())) for n, text in enumerate(texts, start=1))
     elsewhere = (MarkedLine(line, "", found, file) for (file, line), found in sorted(marks.items()) if file)
@@ -214,7 +201,7 @@ def explain_kernel(
         tuple(elsewhere),
         Level.GROUP if divergence.merges_groups else Level.ITEM,
         tuple(memory_lines(report)) if report is not None else (),
-        _roles_without_line(made) if made is not None else (),
+        _roles(i for i in made if i.position is None),
     )
 
 
@@ -231,9 +218,13 @@ def _lines_of_ir(kernel: Kernel) -> tuple[list[str], dict[Instruction, Place]]:
 
 
 def _marks(
-    analysed: Analysed, places: Mapping[Instruction, Place], made: Mapping[Place, LineRoles]
+    analysed: Analysed, places: Mapping[Instruction, Place], coarsened: Iterable[Instruction]
 ) -> Mapping[Place, Marks]:
     """The marks of each file and line, with what came of it."""
+    made: defaultdict[Place, list[Instruction]] = defaultdict(list)
+    for instruction in coarsened:
+        if instruction.position is not None:
+            made[instruction.position.file, instruction.position.line].append(instruction)
     found: defaultdict[Place, list[tuple[str, Instruction]]] = defaultdict(list)
     block = analysed.kernel.block
     for name, inside in block.items():
@@ -244,7 +235,7 @@ def _marks(
     ordered = sorted(analysed.regions, key=lambda region: places.get(block[region.head].terminator, ("", 0)))
     regions = dict(enumerate(ordered, start=1))
     return {
-        place: _marks_of(instructions, analysed, regions, made.get(place)) for place, instructions in found.items()
+        place: _marks_of(instructions, analysed, regions, made[place]) for place, instructions in found.items()
     }
 
 
@@ -252,7 +243,7 @@ def _marks_of(
     instructions: Sequence[tuple[str, Instruction]],
     analysed: Analysed,
     regions: Mapping[int, Region],
-    made: LineRoles | None,
+    made: Sequence[Instruction],
 ) -> Marks:
     """The marks of a line that has these instructions, each with the name of its block."""
     block = analysed.kernel.block
@@ -265,31 +256,12 @@ def _marks_of(
         assumed_uniform=not branches.isdisjoint(analysed.divergence.assumed_uniform),
         regions=tuple(number for number, region in regions.items() if not blocks.isdisjoint(region.blocks)),
         heads=tuple(number for number, region in regions.items() if region.head in branches),
-        made=made,
+        replicas=len({i.origin.replica for i in made if i.origin.role is Role.SOURCE} - {None}),
+        roles=_roles(made),
     )
 
 
-def _roles_by_line(kernel: Kernel) -> Mapping[Place, LineRoles]:
-    """Return what came of each line of the source, by file (empty for the kernel's own) and line.
-
-    Args:
-        kernel: coarsened.
-    """
-    found: defaultdict[Place, set[tuple[Role, int | None]]] = defaultdict(set)
-    for instruction in kernel.instructions():
-        if instruction.position is not None:
-            place = instruction.position.file, instruction.position.line
-            found[place].add((instruction.origin.role, instruction.origin.replica))
-    return {place: _line_roles(made) for place, made in found.items()}
-
-
-def _roles_without_line(kernel: Kernel) -> tuple[Role, ...]:
-    """Return what transforms made in a coarsened kernel that is of no line of the source."""
-    roles = {instruction.origin.role for instruction in kernel.instructions() if instruction.position is None}
-    return tuple(role for role in Role if role in roles - _NOT_OF_TRANSFORMS)
-
-
-def _line_roles(made: set[tuple[Role, int | None]]) -> LineRoles:
-    replicas = {replica for role, replica in made if role is Role.SOURCE and replica is not None}
-    roles = {role for role, _ in made} - _NOT_OF_TRANSFORMS
-    return LineRoles(len(replicas), tuple(role for role in Role if role in roles))
+def _roles(made: Iterable[Instruction]) -> tuple[Role, ...]:
+    """Return what transforms made instructions of a coarsened kernel for."""
+    roles = {instruction.origin.role for instruction in made} - _NOT_OF_TRANSFORMS
+    return tuple(role for role in Role if role in roles)

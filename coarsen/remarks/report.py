@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from coarsen.analysis.algebra.index_forms import IndexForms
-from coarsen.cost.banks import ANY_DEVICE, MemoryDevice
+from coarsen.cost.banks import MemoryDevice
 from coarsen.cost.block_profile import block_weights
 from coarsen.cost.lane_addresses import Place
 from coarsen.cost.memory_report import MemoryReport, memory_report
@@ -27,10 +27,7 @@ from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import CoarsenedKernel
-from coarsen.transform.distinct import DistinctMemory
-from coarsen.transform.layouts.lay_out import LaidArray
 from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
-from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.variant.coarsening import Coarsening
 
 
@@ -67,14 +64,6 @@ class RegionCost:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """The first and the last line, from 1, of the kernel's own file."""
-
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
 class CoarseningReport:
     """One of the coarsenings.
 
@@ -104,9 +93,15 @@ class CoarseningReport:
         """Return the place of the branch that begins a region; None where it isn't known."""
         return place_of_branch(self.kernel, self.kernel.block[region.planned.region.head])
 
-    def lines(self, region: RegionCost) -> Lines | None:
-        """Return the lines of a region's code; None where they aren't known."""
-        return _lines_of(self.kernel.in_order(region.planned.region.blocks))
+    def lines(self, region: RegionCost) -> tuple[int, int] | None:
+        """Return the first and the last line, from 1, of a region's code in the kernel's own file.
+
+        What was inlined counts as the line of its call. None where no line is known.
+        """
+        blocks = self.kernel.in_order(region.planned.region.blocks)
+        places = (i.call_position or i.position for block in blocks for i in block.instructions)
+        numbers = [place.line for place in places if place is not None and not place.file]
+        return (min(numbers), max(numbers)) if numbers else None
 
     @property
     def shared(self) -> int:
@@ -149,37 +144,37 @@ class RoleCount:
         return self.shared + sum(self.by_replica.values())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KernelReport:
     """All that was done to a kernel: a report for each coarsening, in the order in which they were carried out.
 
     Attributes:
-        kernel: its name.
+        coarsened: what the kernel has become.
         coarsenings: those with a factor above 1.
-        added_arguments: what a launch of the coarsened kernel passes besides.
-        before: instructions of the kernel.
-        after: instructions of the coarsened kernel.
-        assumptions: what was assumed, with the place in the source.
-        cleaned: instructions that the clean-up removed; None where it was turned off.
-        wide: the accesses that were merged; None where that was not asked for.
-        memory: what the accesses of the kernel cost, coarsened so; None where it was not asked for.
-        arrays: its arguments that have another layout than in the source.
+        memory: what the accesses of the kernel cost, coarsened so.
         roles: what the instructions of the coarsened kernel are for; each role that there is, in their order.
-        distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
     """
 
-    kernel: str
+    coarsened: CoarsenedKernel
     coarsenings: tuple[CoarseningReport, ...]
-    added_arguments: tuple[DescribedArgument, ...]
-    before: int
-    after: int
-    assumptions: tuple[str, ...]
-    cleaned: int | None = None
-    wide: WideAccesses | None = None
-    memory: MemoryReport | None = None
-    arrays: tuple[LaidArray, ...] = ()
-    roles: tuple[RoleCount, ...] = ()
-    distinct: DistinctMemory | None = None
+    memory: MemoryReport
+    roles: tuple[RoleCount, ...]
+
+    @property
+    def added_arguments(self) -> tuple[DescribedArgument, ...]:
+        """What a launch of the coarsened kernel passes besides."""
+        kernel = self.coarsened.kernel
+        return tuple(described_arguments(kernel.argument_names, kernel.added_arguments))
+
+    @property
+    def before(self) -> int:
+        """Instructions of the kernel."""
+        return self.coarsened.lowered.length
+
+    @property
+    def after(self) -> int:
+        """Instructions of the coarsened kernel."""
+        return self.coarsened.kernel.length
 
     @property
     def factor(self) -> int:
@@ -192,36 +187,25 @@ class KernelReport:
         return self.after / self.factor
 
 
-def report_of(
-    coarsened: CoarsenedKernel, device: MemoryDevice = ANY_DEVICE, local_size: Place | None = None
-) -> KernelReport:
+def report_of(coarsened: CoarsenedKernel, device: MemoryDevice, local_size: Place | None) -> KernelReport:
     """Return the report of a coarsening that was carried out.
 
     Args:
         coarsened: what `coarsen.pipeline.run_pipeline` returned; how many instructions the clean-up removed is in
             the report if it was counted there.
         device: for which the costs of memory accesses are computed.
-        local_size: of the original launch; what the kernel requires, if it does, where it is left out.
+        local_size: of the original launch; None for what the kernel requires, if it does.
 
     Raises:
         InvalidInputError: a local size that the coarsenings do not divide.
     """
     lowered, variant = coarsened.lowered, coarsened.variant
     required = None if variant.any_size else lowered.required_work_group_size
-    carried_out = zip(coarsened.variant.coarsenings, coarsened.plans, strict=True)
     return KernelReport(
-        coarsened.lowered.name,
-        tuple(coarsening_report(each, plan) for each, plan in carried_out),
-        tuple(described_arguments(coarsened.kernel.argument_names, coarsened.kernel.added_arguments)),
-        coarsened.lowered.length,
-        coarsened.kernel.length,
-        coarsened.assumptions,
-        coarsened.cleaned,
-        coarsened.wide_accesses,
+        coarsened,
+        tuple(map(coarsening_report, variant.coarsenings, coarsened.plans)),
         memory_report(coarsened.kept or lowered, variant.coarsenings, device, local_size or required),
-        coarsened.arrays,
         tuple(_roles(coarsened.kernel)),
-        coarsened.distinct,
     )
 
 
@@ -259,13 +243,3 @@ def place_of_branch(kernel: Kernel, block: Block) -> SourcePosition | None:
     condition = [operand.text for operand in block.terminator.arguments if operand.is_local]
     known = (kernel.definition[name].position for name in condition if name in kernel.definition)
     return block.terminator.position or next(filter(None, known), None)
-
-
-def _lines_of(blocks: Iterable[Block]) -> Lines | None:
-    """Return the lines of the kernel itself that blocks have instructions from; None where there are none.
-
-    What was inlined counts as the line of its call. Lines of other files than the kernel's don't count.
-    """
-    places = (i.call_position or i.position for block in blocks for i in block.instructions)
-    numbers = [place.line for place in places if place is not None and not place.file]
-    return Lines(min(numbers), max(numbers)) if numbers else None

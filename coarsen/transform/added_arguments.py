@@ -20,6 +20,7 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Named, Variable
 from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.metadata import node_items
 from coarsen.ir.types import IntegerType
 from coarsen.transform.names import NameSupply
 
@@ -53,14 +54,12 @@ def extent_argument(array: str, dimension: int | None, names: NameSupply) -> Arg
 
 def _size_argument(wanted: str, names: NameSupply) -> Argument:
     name = _fresh(wanted, names)
-    return Argument(name, SIZE_TYPE, f"{SIZE_TYPE} noundef %{name}", type_name="ulong", base_type_name="ulong")
+    return Argument(name, SIZE_TYPE, "noundef", type_name="ulong", base_type_name="ulong")
 
 
 def copy_of_argument(argument: Argument, replica: int, names: NameSupply) -> Argument:
     """Return a further argument of the same type as one of the kernel's: `tile` becomes `tile_1` for replica 1."""
-    name = _fresh(f"{argument.name}_{replica}", names)
-    spelling = argument.attributes.removesuffix(f"%{argument.name}")
-    return replace(argument, name=name, attributes=f"{spelling}%{name}")
+    return replace(argument, name=_fresh(f"{argument.name}_{replica}", names))
 
 
 def add_arguments(module: Module, function: Function, added: Sequence[Argument]) -> list[GraphArgument]:
@@ -69,18 +68,16 @@ def add_arguments(module: Module, function: Function, added: Sequence[Argument])
     Args:
         module: in which the function is.
         function: owned by the caller; a kernel.
-        added: their names are free in the function; `attributes` is the whole spelling in the `define` line.
+        added: their names are free in the function.
     """
-    new = []
-    for argument in added:
-        words = argument.attributes.removeprefix(str(argument.type)).removesuffix(f"%{argument.name}").strip()
-        new.append(GraphArgument(argument.type, argument.name, words))
-        new[-1].has_unique_name = True
+    new = [GraphArgument(argument.type, argument.name, argument.attributes) for argument in added]
+    for argument in new:
+        argument.has_unique_name = True
     function.add_arguments(new)
     for key, spelling in _RECORDED.items() if added else ():
         node = function.attachment(f"kernel_arg_{key}")
         if node is not None:
-            extended = module.add_node([*module.node_operands(node), *map(spelling, added)])
+            extended = module.add_node([*node_items(module.metadata, node), *map(spelling, added)])
             function.attach(f"kernel_arg_{key}", extended)
     return new
 

@@ -22,7 +22,7 @@ from itertools import groupby
 
 from coarsen.analysis.algebra.exact_forms import ExactAddress, ExactForms
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
-from coarsen.analysis.memory_accesses import Aliasing, Place, ReadWriteSets
+from coarsen.analysis.memory_accesses import Aliasing, Place, Touched
 from coarsen.ir.graph.instruction import Block, Instruction, alignment
 from coarsen.ir.graph.operands import Callee, Operand, ValueKind
 from coarsen.ir.kernel import Kernel
@@ -108,7 +108,7 @@ class _Group:
 
 _Key = tuple[Type, frozenset[tuple[Product, int]]]
 # The groups that further accesses may join, by their place and by whether they are loads.
-_OpenGroups = dict[tuple[Place, bool], dict[_Key, _Group]]
+_OpenGroups = dict[Touched, dict[_Key, _Group]]
 
 
 class AdjacentAccesses:
@@ -127,12 +127,10 @@ class AdjacentAccesses:
     def _groups(self, block: Block) -> Iterator[_Group]:
         groups: _OpenGroups = {}
         for position, instruction in enumerate(block.instructions):
-            sets = self._aliasing.read_write_sets(instruction)
             fitting = self._fitting(groups, position, instruction)
-            for (place, is_load), of_place in groups.items():
-                if self._conflict(place, is_load, sets):
-                    yield from (group for group in of_place.values() if group is not fitting)
-                    of_place.clear()
+            for access in self._aliasing.conflicting(instruction, groups):
+                yield from (group for group in groups[access].values() if group is not fitting)
+                groups[access].clear()
             if fitting is not None:
                 groups.setdefault((fitting.place, fitting.is_load), {})[fitting.key] = fitting
         yield from (group for of_place in groups.values() for group in of_place.values())
@@ -150,10 +148,6 @@ class AdjacentAccesses:
             return own
         group.members.append(member)
         return group
-
-    def _conflict(self, place: Place, is_load: bool, sets: ReadWriteSets) -> bool:
-        touched = sets.writes if is_load else (*sets.writes, *sets.reads)
-        return sets.everything or any(self._aliasing.may_be_same(place, other) for other in touched)
 
     def _runs_of(self, group: _Group) -> Iterator[Run]:
         step = content_bytes(group.type)

@@ -27,6 +27,7 @@ from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.operands import Named
 from coarsen.ir.graph.rewriting import copy_around
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.metadata import node_items
 from coarsen.transform.added_arguments import add_local_copies
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
@@ -82,7 +83,7 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
         own_memory = add_local_copies(kernel, module, own, coarsening.factor, supply)
     else:
         divide_required_size(module, function, coarsening)
-    ids = IdRewriter(kernel, coarsening, supply, module, analysed.divergence.uses)
+    ids = IdRewriter(kernel, coarsening, supply, module)
     replicas = Replicas(plan.divergence, module, shared, plan.copied, ids, supply, own_memory)
     Replicator(plan, replicas, ids).replicate()
     make_names_unique(function, module.structures)
@@ -114,7 +115,7 @@ def divide_required_size(module: Module, function: Function, coarsening: Coarsen
     function.detach(_HINT)
     demanded = function.attachment(REQUIRED)
     if demanded is not None:
-        sizes = [int(operand.split()[-1]) for operand in module.node_operands(demanded)]
+        sizes = [int(operand.split()[-1]) for operand in node_items(module.metadata, demanded)]
         divided = _divided(sizes, coarsening)
         function.attach(REQUIRED, module.add_node(f"i32 {size}" for size in divided))
 

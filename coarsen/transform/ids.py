@@ -10,11 +10,10 @@ A query whose dimension is only known at run time becomes a selection, in its pl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.analysis.liveness import Use, uses_of_values
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.display_name import Derivation, NewName
@@ -50,7 +49,6 @@ class IdRewriter:
         coarsening: which changes their answers.
         names: those that are free in the kernel.
         module: in which the coarsened kernel will stand.
-        uses: of the kernel's values, if they are known already.
 
     Attributes:
         coarsening: which changes the answers.
@@ -63,11 +61,9 @@ class IdRewriter:
         coarsening: Coarsening,
         names: NameSupply,
         module: Module,
-        uses: Mapping[str, Sequence[Use]] | None = None,
     ) -> None:
         self.coarsening = coarsening
         self._kernel = kernel
-        self._known_uses = uses
         self.start = Prologue(module, coarsening, names)
         self._formula = (
             GroupIds(self.start)
@@ -141,11 +137,7 @@ class IdRewriter:
         return self.replicas(query)
 
     def _is_only_narrowed(self, query: Instruction) -> bool:
-        return all(use.instruction.opcode == "trunc" for use in self._uses.get(query.name, ()))
-
-    @cached_property
-    def _uses(self) -> Mapping[str, Sequence[Use]]:
-        return uses_of_values(self._kernel) if self._known_uses is None else self._known_uses
+        return all(user.opcode == "trunc" for user in self._kernel.users(query.name))
 
     @cached_property
     def _uses_whole_local_id(self) -> bool:

@@ -66,7 +66,7 @@ def test_a_guarded_block_runs_for_a_share(condition: str, holds: Callable[[int, 
     runs, [block] = executions(f"if ({condition}) data[x] = n;")
     share = sum(holds(x, y) for x in range(GLOBAL) for y in range(HEIGHT)) / (GLOBAL * HEIGHT)
     assert evaluate(runs.of(block), SIZES) == pytest.approx(share)
-    assert runs.undecided == ()
+    assert not runs.undecided
 
 
 @pytest.mark.parametrize("end", [8, 40, 72, 100])
@@ -150,10 +150,10 @@ def test_replicas_are_taken_to_agree_where_data_decide(coarsenings: tuple[Coarse
 def test_replicas_part_at_a_border_that_is_known() -> None:
     runs, stores = coarsened_stores("x < n + 2", Coarsening(4))
     assert stores == pytest.approx((N + 2) / GLOBAL, rel=0.1)
-    assert runs.agreed == ()
+    assert not runs.agreed
 
 
 def test_a_choice_between_two_conditions_is_no_test_for_agreement_of_one() -> None:
     runs, blocks = executions("if (data[x] > n && data[y] > n) data[x] = n; else data[y] = m;")
     assert [evaluate(runs.of(block), SIZES) for block in blocks] == [1, 1]
-    assert runs.agreed == ()
+    assert not runs.agreed

@@ -8,14 +8,14 @@ from collections.abc import Iterable
 import pytest
 
 from coarsen.analysis.divergence import Divergence
-from coarsen.analysis.liveness import uses_of_values
-from coarsen.analysis.memory_accesses import Aliasing, PrivateMemory, memory_access
+from coarsen.analysis.memory_accesses import Aliasing, Place, PrivateMemory, memory_access
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.module import attributes_of_callees
 from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.types import AddressSpace
 
 PARAMETERS = "global float *p, global float *q, local float *tile, int n"
 
@@ -109,11 +109,11 @@ attributes #1 = {{ nounwind }}
 @pytest.mark.parametrize("attributes", ["#0", "nounwind", "memory(argmem: readwrite) #1", ""])
 def test_a_function_of_which_nothing_is_known_may_keep_and_write_what_it_is_given(attributes: str) -> None:
     kernel = lower(IN_IR.format(attributes=attributes))
-    private = PrivateMemory(kernel, (), EffectsOfKernel.of_kernel(kernel), uses_of_values(kernel))
+    private = PrivateMemory(kernel, (), EffectsOfKernel.of_kernel(kernel))
     [call] = [i for i in kernel.instructions() if i.callee == "_Z4keepPi"]
     assert private.escaping == set(private.allocas)
     assert private.written_by(call) == set(private.allocas)
-    assert Aliasing(kernel).read_write_sets(call).everything
+    assert Aliasing(kernel).conflicting(call, [(Place(AddressSpace.CONSTANT, None), True)])
 
 
 def test_attributes_are_those_of_the_declaration_and_of_its_group() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coarsen.cost.banks import Banks, Reference, bank_degree, best_padding, least_degree, permuted_cost
+from coarsen.cost.banks import Banks, Reference, bank_degree, best_padding, least_degree, permuted_cost, pitch_cost
 from coarsen.cost.lane_addresses import Place, lane_places
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, memory_device, unknown_descriptor
@@ -91,19 +91,18 @@ def line(lanes: int, access_bytes: int = 4) -> Reference:
 
 @pytest.mark.parametrize(("length", "words"), [(15, 0), (16, 1), (17, 0), (31, 0), (32, 1)])
 def test_rows_read_along_a_column(length: int, words: int) -> None:
-    found = best_padding([column(16)], 4 * length, 4, HALF_WARP)
-    assert (found.words, found.cost) == (words, 1)
+    assert best_padding([column(16)], 4 * length, 4, HALF_WARP) == (words, 1)
 
 
 def test_stride_0_asks_for_no_pad() -> None:
-    found = best_padding([Reference(((3, 8),) * 32, 4)], 128, 4, WARP)
-    assert (found.words, found.cost, found.unpadded_cost) == (0, 1, 1)
+    assert best_padding([Reference(((3, 8),) * 32, 4)], 128, 4, WARP) == (0, 1)
 
 
 def test_wide_elements_stay_aligned() -> None:
-    found = best_padding([Reference(tuple((row, 0) for row in range(32)), 8)], 256, 8, WARP)
-    assert found.words == 2  # words 0 and 1 of each row, over 32 banks: two rows in each
-    assert (found.cost, found.unpadded_cost) == (2, 32)
+    rows = [Reference(tuple((row, 0) for row in range(32)), 8)]
+    # Words 0 and 1 of each row, over 32 banks: two rows in each.
+    assert best_padding(rows, 256, 8, WARP) == (2, 2)
+    assert pitch_cost(rows, 256, WARP) == 32
 
 
 def random_array(source: random.Random) -> tuple[list[Reference], int, int, Banks]:
@@ -127,15 +126,15 @@ def test_no_other_pad_costs_less(seed: int) -> None:
     source = random.Random(seed)
     for _ in range(100):
         references, row, element, banks = random_array(source)
-        found = best_padding(references, row, element, banks)
+        words, cost = best_padding(references, row, element, banks)
         costs = {}
         for pad in range(banks.count):
             if pad * 4 % element == 0:
                 moved = [[r * (row + 4 * pad) + byte for r, byte in each.places] for each in references]
                 costs[pad] = sum(enumerated(each, element, banks) for each in moved)
-        assert found.cost == min(costs.values()) == costs[found.words]
-        assert found.words == min(pad for pad, cost in costs.items() if cost == found.cost)
-        assert found.unpadded_cost == costs[0]
+        assert cost == min(costs.values()) == costs[words]
+        assert words == min(pad for pad, found in costs.items() if found == cost)
+        assert pitch_cost(references, row, banks) == costs[0]
 
 
 def test_exclusive_or_serves_rows_and_columns_without_a_pad() -> None:

@@ -16,6 +16,7 @@ from coarsen.frontend.normal_form import renormalised
 from coarsen.ir.graph.locations import read_module
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.metadata import node_items
 from coarsen.transform.added_arguments import add_arguments, copy_of_argument, global_size_argument
 from coarsen.transform.names import NameSupply
 
@@ -75,7 +76,7 @@ def test_their_types_are_those_of_the_arguments_that_they_copy() -> None:
 def test_their_names_are_recorded_where_the_others_are() -> None:
     _, read = extended(NOTHING, "-cl-kernel-arg-info")
     node = read.graph.function(read.name).attachment("kernel_arg_name")
-    assert node and read.graph.node_operands(node) == ('!"global_size_x"',)
+    assert node and node_items(read.graph.metadata, node) == ['!"global_size_x"']
 
 
 def test_llvm_ir_without_a_record_of_the_source_gets_none() -> None:

@@ -34,23 +34,17 @@ INDIRECT: Final = UnknownStride.INDIRECT
 Stride = int | Literal[UnknownStride.SYMBOLIC, UnknownStride.INDIRECT]
 
 
-@dataclass(frozen=True)
-class Access:
-    """One memory access.
+@dataclass(frozen=True, kw_only=True)
+class Access(MemoryAccess):
+    """One memory access, and where it goes.
 
     `base` is the argument, program-scope variable or alloca that it goes to, None where that can't be told; `form`
-    the bytes from there on. `element_bytes` is the size of a scalar or of a vector's component, `width` how many
-    components it has. `strides` are the strides in bytes along the three dimensions.
+    the bytes from there on. `strides` are the strides in bytes along the three dimensions.
     """
 
     instruction: Instruction
     block: str
     address_space: int
-    element_bytes: int
-    width: int
-    is_load: bool
-    is_store: bool
-    is_atomic: bool
     base: Operand | None
     form: Polynomial
     strides: tuple[Stride, Stride, Stride]
@@ -82,18 +76,15 @@ def _pattern(forms: IndexForms, instruction: Instruction, block: str, access: Me
     if access.index is not None:
         address = address + forms.form(access.index).scaled(access.index_bytes)
     base = _base(forms.kernel, address)
+    leads = access.pointer if base is None else base
     return Access(
-        instruction,
-        block,
-        _address_space(access.pointer if base is None else base),
-        access.element_bytes,
-        access.width,
-        access.is_load,
-        access.is_store,
-        access.is_atomic,
-        base,
-        address if base is None else address - forms.form(base),
-        (_stride(forms, address, 0), _stride(forms, address, 1), _stride(forms, address, 2)),
+        **{name: getattr(access, name) for name in MemoryAccess.__slots__},
+        instruction=instruction,
+        block=block,
+        address_space=leads.type.address_space if isinstance(leads.type, PointerType) else AddressSpace.PRIVATE,
+        base=base,
+        form=address if base is None else address - forms.form(base),
+        strides=(_stride(forms, address, 0), _stride(forms, address, 1), _stride(forms, address, 2)),
     )
 
 
@@ -121,7 +112,3 @@ def _variable(kernel: Kernel, symbol: str) -> Operand | None:
         return instruction if instruction is not None and instruction.opcode == "alloca" else None
     pointers = (argument for argument in kernel.function.arguments if isinstance(argument.type, PointerType))
     return next((argument for argument in pointers if argument.name == symbol), None)
-
-
-def _address_space(pointer: Operand) -> int:
-    return pointer.type.address_space if isinstance(pointer.type, PointerType) else AddressSpace.PRIVATE

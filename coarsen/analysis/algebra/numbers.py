@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
+
 from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import IntegerType, Type
@@ -22,6 +25,10 @@ def width_of(type_: Type) -> int:
     return type_.width if isinstance(type_, IntegerType) else POINTER_BITS
 
 
+COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")
+}
+"""What each relation says of two numbers."""
 _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 

@@ -241,7 +241,9 @@ class _Progress:
             return self._is_choice_steady(instruction, asked)
         if instruction.opcode in _RESIZING:
             return self._is_steady(instruction.operands[0], asked)
-        if asked.indices is _Indices.READ and asked.next and self._goes_round(instruction):
+        # The next value of an index that takes the same values again and again.
+        goes_round = instruction.opcode in _ROUND and self._definition(instruction.operands[1]) is None
+        if goes_round and asked.indices is _Indices.READ and asked.next:
             return True
         if instruction.opcode in _GATHERING and self._gathers_nothing(instruction, asked):
             return True
@@ -350,10 +352,6 @@ class _Progress:
         other = sum_.operands[1 - names.index(asked.next)]
         return bool(self._observed_by([other])) and self._is_steady(other, asked.within())
 
-    def _goes_round(self, instruction: Instruction) -> bool:
-        """Return True for the next value of an index that takes the same values again and again."""
-        return instruction.opcode in _ROUND and self._definition(instruction.operands[1]) is None
-
     def _leaves_steady(self, writer: Instruction, asked: _Asked) -> bool:
         """Return True if what the loop itself writes may be the same in each iteration."""
         if writer.opcode == "store":
@@ -405,16 +403,10 @@ class _Progress:
     def _after_failing(self, choice: Instruction, update: Instruction) -> Sequence[Operand]:
         """The values that a `select` may have once an update has not found what it compared with."""
         asked = self._definition(choice.operands[0])
-        is_about = asked is not None and asked.opcode == "icmp" and predicate(asked) in ("eq", "ne")
-        if (
-            asked is None
-            or not is_about
-            or {each.text for each in asked.operands}
-            != {
-                update.name,
-                update.arguments[1].text,
-            }
-        ):
+        wanted = {update.name, update.arguments[1].text}
+        if asked is None or asked.opcode != "icmp" or predicate(asked) not in ("eq", "ne"):
+            return choice.operands[1:]
+        if {each.text for each in asked.operands} != wanted:
             return choice.operands[1:]
         return choice.operands[2:] if predicate(asked) == "eq" else choice.operands[1:2]
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from coarsen.analysis.algebra.numbers import number_of as constant_of
 from coarsen.analysis.control_flow import ControlFlow, FlowGraph, Loop, reached
 from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand, ValueKind
@@ -82,13 +83,9 @@ class LoopStates:
 
     def number(self, value: Operand) -> int | None:
         """Return the number that a value has in each iteration; None if that isn't known."""
-        found = {number_of(self._kernel, value, dict(s.numbers)) for s in self._headers}
+        headers = (state for state in self._following if state.block == self._loop.header)
+        found = {number_of(self._kernel, value, dict(state.numbers)) for state in headers}
         return found.pop() if len(found) == 1 else None
-
-    @cached_property
-    def _headers(self) -> list[_State]:
-        """The states in which the loop's header is entered and from which it goes on."""
-        return [state for state in self._following if state.block == self._loop.header]
 
     def stuck(self, cut: Collection[Edge], avoided: Collection[str] = ()) -> frozenset[str]:
         """Return the blocks on ways from the loop's header back to it.
@@ -180,8 +177,6 @@ def _reached(starts: Iterable[_State], following: Mapping[_State, Iterable[_Stat
 # if (seen == 2) break;           where the loop goes on, `seen` isn't 2, and so
 # at = seen == 2 ? at : seen;     `at` becomes `seen`
 
-_BOOLEANS = {"false": 0, "true": 1}
-
 # A value's name, a number or another value's name, and whether the two are the same.
 Fact = tuple[str, int | str, bool]
 
@@ -191,7 +186,7 @@ def number_of(kernel: Kernel, value: Operand, numbers: Mapping[str, int], depth:
     if not isinstance(value.type, IntegerType) or depth > 20:
         return None
     if value.kind is ValueKind.CONSTANT:
-        constant = _BOOLEANS.get(value.text, value.number)
+        constant = constant_of(value)
         return None if constant is None else constant % (1 << value.type.width)
     if value.kind is not ValueKind.INSTRUCTION:
         return None

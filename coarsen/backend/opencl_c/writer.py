@@ -328,7 +328,7 @@ def _properties(nodes: Mapping[str, str], node: str, seen: set[str]) -> Iterator
         return
     seen.add(node)
     items = node_items(nodes, node)
-    if items[0].startswith('!"'):
+    if items and items[0].startswith('!"'):
         yield items
     for item in items:
         if item.startswith("!") and item[1:] in nodes:

@@ -25,18 +25,19 @@ from coarsen.transform.layouts.lay_out import LaidArray
 
 def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
     """Return the report of a kernel that was coarsened; `file` is what the user named."""
+    made = report.coarsened
     return {
-        "kernel": report.kernel,
+        "kernel": made.lowered.name,
         "refusal": None,
-        "instructions": picked(report, "before after per_replica cleaned"),
+        "instructions": {**picked(report, "before after per_replica"), "cleaned": made.cleaned},
         "coarsenings": [_coarsening(each, file) for each in report.coarsenings],
         "roles": [_role(each) for each in report.roles],
-        "wide_accesses": picked(report.wide, "loads wide_loads stores wide_stores") if report.wide else None,
-        "distinct": _distinct(report.distinct, file) if report.distinct else None,
+        "wide_accesses": made.wide_accesses and picked(made.wide_accesses, "loads wide_loads stores wide_stores"),
+        "distinct": _distinct(made.distinct, file) if made.distinct else None,
         "added_arguments": [_added(argument) for argument in report.added_arguments],
-        "arrays": [_array(array) for array in report.arrays],
-        "assumptions": list(report.assumptions),
-        "memory": memory_json(report.memory, file) if report.memory else None,
+        "arrays": [_array(array) for array in made.arrays],
+        "assumptions": list(made.assumptions),
+        "memory": memory_json(report.memory, file),
     }
 
 
@@ -64,8 +65,8 @@ def _region(region: RegionCost, report: CoarseningReport, file: Path) -> dict[st
     planned, lines = region.planned, report.lines(region)
     return {
         **place_json(report.position(region), file),
-        "first_line": lines.first if lines else None,
-        "last_line": lines.last if lines else None,
+        "first_line": lines[0] if lines else None,
+        "last_line": lines[1] if lines else None,
         "block": planned.region.head,
         "treatment": planned.treatment.value,
         "reason": picked(planned.reason, "code sentence") if planned.reason else None,

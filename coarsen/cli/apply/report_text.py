@@ -24,7 +24,7 @@ from coarsen.frontend.source_text import opencl_c_of
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import LaidOutKernel, Observer, for_distinct_memory
 from coarsen.remarks.explanation import Explanation, Marks, explain_kernel
-from coarsen.remarks.report import CoarseningReport, KernelReport, Lines, Part, RegionCost, RoleCount, report_of
+from coarsen.remarks.report import CoarseningReport, KernelReport, Part, RegionCost, RoleCount, report_of
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.wide_accesses import WideAccesses
@@ -44,9 +44,10 @@ def report_text(report: KernelReport) -> str:
 
 
 def _lines(report: KernelReport) -> Iterator[str]:
-    yield f"kernel {report.kernel}: {_growth(report)}"
-    if report.coarsenings and report.cleaned is not None:
-        yield f"Clean-up removed {counted(report.cleaned, 'instruction')}"
+    made = report.coarsened
+    yield f"kernel {made.lowered.name}: {_growth(report)}"
+    if report.coarsenings and made.cleaned is not None:
+        yield f"Clean-up removed {counted(made.cleaned, 'instruction')}"
     for coarsening in report.coarsenings:
         yield ""
         yield from _coarsening(coarsening)
@@ -54,25 +55,24 @@ def _lines(report: KernelReport) -> Iterator[str]:
         yield ""
         yield f"The {counted(report.after, 'instruction')} of the coarsened kernel:"
         yield from aligned(_ROLE_HEADINGS, [_role(each) for each in report.roles], _ROLE_HEADINGS[1:])
-    if report.wide is not None:
+    if made.wide_accesses is not None:
         yield ""
-        yield _wide(report.wide)
-    if report.arrays:
+        yield _wide(made.wide_accesses)
+    if made.arrays:
         yield ""
         yield "Arrays:"
-        yield from (f"{_INDENT}{array.sentence}" for array in report.arrays)
-    if report.distinct is not None:
+        yield from (f"{_INDENT}{array.sentence}" for array in made.arrays)
+    if made.distinct is not None:
         yield ""
-        yield from distinct_lines(report.distinct)
+        yield from distinct_lines(made.distinct)
     if report.added_arguments:
         yield ""
         yield "Arguments after the kernel's own:"
         yield from (f"{_INDENT}{each.name}: {each.sentence}" for each in report.added_arguments)
-    if report.assumptions:
+    if made.assumptions:
         yield ""
-        yield from report.assumptions
-    memory = list(memory_lines(report.memory)) if report.memory is not None else []
-    if memory:
+        yield from made.assumptions
+    if memory := list(memory_lines(report.memory)):
         yield ""
         yield from memory
 
@@ -164,10 +164,8 @@ def _whole(report: CoarseningReport) -> tuple[str, ...]:
     )
 
 
-def _range(lines: Lines | None) -> str:
-    if lines is None:
-        return ""
-    return str(lines.first) if lines.first == lines.last else f"{lines.first}–{lines.last}"
+def _range(lines: tuple[int, int] | None) -> str:
+    return "–".join(str(line) for line in dict.fromkeys(lines or ()))
 
 
 def _percent(part: int, whole: int) -> str:
@@ -295,5 +293,4 @@ def _json(request: Request, observer: Observer, refusals: list[RefusalError]) ->
 def _report(request: Request, lowered: LaidOutKernel, observer: Observer) -> KernelReport:
     coarsened = request.coarsened(lowered, observer, counts_clean_up=True)
     report = report_of(coarsened, request.memory_device, request.local_size)
-    memory = None if report.memory is None else replace(report.memory, pads=request.pads(lowered.lowered))
-    return replace(report, memory=memory)
+    return replace(report, memory=replace(report.memory, pads=request.pads(lowered.lowered)))

@@ -59,8 +59,16 @@ class PlannedAxis:
         return frozenset[str]().union(*(each.region.blocks for each in self.copied_regions()))
 
     def copied_regions(self) -> Iterator[PlannedRegion]:
-        """Yield the regions that each replica goes through alone."""
-        return (planned for planned in self.plan.all() if _is_alone(self.plan, planned))
+        """Yield the regions that each replica goes through alone.
+
+        They are copies, and what one of the replicas does while the others wait: `if (item == 0) …`.
+        """
+        divergence = self.plan.divergence
+        for planned in self.plan.all():
+            head = planned.region.head
+            is_of_one = head in divergence.branches and side_of_one(divergence, head) is not None
+            if is_of_one or planned.treatment is Treatment.COPIES:
+                yield planned
 
 
 _PlanKey = tuple[Axis, Use, Use, DeviceKind]
@@ -110,13 +118,6 @@ class Axes:
             plan = plan_regions(analysed.divergence, analysed.regions, transforms)
             self._planned[key] = PlannedAxis(plan)
         return self._planned[key]
-
-
-def _is_alone(plan: RegionPlan, planned: PlannedRegion) -> bool:
-    """Return True for copies, and for what one of the replicas does while the others wait: `if (item == 0) …`."""
-    head, divergence = planned.region.head, plan.divergence
-    is_of_one = head in divergence.branches and side_of_one(divergence, head) is not None
-    return planned.treatment is Treatment.COPIES or is_of_one
 
 
 def check_guards(kernel: Kernel, chosen: Configuration) -> None:

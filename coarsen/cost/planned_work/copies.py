@@ -15,27 +15,20 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from coarsen.analysis.liveness import Use, uses_of_values
 from coarsen.cost.planned_work.axes import PlannedAxis
 from coarsen.cost.planned_work.families import Offset, Place, ShiftedValues
 from coarsen.ir.graph.instruction import Instruction
+from coarsen.variant.coarsening import Configuration
 
 Mask = tuple[bool, ...]
 """Along which axes something stands once for each replica."""
 
 
-@dataclass(frozen=True, slots=True)
-class Merging:
-    """The number of replicas merged along each axis, and the distance between them."""
-
-    factors: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    def along(self, mask: Mask) -> int:
-        """Return the product of the factors along the axes of a mask."""
-        return math.prod(factor for factor, is_along in zip(self.factors, mask, strict=True) if is_along)
+def along(chosen: Configuration, mask: Mask) -> int:
+    """Return the product of the factors of coarsenings along the axes of a mask."""
+    return math.prod(each.factor for each, is_along in zip(chosen, mask, strict=True) if is_along)
 
 
 @dataclass(frozen=True)
@@ -79,7 +72,7 @@ class Copies:
         self._planned = planned
         self.guarded = guarded
         self.roots = values.roots
-        self._found: dict[Merging, Mapping[str, int]] = {}
+        self._found: dict[Configuration, Mapping[str, int]] = {}
         self._copied = {
             block: tuple(every or block in each.copied for each, every in zip(planned, guarded, strict=True))
             for block in values.flow.reverse_postorder
@@ -113,10 +106,9 @@ class Copies:
             root: the id; one that is only narrowed has no replicas.
             seen: the values of those before; this one's is added.
         """
-        uses = self._uses.get(root, ())
-        if self._values.kernel.definition[root].opcode == "call" and all(
-            use.instruction.name in self.roots for use in uses
-        ):
+        kernel = self._values.kernel
+        is_narrowed = all(user.name in self.roots for user in kernel.users(root))
+        if kernel.definition[root].opcode == "call" and is_narrowed:
             return False
         place = self._values.place[root]
         is_first = place not in seen
@@ -124,19 +116,15 @@ class Copies:
         return is_first
 
     @cached_property
-    def _uses(self) -> Mapping[str, list[Use]]:
-        return uses_of_values(self._values.kernel)
-
-    @cached_property
     def members(self) -> Mapping[str, int]:
         """The number of each member, by name."""
         return {member.name: number for number, member in enumerate(self._members)}
 
-    def of_members(self, merging: Merging) -> Mapping[str, int]:
+    def of_members(self, chosen: Configuration) -> Mapping[str, int]:
         """Return how many copies of each member there are."""
-        if merging not in self._found:
-            self._found[merging] = dict(_counted(self._members, merging))
-        return self._found[merging]
+        if chosen not in self._found:
+            self._found[chosen] = dict(_counted(self._members, chosen))
+        return self._found[chosen]
 
     @cached_property
     def _members(self) -> Sequence[Member]:
@@ -186,25 +174,30 @@ class Copies:
         )
 
 
-def _counted(members: Sequence[Member], merging: Merging) -> Iterator[tuple[str, int]]:
+def _counted(members: Sequence[Member], chosen: Configuration) -> Iterator[tuple[str, int]]:
     """Yield the copies of each member: of its places those at which nothing before it stands."""
-    shifts = _Shifts(merging)
-    everywhere = [_places(member, shifts.of(member, copied=True)) for member in members]
-    own = [
-        _places(member, shifts.of(member, copied=False)) if any(member.copied) else everywhere[number]
-        for number, member in enumerate(members)
-    ]
+    strides, factors = tuple(each.stride for each in chosen), [each.factor for each in chosen]
+    everywhere: list[frozenset[Offset]] = []
+    own: list[frozenset[Offset]] = []
+    for member in members:
+        counts = [factor if any(step) else 1 for factor, step in zip(factors, member.steps, strict=True)]
+        once = [1 if is_copied else count for count, is_copied in zip(counts, member.copied, strict=True)]
+        everywhere.append(_places(member, _shifts(strides, member.steps, tuple(counts))))
+        own.append(
+            _places(member, _shifts(strides, member.steps, tuple(once))) if once != counts else everywhere[-1]
+        )
     for number, member in enumerate(members):
         new = own[number].difference(*(own[other] for other in member.beside))
-        copies = merging.along(member.copied)
+        copies = along(chosen, member.copied)
         known = frozenset[Offset]().union(*(everywhere[other] for other in member.outside))
         if not known:
             yield member.name, copies * len(new)
         elif member.is_load:
             yield member.name, (copies - 1) * len(new) + len(new - known)
         else:
-            along = shifts.along(member)
-            yield member.name, sum(len({_sum(place, shift) for place in new} - known) for shift in along)
+            counts = [factor if is_copied else 1 for factor, is_copied in zip(factors, member.copied, strict=True)]
+            apart = _shifts(strides, member.steps, tuple(counts))
+            yield member.name, sum(len({_sum(place, shift) for place in new} - known) for shift in apart)
 
 
 def _places(member: Member, shifts: Sequence[Offset]) -> frozenset[Offset]:
@@ -214,47 +207,16 @@ def _places(member: Member, shifts: Sequence[Offset]) -> frozenset[Offset]:
     return frozenset(_sum(member.place.offset, shift) for shift in shifts)
 
 
-class _Shifts:
-    """Return the distances between replicas, by the steps from one to the next.
-
-    Args:
-        merging: how many there are, and how far apart in ids.
-    """
-
-    def __init__(self, merging: Merging) -> None:
-        self._merging = merging
-        self._found: dict[tuple[object, ...], list[Offset]] = {}
-
-    def of(self, member: Member, *, copied: bool) -> list[Offset]:
-        """Return where the replicas of a member are, those in copies of its block included or not."""
-        counts = tuple(
-            factor if any(step) and (copied or not is_copied) else 1
-            for factor, step, is_copied in zip(self._merging.factors, member.steps, member.copied, strict=True)
-        )
-        return self._shifts(member.steps, counts)
-
-    def along(self, member: Member) -> list[Offset]:
-        """Return where the copies of a member's block are."""
-        counts = tuple(
-            factor if is_copied else 1
-            for factor, is_copied in zip(self._merging.factors, member.copied, strict=True)
-        )
-        return self._shifts(member.steps, counts)
-
-    def _shifts(self, steps: tuple[Offset, ...], counts: tuple[int, ...]) -> list[Offset]:
-        key = (steps, counts)
-        if key not in self._found:
-            self._found[key] = list(self._computed(steps, counts))
-        return self._found[key]
-
-    def _computed(self, steps: tuple[Offset, ...], counts: tuple[int, ...]) -> Iterator[Offset]:
-        strides = self._merging.strides
-        if len(steps) == 1:
-            yield from ((k * strides[0] * steps[0][0],) for k in range(counts[0]))
-            return
-        for ks in itertools.product(*map(range, counts)):
-            moved = [(k * stride, step) for k, stride, step in zip(ks, strides, steps, strict=True)]
-            yield tuple(sum(distance * step[place] for distance, step in moved) for place in range(len(steps)))
+@lru_cache(maxsize=4096)
+def _shifts(strides: Offset, steps: tuple[Offset, ...], counts: tuple[int, ...]) -> tuple[Offset, ...]:
+    """Return the distances between replicas, by the steps from one to the next and how many there are."""
+    if len(steps) == 1:
+        return tuple((k * strides[0] * steps[0][0],) for k in range(counts[0]))
+    found: list[Offset] = []
+    for ks in itertools.product(*map(range, counts)):
+        moved = [(k * stride, step) for k, stride, step in zip(ks, strides, steps, strict=True)]
+        found.append(tuple(sum(distance * step[place] for distance, step in moved) for place in range(len(steps))))
+    return tuple(found)
 
 
 def _sum(first: Offset, second: Offset) -> Offset:

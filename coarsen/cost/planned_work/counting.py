@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from coarsen.analysis.algebra.affine import Access
 from coarsen.cost.instruction_kinds import access_class, instruction_classes
-from coarsen.cost.planned_work.copies import Mask, Merging
+from coarsen.cost.planned_work.copies import Mask, along
 from coarsen.cost.planned_work.families import Place
 from coarsen.cost.planned_work.layout import Addition, Classes, Layout
 from coarsen.cost.planned_work.wide import WideGroups, Widening
@@ -71,14 +71,12 @@ class Counting:
 
     Attributes:
         tally: the kernel under the plan.
-        merging: the factors and strides.
         variant: the configuration.
         prologues: the instructions at the kernel's start, for each coarsening.
         groups: the accesses that may become vector accesses; None where they are left as they are.
     """
 
     tally: Tally
-    merging: Merging
     variant: Variant
     prologues: Sequence[Mapping[InstructionClass, int]]
     groups: WideGroups | None
@@ -107,7 +105,7 @@ class Counting:
     @cached_property
     def copies(self) -> Mapping[str, int]:
         """Return the number of copies of what replicas may share."""
-        return self.tally.layout.copies.of_members(self.merging) if self.tally.layout.is_shared else {}
+        return self.tally.layout.copies.of_members(self.variant.coarsenings) if self.tally.layout.is_shared else {}
 
     @cached_property
     def instructions(self) -> dict[InstructionClass, float]:
@@ -133,17 +131,8 @@ class Counting:
     def _widening(self) -> Widening | None:
         if self.groups is None:
             return None
-        copies, flow = self.tally.layout.copies, self.tally.launch.counted.counts.forms.control_flow
-        accesses = [each.access for each, _ in self._planned]
-        return Widening(
-            self.groups,
-            [count for _, count in self._planned],
-            accesses,
-            [copies.copied(access.block) for access in accesses],
-            self.variant.coarsenings,
-            self.merging,
-            frozenset().union(*(loop.blocks for loop in flow.loops)),
-        )
+        copied = [self.tally.layout.copies.copied(each.access.block) for each, _ in self._planned]
+        return Widening(self.groups, [count for _, count in self._planned], copied, self.variant.coarsenings)
 
     @cached_property
     def unmerged(self) -> float:
@@ -158,7 +147,7 @@ class Counting:
         for each, count in zip(launch.counted.functions.accesses, launch.work.accesses, strict=True):
             if each.access.is_load and each.access.instruction.name in self.copies:
                 mask = layout.copies.mask(each.access.block, each.access.instruction, is_shared=False)
-                saved += count.count * (self.merging.along(mask) - self.copies[each.access.instruction.name])
+                saved += count.count * (self._along(mask) - self.copies[each.access.instruction.name])
         return saved
 
     @cached_property
@@ -185,7 +174,7 @@ class Counting:
         """Count the executed instructions besides accesses, ids at the start and guards."""
         found: defaultdict[InstructionClass, float] = defaultdict(float)
         for mask, weights in self.tally.by_mask.items():
-            _add(found, weights, self.merging.along(mask))
+            _add(found, weights, self._along(mask))
         for name, block, classes in self.tally.layout.shared:
             _add(found, classes, self.tally.launch.times[block] * self.copies[name])
         for added, weights, once in self.tally.additions:
@@ -195,8 +184,8 @@ class Counting:
     def _add_addition(
         self, found: defaultdict[InstructionClass, float], added: Addition, weights: Weights, once: Weights
     ) -> None:
-        times = self.merging.along(added.mask)
-        _add(found, weights, times * (self.merging.factors[added.axis] - 1))
+        times = self._along(added.mask)
+        _add(found, weights, times * (self.variant.coarsenings[added.axis].factor - 1))
         _add(found, once, times)
 
     def _copies_of(self, access: AccessFunction) -> int:
@@ -204,7 +193,10 @@ class Counting:
         instruction, block = access.access.instruction, access.access.block
         if self.tally.layout.is_shared and instruction.name in self.copies:
             return self.copies[instruction.name]
-        return self.merging.along(self._mask(block, instruction))
+        return self._along(self._mask(block, instruction))
+
+    def _along(self, mask: Mask) -> int:
+        return along(self.variant.coarsenings, mask)
 
     def _mask(self, block: str, instruction: Instruction) -> Mask:
         return self.tally.layout.copies.mask(block, instruction, is_shared=self.tally.layout.is_shared)
@@ -223,7 +215,7 @@ class Counting:
             if needed is None:
                 continue
             is_root = name in self.tally.layout.copies.roots
-            there = self.merging.along(mask) if is_root else self.copies.get(name, self.merging.along(mask))
+            there = self._along(mask) if is_root else self.copies.get(name, self._along(mask))
             # Of an id the first is computed, others are counted from there.
             classes = {InstructionClass.INTEGER: 1} if is_root else dict(instruction_classes(instruction))
             _add(found, classes, self.tally.launch.times[block] * max(0, there - max(needed, int(is_root))))
@@ -234,7 +226,7 @@ class Counting:
         """The operations and the accesses of the longest chain: copies in a row wait for each other."""
         operations = accesses = 0.0
         for block, mask, own_operations, own_accesses in self.tally.layout.depths:
-            times = self.tally.launch.times[block] * self.merging.along(mask)
+            times = self.tally.launch.times[block] * self._along(mask)
             operations += times * own_operations
             accesses += times * own_accesses
         return operations, accesses
@@ -243,7 +235,7 @@ class Counting:
     def copied(self) -> float:
         """The executed instructions of blocks that are copied, accesses apart."""
         return sum(
-            self.tally.launch.times[part.block] * sum(part.classes.values()) * self.merging.along(part.mask)
+            self.tally.launch.times[part.block] * sum(part.classes.values()) * self._along(part.mask)
             for part in self.tally.layout.parts
             if any(self.tally.layout.copies.copied(part.block))
         )
@@ -260,7 +252,7 @@ class Counting:
     def barriers(self) -> float:
         """Return how often a work-item waits."""
         return sum(
-            self.tally.launch.times[part.block] * part.barriers * self.merging.along(part.mask)
+            self.tally.launch.times[part.block] * part.barriers * self._along(part.mask)
             for part in self.tally.layout.parts
             if part.barriers
         )
@@ -268,9 +260,9 @@ class Counting:
     @property
     def length(self) -> float:
         """Return how many instructions stand in the kernel, second bodies and ids apart."""
-        own = sum(part.length * self.merging.along(part.mask) for part in self.tally.layout.parts)
+        own = sum(part.length * self._along(part.mask) for part in self.tally.layout.parts)
         added = sum(
-            self.merging.along(each.mask) * (self.merging.factors[each.axis] - 1) * sum(each.classes.values())
+            self._along(each.mask) * (self.variant.coarsenings[each.axis].factor - 1) * sum(each.classes.values())
             for each in self.tally.layout.additions
         )
         return own + added + sum(self.copies.values())
@@ -280,9 +272,10 @@ class Counting:
         """Count what guards around the kernel add: positions, tests of each replica and of agreement, branches."""
         integer = control = 0
         if self.variant.any_size:
-            for factor, is_copied in zip(self.merging.factors, self.tally.layout.copies.guarded, strict=True):
-                integer += 2 * factor if is_copied else 3 * factor - 1
-                control += 2 * factor if is_copied else 1
+            guarded = self.tally.layout.copies.guarded
+            for each, is_copied in zip(self.variant.coarsenings, guarded, strict=True):
+                integer += 2 * each.factor if is_copied else 3 * each.factor - 1
+                control += 2 * each.factor if is_copied else 1
         return {InstructionClass.INTEGER: float(integer), InstructionClass.CONTROL: float(control)}
 
 

@@ -103,9 +103,13 @@ class Layout:
             (i.name, block, classes) for i, block in shared if (classes := Counter(dict(instruction_classes(i))))
         ]
         self.additions = list(_additions(planned, copies, shares))
-        depths = [(dependence_depth(block.instructions), block.name) for block in reached]
-        self.depths = [(name, copies.copied(name), each.operations, each.accesses) for each, name in depths]
-        self.uncertain = sum(_is_uncertain(each, region) for each in planned for region in each.plan.interleaved)
+        self.depths = [(b.name, copies.copied(b.name), *dependence_depth(b.instructions)) for b in reached]
+        self.uncertain = sum(
+            not all(is_agreement_likely(each.plan.divergence, block) for block in region.branches)
+            for each in planned
+            for region in each.plan.interleaved
+            if region.treatment is not Treatment.COPIES
+        )
 
 
 def _parts(block: Block, values: ShiftedValues, copies: Copies, *, is_shared: bool) -> Iterator[Part]:
@@ -157,9 +161,3 @@ def _is_inside(region: PlannedRegion, planned: PlannedAxis) -> bool:
     return region.region.head in planned.copied and any(
         region.region.blocks < other.region.blocks for other in planned.copied_regions()
     )
-
-
-def _is_uncertain(planned: PlannedAxis, region: PlannedRegion) -> bool:
-    if region.treatment is Treatment.COPIES:
-        return False
-    return not all(is_agreement_likely(planned.plan.divergence, block) for block in region.branches)

@@ -18,14 +18,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from types import MappingProxyType
 
 from coarsen.analysis.branch_shares import BranchShares
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.cost.block_profile import region_plan
 from coarsen.cost.planned_work.axes import Axes, Axis, check_guards, is_body_copied, within_guard
-from coarsen.cost.planned_work.copies import Mask, Merging
+from coarsen.cost.planned_work.copies import Mask
 from coarsen.cost.planned_work.counting import Counting, PlanCosts, Tally, plan_costs
 from coarsen.cost.planned_work.families import ShiftedValues
 from coarsen.cost.planned_work.layout import Layout
@@ -62,8 +62,9 @@ class PlannedKernel:
         self._axes = Axes(kernel, self._flow)
         self._counted = counted_kernel(self._axes.any_of_items())
         self._shares = BranchShares(self._counted.counts)
-        self._prologues = Prologues(kernel)
-        self._pressure = Pressure(self._axes, self._counted.functions.live_words)
+        self._prologue = cache(partial(_prologue, kernel))
+        self._pressure = cache(self._pressure_along)
+        self._live = cache(lambda axis, factor: self._pressure(axis).maximum(factor))
         self._values: dict[_AxesKey, ShiftedValues] = {}
         self._layouts: dict[object, Layout] = {}
         self._launches: dict[_LaunchKey, OriginalLaunch] = {}
@@ -93,15 +94,16 @@ class PlannedKernel:
         original = self._launch(variant, launch, arguments or {})
         counting = self._counting(variant, original)
         work = self._work(counting, original)
-        own = own_local_arguments(self._axes, variant.coarsenings)
-        return work, plan_costs(counting, work, original, own)
+        # Arguments in local memory of which each replica has its own.
+        own = {name for name, _ in _own_memory(self._axes, variant.coarsenings) if not name.startswith("@")}
+        return work, plan_costs(counting, work, original, len(own))
 
     def _work(self, counting: Counting | None, original: OriginalLaunch) -> WorkCounts:
         if counting is None:
             return original.work
         variant = counting.variant
         return counting.work(
-            live_words=self._pressure.of(variant.coarsenings), local_bytes=self._local_bytes(variant.coarsenings)
+            live_words=self._live_words(variant.coarsenings), local_bytes=self._local_bytes(variant.coarsenings)
         )
 
     def _counting(self, variant: Variant, original: OriginalLaunch) -> Counting | None:
@@ -110,9 +112,23 @@ class PlannedKernel:
             return None
         tally = self._tally(variant, original)
         chosen = variant.coarsenings
-        merging = Merging(tuple(each.factor for each in chosen), tuple(each.stride for each in chosen))
         groups = self._wide_groups if variant.transforms.wide_accesses else None
-        return Counting(tally, merging, variant, [self._prologues.of(each) for each in chosen], groups)
+        return Counting(tally, variant, list(map(self._at_start, chosen)), groups)
+
+    def _at_start(self, coarsening: Coarsening) -> Mapping[InstructionClass, int]:
+        """Return the instructions at the kernel's start for one coarsening."""
+        near = replace(coarsening, stride=min(coarsening.stride, 2))
+        at_two, at_three = (self._prologue(replace(near, factor=factor)) for factor in (2, 3))
+        more = coarsening.factor - 2
+        return {kind: at_two[kind] + more * (at_three[kind] - at_two[kind]) for kind in at_two | at_three}
+
+    def _pressure_along(self, axis: Axis) -> RegisterPressure:
+        return RegisterPressure(region_plan(self._axes.analysed(axis)), rescaled=True)
+
+    def _live_words(self, chosen: Configuration) -> int:
+        """Return the words that are live at once: along several axes each multiplies what it is alone."""
+        alone = max(1, self._counted.functions.live_words)
+        return round(alone * math.prod(self._live(Axis.of(each), each.factor) / alone for each in chosen))
 
     @cached_property
     def _wide_groups(self) -> WideGroups:
@@ -167,11 +183,6 @@ class PlannedKernel:
         return self._counted.functions.local_bytes + more
 
 
-def own_local_arguments(axes: Axes, chosen: Configuration) -> int:
-    """Return how many arguments in local memory each replica has for itself."""
-    return len({name for name, _ in _own_memory(axes, chosen) if not name.startswith("@")})
-
-
 def _own_memory(axes: Axes, chosen: Configuration) -> list[tuple[str, int]]:
     return [
         (name, coarsening.factor)
@@ -181,64 +192,12 @@ def _own_memory(axes: Axes, chosen: Configuration) -> list[tuple[str, int]]:
     ]
 
 
-class Pressure:
-    """The register pressure of a kernel's configurations.
+def _prologue(kernel: Kernel, coarsening: Coarsening) -> Counter[InstructionClass]:
+    """Return the instructions at the start of a kernel that is coarsened.
 
-    Args:
-        axes: of the kernel.
-        alone: the words that are live in the original kernel.
+    A query of a dimension that is known only at run time counts as well.
     """
-
-    def __init__(self, axes: Axes, alone: int) -> None:
-        self._axes = axes
-        self._alone = alone
-        self._along: dict[Axis, RegisterPressure] = {}
-        self._found: dict[tuple[Axis, int], int] = {}
-
-    def of(self, chosen: Configuration) -> int:
-        """Return the words that are live at once: along several axes each multiplies what it is alone."""
-        growth = (self._at(Axis.of(each), each.factor) / max(1, self._alone) for each in chosen)
-        return round(max(1, self._alone) * math.prod(growth)) if chosen else self._alone
-
-    def _at(self, axis: Axis, factor: int) -> int:
-        if (axis, factor) not in self._found:
-            if axis not in self._along:
-                self._along[axis] = RegisterPressure(region_plan(self._axes.analysed(axis)), rescaled=True)
-            self._found[axis, factor] = self._along[axis].maximum(factor)
-        return self._found[axis, factor]
-
-
-Classes = Counter[InstructionClass]
-
-
-class Prologues:
-    """The starts of a kernel's coarsened forms.
-
-    Args:
-        kernel: uncoarsened.
-    """
-
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
-        self._found: dict[tuple[Axis, bool], tuple[Classes, Classes]] = {}
-
-    def of(self, coarsening: Coarsening) -> Mapping[InstructionClass, int]:
-        """Return the instructions at the start for one coarsening."""
-        axis, is_strided = Axis.of(coarsening), coarsening.stride > 1
-        if (axis, is_strided) not in self._found:
-            stride = 2 if is_strided else 1
-            at = [self._built(Coarsening(factor, axis.dimension, stride, axis.level)) for factor in (2, 3)]
-            self._found[axis, is_strided] = at[0], at[1]
-        at_two, at_three = self._found[axis, is_strided]
-        more = coarsening.factor - 2
-        return {kind: at_two[kind] + more * (at_three[kind] - at_two[kind]) for kind in at_two | at_three}
-
-    def _built(self, coarsening: Coarsening) -> Classes:
-        """Return the instructions at a factor.
-
-        A query of a dimension that is known only at run time counts as well.
-        """
-        return Counter(filter(None, map(_class_of, rewrite_ids(self._kernel, coarsening).prologue)))
+    return Counter(filter(None, map(_class_of, rewrite_ids(kernel, coarsening).prologue)))
 
 
 def _class_of(instruction: Instruction) -> InstructionClass | None:

@@ -14,11 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from coarsen.analysis.algebra.affine import Access
 from coarsen.analysis.algebra.index_forms import IndexForms
-from coarsen.analysis.liveness import uses_of_values
-from coarsen.analysis.memory_accesses import Aliasing, Place
-from coarsen.cost.planned_work.copies import Mask, Merging
+from coarsen.analysis.memory_accesses import Aliasing, Touched
+from coarsen.cost.planned_work.copies import Mask, along
 from coarsen.cost.work_counts import AccessCount
 from coarsen.cost.work_functions import AccessFunction
 from coarsen.ir.graph.instruction import Block, Instruction
@@ -39,20 +37,14 @@ class Widening:
     Attributes:
         groups: the accesses that may be merged.
         planned: the accesses as they are without it.
-        accesses: where they go.
         copied: the axes along which the block of each is copied.
         chosen: the coarsenings.
-        merging: their factors and strides.
-        looping: the kernel's blocks in loops; empty for one without loops.
     """
 
     groups: WideGroups
     planned: Sequence[AccessCount]
-    accesses: Sequence[Access]
     copied: Sequence[Mask]
     chosen: Configuration
-    merging: Merging
-    looping: frozenset[str]
 
     @cached_property
     def result(self) -> tuple[AccessCount, ...]:
@@ -81,7 +73,7 @@ class Widening:
         copied = tuple(
             any(self.copied[place][axis] for place in accesses) and moves[axis] for axis in range(len(moves))
         )
-        return len(of_first) * self.merging.along(copied)
+        return len(of_first) * along(self.chosen, copied)
 
     @cached_property
     def _starts(self) -> Mapping[int, list[Replica]]:
@@ -97,13 +89,13 @@ class Widening:
         """The runs of the groups in which something is merged."""
         found = {group: list(self._runs(group)) for group in self.groups.groups}
         merged = {group: runs for group, runs in found.items() if any(length > 1 for *_, length in runs)}
-        first = [self.accesses[group.members[0]] for group in merged]
-        are_rare_stores = not any(access.is_load or access.block in self.looping for access in first)
-        return {} if self.looping and are_rare_stores else merged
+        first = [self.groups.accesses[group.members[0]] for group in merged]
+        are_rare_stores = not any(access.is_load or access.block in self.groups.looping for access in first)
+        return {} if self.groups.looping and are_rare_stores else merged
 
     def _runs(self, group: WideGroup) -> Iterator[Start]:
         """Yield the runs of a group in one copy of its block, those of a single access included."""
-        step = self.accesses[group.members[0]].access_bytes
+        step = self.groups.accesses[group.members[0]].access_bytes
         for places in self._offsets(group).values():
             for run in without_gaps(sorted(places), step):
                 left = len(run)
@@ -117,10 +109,10 @@ class Widening:
         """Return where a group's replicas access, those together whose distance is a number."""
         offsets: defaultdict[Replica, dict[int, tuple[int, Replica]]] = defaultdict(dict)
         copied = self.copied[group.members[0]]
-        ranges = [range(1 if c else factor) for factor, c in zip(self.merging.factors, copied, strict=True)]
+        ranges = [range(1 if c else each.factor) for each, c in zip(self.chosen, copied, strict=True)]
         for member in group.members:
             steps = [self.groups.step(member, coarsening) for coarsening in self.chosen]
-            start = self.accesses[member].form.constant_part
+            start = self.groups.accesses[member].form.constant_part
             for replica in itertools.product(*ranges):
                 apart = tuple(0 if step is not None else k for k, step in zip(replica, steps, strict=True))
                 along = sum(k * step for k, step in zip(replica, steps, strict=True) if step is not None)
@@ -157,7 +149,9 @@ class WideGroups:
     """The accesses of a kernel that may become vector accesses.
 
     Attributes:
+        accesses: all of the kernel.
         groups: of them.
+        looping: the kernel's blocks in loops; empty for one without loops.
         addresses: the accesses that a value is computed for, by name, of those that nothing else uses.
 
     Args:
@@ -168,14 +162,15 @@ class WideGroups:
     def __init__(self, forms: IndexForms, accesses: Sequence[AccessFunction]) -> None:
         self._forms = forms
         self._aliasing = Aliasing(forms.kernel)
-        self._accesses = [each.access for each in accesses]
-        self._place = {id(access.instruction): place for place, access in enumerate(self._accesses)}
+        self.looping = frozenset[str]().union(*(loop.blocks for loop in forms.control_flow.loops))
+        self.accesses = [each.access for each in accesses]
+        self._place = {id(access.instruction): place for place, access in enumerate(self.accesses)}
         self.groups = tuple(group for block in forms.kernel.blocks for group in self._of_block(block))
         self.addresses = _addresses(forms.kernel, self._place)
 
     def step(self, member: int, coarsening: Coarsening) -> int | None:
         """Return the bytes from one replica of an access to the next, None where that isn't a number for sure."""
-        access = self._accesses[member]
+        access = self.accesses[member]
         stride = access.strides[coarsening.dimension]
         if stride == 0:
             return 0
@@ -191,42 +186,28 @@ class WideGroups:
 
     def _of_block(self, block: Block) -> Iterator[WideGroup]:
         found: dict[tuple[_GroupKey, int], list[int]] = {}
-        times: Counter[tuple[Place, bool]] = Counter()
+        times: Counter[Touched] = Counter()
         for instruction in block.instructions:
             key = self._key(instruction)
             own = None
             if key is not None:
                 own = self._aliasing.place(instruction.operands[-1]), instruction.opcode == "load"
                 times.setdefault(own, 0)
-            for place in self._touched(instruction, times):
+            for place in self._aliasing.conflicting(instruction, times):
                 times[place] += place != own
             if key is not None and own is not None:
                 found.setdefault((key, times[own]), []).append(self._place[id(instruction)])
         for members in found.values():
-            access = self._accesses[members[0]].instruction
+            access = self.accesses[members[0]].instruction
             type_ = access.type if access.opcode == "load" else access.operands[0].type
             yield WideGroup(tuple(members), shape_of(type_)[1])
-
-    def _touched(
-        self, instruction: Instruction, places: Mapping[tuple[Place, bool], int]
-    ) -> list[tuple[Place, bool]]:
-        """Return the places of which the loads, or the stores, must not move past an instruction."""
-        sets = self._aliasing.read_write_sets(instruction)
-        if sets.everything:
-            return list(places)
-        return [
-            (place, is_load)
-            for place, is_load in places
-            for other in (sets.writes if is_load else (*sets.writes, *sets.reads))
-            if self._aliasing.may_be_same(place, other)
-        ]
 
     def _key(self, instruction: Instruction) -> _GroupKey | None:
         """Return what only neighbours of an access have in common with it; None for one that is never merged."""
         place = self._place.get(id(instruction))
         if place is None or not is_plain_access(instruction):
             return None
-        access = self._accesses[place]
+        access = self.accesses[place]
         if access.base is None:
             return None
         type_ = instruction.type if access.is_load else instruction.operands[0].type
@@ -236,13 +217,12 @@ class WideGroups:
 
 def _addresses(kernel: Kernel, place: Mapping[int, int]) -> dict[str, frozenset[int]]:
     """Return the accesses that each value is computed for, of the values that only addresses are computed from."""
-    uses = uses_of_values(kernel)
     found: dict[str, frozenset[int] | None] = {}
 
     def accesses_of(name: str) -> frozenset[int] | None:
         if name not in found:
             found[name] = None  # for what depends on itself
-            parts = [used_for(use.instruction, name) for use in uses.get(name, ())]
+            parts = [used_for(user, name) for user in kernel.users(name)]
             known = [part for part in parts if part is not None]
             found[name] = frozenset[int]().union(*known) if len(known) == len(parts) else None
         return found[name]

@@ -5,7 +5,6 @@ Like a function, it is owned by whoever made or copied it, until it is sealed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,8 +17,6 @@ from coarsen.ir.graph.unread import UnreadFunction
 from coarsen.ir.types import IntegerType, StructType
 
 _NARROW_TRIPLE = "spir-"
-# LLVM writes a quotation mark inside of a string as `\22`.
-_NODE_OPERAND = re.compile(r'!"[^"]*"|\w+ -?\d+')
 
 
 @dataclass
@@ -90,10 +87,6 @@ class Module:
         self.check_owned()
         self.variables[variable.name] = variable
         return variable
-
-    def node_operands(self, reference: str) -> tuple[str, ...]:
-        """Return the strings and integers of a metadata node, such as `!12`, as spelled: `!"float*"`, `i32 64`."""
-        return tuple(_NODE_OPERAND.findall(self.metadata[reference.removeprefix("!")]))
 
     def add_node(self, operands: Iterable[str]) -> str:
         """Add a metadata node and return its reference, such as `!12`.

@@ -187,16 +187,13 @@ _STRING = re.compile(r'c"[^"]*"')
 _STRING_OR_GLOBAL = re.compile(rf"{_STRING.pattern}|(?P<global>{_GLOBAL.pattern})")
 _METADATA = re.compile(r'!(?:\d+|"[^"]*")')
 _ASSEMBLER = re.compile(r'asm (?:\w+ )*"[^"]*", "[^"]*"')
-_EXPRESSION = re.compile(
-    r"(?:getelementptr|ptrtoint|ptrtoaddr|inttoptr|bitcast|addrspacecast|trunc|splat|add|sub|mul|xor|shl"
-    r"|extractelement|insertelement|shufflevector)"
-    r"(?: \w+(?:\([^)]*\))?)* (?=\()"
+_OPERATIONS = (
+    *("getelementptr", "ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc", "splat"),
+    *("add", "sub", "mul", "xor", "shl", "extractelement", "insertelement", "shufflevector"),
 )
+_EXPRESSION = re.compile(rf"(?:{'|'.join(_OPERATIONS)})(?: \w+(?:\([^)]*\))?)* (?=\()")
 WORDS_OF_CONSTANTS = frozenset(
-    {"true", "false", "null", "undef", "poison", "zeroinitializer", "none"}
-    | {"getelementptr", "ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc", "splat"}
-    | {"add", "sub", "mul", "xor", "shl", "extractelement", "insertelement", "shufflevector"}
-    | {"c", "asm"}
+    {*_OPERATIONS, "true", "false", "null", "undef", "poison", "zeroinitializer", "none", "c", "asm"}
 )
 
 

@@ -30,6 +30,7 @@ from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Callee
 from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.metadata import node_items
 from coarsen.ir.types import AddressSpace, PointerType, size_of
 from coarsen.transform.layouts.elements import RewrittenArrays, array_argument, element_type, is_copy
 from coarsen.transform.placement.tile import check_copied, copy_at_start, copy_box_at_start, tile_of
@@ -194,7 +195,7 @@ def _record(module: Module, function: Function, index: int, key: str, value: str
     node = function.attachment(f"kernel_arg_{key}")
     if node is None:
         return
-    known = list(module.node_operands(node))
+    known = node_items(module.metadata, node)
     if index < len(known):
         known[index] = value
         function.attach(f"kernel_arg_{key}", module.add_node(known))

@@ -403,14 +403,12 @@ def check_results(divergence: Divergence, region: Region) -> None:
     kernel = divergence.kernel
     defined = {i.name for block in region.blocks for i in kernel.block[block].instructions if i.name}
     for name in defined:
-        for use in divergence.uses.get(name, ()):
-            if use.block in region.blocks:
+        for user in kernel.users(name):
+            assert user.block is not None
+            block = user.block.name
+            if block in region.blocks:
                 continue
-            if (
-                use.block == region.join
-                and use.instruction.opcode == "phi"
-                and _is_way_out(use.instruction, name, region)
-            ):
+            if block == region.join and user.opcode == "phi" and _is_way_out(user, name, region):
                 continue
             raise NotTogether(
                 "unstructured", "a value leaves the region by a way that slow and fast path don't share"
