@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,14 +22,11 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.times import InputPoint
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, opened_inputs, sweep_plan
-from coarsen.opencl_bench.sweep.search_sweep import search_space
-from coarsen.tuning.engine.live_evaluator import LiveEvaluator
+from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, search_points, search_space
 from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import Space, limits_of
-from coarsen.tuning.engine.row_measurer import RowMeasurer
-from coarsen.tuning.engine.rows import select_baseline
 from coarsen.tuning.processes.compiler import CompilePool
-from coarsen.tuning.search.evaluator import Budget, Evaluator, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.exhaustive import Parameters
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
@@ -92,7 +88,8 @@ class StageOne:
 
 def stage_one(
     inputs: Sequence[InputPoint],
-    evaluator_of: Callable[[int], Evaluator],
+    space_of: Callable[[int], SearchSpace],
+    search: Callable[[int, SearchRequest], Found | None],
     default: Choice | None,
     settings: StageOneSettings | None = None,
 ) -> StageOne:
@@ -100,7 +97,8 @@ def stage_one(
 
     Args:
         inputs: all that may be looked at; at least one.
-        evaluator_of: tries versions on an input, by its number. All evaluators' spaces have the same axes.
+        space_of: returns the space of an input, by its number. All spaces have the same axes.
+        search: searches the space of an input; None where the default version does not run there.
         default: the choice of the default version; None where the space hasn't got it.
         settings: how to search.
 
@@ -109,66 +107,39 @@ def stage_one(
         DeviceError: nothing can be measured any more.
     """
     settings = settings or StageOneSettings()
-    searches = _Searches(inputs, evaluator_of, settings)
-    searched = spread(inputs, SEARCHED_INPUTS)
-    for number in searched:
-        searches.search(number)
-    winners = dict(searches.found)
-    for number in searched:
-        searches.try_others(number, winners)
-    union: dict[Choice, None] = {} if default is None else {default: None}
-    for number, found in searches.found.items():
-        union |= dict.fromkeys(_worth_measuring(searches.spaces[number], found))
-    return StageOne(searches.found, tuple(union))
+    searched, places = spread(inputs, SEARCHED_INPUTS), _places(inputs)
+    spaces = {number: space_of(number) for number in searched}
+    found: dict[int, Found] = {}
 
-
-class _Searches:
-    """The searches of some inputs, one after the other.
-
-    Args:
-        inputs: all that may be looked at.
-        evaluator_of: tries versions on an input, by its number.
-        settings: how to search.
-    """
-
-    def __init__(
-        self, inputs: Sequence[InputPoint], evaluator_of: Callable[[int], Evaluator], settings: StageOneSettings
-    ) -> None:
-        self._inputs = inputs
-        self._evaluator_of = evaluator_of
-        self._settings = settings
-        self._places = _places(inputs)
-        self.found: dict[int, Found] = {}
-        self.spaces: dict[int, SearchSpace] = {}
-
-    def search(self, number: int) -> None:
-        """Search on an input, from what was found on others."""
-        evaluator = self._evaluator_of(number)
-        budget = _without_last(self._settings.budget(evaluator.space))
-        near = self._nearest(number, self.found)[:_WARM]
-        first = [found.best.choice for found in near if found.best is not None]
-        seed = self._settings.seed ^ zlib.crc32(self._inputs[number].name.encode())
-        self.spaces[number] = evaluator.space
-        self.found[number] = self._settings.searcher.search(evaluator, budget, seed, first)
-
-    def try_others(self, number: int, winners: Mapping[int, Found]) -> None:
-        """Try on an input what was best on the others, the nearest first, as far as its budget goes."""
-        own, space = self.found[number], self.spaces[number]
-        most = self._settings.budget(space).trials
-        tried = {trial.choice for trial in own.trace}
-        best = [found.best.choice for found in self._nearest(number, winners) if found.best is not None]
-        fresh = [choice for choice in dict.fromkeys(best) if choice not in tried and space.is_valid(choice)]
-        if most is None or not fresh[: most - len(tried)]:
-            return
-        evaluator = self._evaluator_of(number)
-        trials = [evaluator.evaluate(choice) for choice in fresh[: most - len(tried)]]
-        self.found[number] = own.with_trials((*own.trace, *trials))
-
-    def _nearest(self, number: int, found: Mapping[int, Found]) -> list[Found]:
-        """The searches of other inputs, the nearest first."""
-        apart = ((self._places - self._places[number]) ** 2).sum(axis=1)
+    def best_of_others(number: int) -> list[Choice]:
+        """The fastest choices of the other inputs that were searched, the nearest input's first."""
+        apart = ((places - places[number]) ** 2).sum(axis=1)
         others = sorted((each for each in found if each != number), key=apart.__getitem__)
-        return [found[other] for other in others]
+        return [best.choice for other in others if (best := found[other].best) is not None]
+
+    for number in searched:
+        budget = _without_last(settings.budget(spaces[number]))
+        seed = settings.seed ^ zlib.crc32(inputs[number].name.encode())
+        request = SearchRequest(settings.searcher, budget, seed, first=best_of_others(number)[:_WARM])
+        if (result := search(number, request)) is not None:
+            found[number] = result
+    winners = {number: best_of_others(number) for number in found}
+    for number, own in found.items():
+        fresh = _fresh(own, winners[number], settings.budget(spaces[number]).trials, spaces[number])
+        request = SearchRequest(settings.searcher, Budget(trials=max(1, len(fresh))), settings.seed, first=fresh)
+        if fresh and (again := search(number, request)) is not None:
+            found[number] = own.with_trials((*own.trace, *again.trace))
+    union: dict[Choice, None] = {} if default is None else {default: None}
+    for number, each in found.items():
+        union |= dict.fromkeys(_worth_measuring(spaces[number], each))
+    return StageOne(found, tuple(union))
+
+
+def _fresh(own: Found, best: Sequence[Choice], most: int | None, space: SearchSpace) -> list[Choice]:
+    """The choices that a search did not try, as many as its budget leaves; none where everything was tried."""
+    tried = {trial.choice for trial in own.trace}
+    fresh = [choice for choice in dict.fromkeys(best) if choice not in tried and space.is_valid(choice)]
+    return [] if most is None else fresh[: most - len(tried)]
 
 
 def spread(inputs: Sequence[InputPoint], count: int) -> tuple[int, ...]:
@@ -251,7 +222,7 @@ def search_versions(
     if not inputs:
         raise InvalidInputError("there are no inputs to search on")
     presets = tuple(point.name for point in inputs)
-    with opened_inputs(replace(plan, presets=presets), store, pool) as opened, ExitStack() as stack:
+    with opened_inputs(replace(plan, presets=presets), store, pool) as opened:
         limits, kind = limits_of(opened.device), device_kind_of(opened.device.device_types)
 
         def space_at(preset: str) -> VariantSearchSpace:
@@ -259,19 +230,17 @@ def search_versions(
 
         first = space_at(presets[0])
 
-        def evaluator_at(number: int) -> Evaluator:
-            """Open what an input is measured with, and close that of the input before."""
-            stack.close()
-            context = opened.context(presets[number], observer or SweepObserver())
-            measurer = RowMeasurer(stack.enter_context(context))
+        def space_of(number: int) -> VariantSearchSpace:
             # The axes are those of the first input: presets differ in which local size comes first.
-            variants = replace(space_at(presets[number]).space, dimensions=first.space.dimensions)
-            own = VariantSearchSpace(variants)
-            if select_baseline(measurer, ()).baseline is None:
-                return FunctionEvaluator(own, lambda _: None)
-            return LiveEvaluator(measurer, plan.default, own)
+            variants = space_at(presets[number]).space
+            return VariantSearchSpace(replace(variants, dimensions=first.space.dimensions))
 
-        result = stage_one(inputs, evaluator_at, _choice_of(first, plan.default), settings)
+        def search(number: int, request: SearchRequest) -> Found | None:
+            with opened.context(presets[number], observer or SweepObserver()) as context:
+                _, searched = search_points(context, opened.benchmark, space_of(number), request)
+            return None if searched is None else searched.found
+
+        result = stage_one(inputs, space_of, search, _choice_of(first, plan.default), settings)
     return tuple(dict.fromkeys((plan.default, *map(first.variant, result.choices))))
 
 

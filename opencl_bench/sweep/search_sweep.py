@@ -23,7 +23,7 @@ from coarsen.tuning.records.measurement import Measurement
 from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
-from coarsen.tuning.search.spaces import VariantSearchSpace, count_valid
+from coarsen.tuning.search.spaces import Choice, VariantSearchSpace, count_valid
 from coarsen.tuning.search.surrogate import Prior
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind
@@ -42,12 +42,14 @@ class SearchRequest:
         budget: what it may try; what the baseline is selected from, and confirmations, count for nothing.
         seed: of the searcher.
         prior: what is expected of variants, for a guided search; None: nothing.
+        first: the choices that are tried before the searcher's own.
     """
 
     searcher: Searcher
     budget: Budget
     seed: int = 0
     prior: VariantPrior | None = None
+    first: Sequence[Choice] = ()
 
 
 def search_points(
@@ -71,7 +73,7 @@ def search_points(
         assert selected.baseline is not None
         evaluator = LiveEvaluator(measurer, selected.baseline, space, trying)
         searcher = _with_prior(request.searcher, request.prior, space, selected)
-        found.append(searcher.search(evaluator, budget, request.seed))
+        found.append(searcher.search(evaluator, budget, request.seed, request.first))
         return evaluator.rows
 
     rows = _expected_rows(len(launches), most, context.confirms)
