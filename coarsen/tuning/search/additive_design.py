@@ -34,18 +34,16 @@ def origin_of(space: SearchSpace, start: Choice) -> Choice | None:
     return found if found is not None else next(random_order(space, random.Random(0)), None)
 
 
-def planned_choices(space: SearchSpace, combinations: Iterable[Choice], relays: bool) -> set[Choice]:
+def planned_choices(space: SearchSpace, combinations: Iterable[Choice]) -> set[Choice]:
     """Return all that a design measures if nothing fails."""
     bases = [
         base for base in (next(base_candidates(space, each), None) for each in combinations) if base is not None
     ]
-    supports = [support for base in bases for support in supports_of(space, base, relays)]
+    supports = [support for base in bases for support in supports_of(space, base)]
     return {*bases, *(choice for support in supports for choice in (support.before, support.after))}
 
 
-def measure_design(
-    evaluator: Evaluator, combinations: Sequence[Choice], relays: bool
-) -> tuple[AdditiveModel, ...]:
+def measure_design(evaluator: Evaluator, combinations: Sequence[Choice]) -> tuple[AdditiveModel, ...]:
     """Measure bases and their supports, one combination after another, as far as the budget goes.
 
     What a user should know of it becomes notes of the evaluator.
@@ -53,7 +51,6 @@ def measure_design(
     Args:
         evaluator: tries the choices.
         combinations: of values of the shared axes, each with the independent values that its base should have.
-        relays: whether invalid supports are replaced.
 
     Returns:
         The models, one for each base that has a time.
@@ -67,7 +64,7 @@ def measure_design(
             if base is None:
                 failed += 1
                 continue
-            supports[base] = list(supports_of(space, base, relays))
+            supports[base] = list(supports_of(space, base))
             _measure_supports(evaluator, base, supports[base])
     times = evaluator.times
     models = tuple(fitted(base, pairs, times) for base, pairs in supports.items())
@@ -248,22 +245,6 @@ def base_count(space: SearchSpace) -> int:
     return math.prod(len(space.axes[place].values) for place in shared_places(space))
 
 
-def combinations(space: SearchSpace, origin: Choice) -> Iterator[Choice]:
-    """Enumerate every combination of values of the shared axes, each with the independent values of `origin`.
-
-    That of `origin` is the first, the others follow in ascending order.
-    """
-    yield origin
-    shared = set(shared_places(space))
-    every = itertools.product(
-        *(
-            range(len(axis.values)) if place in shared else (origin[place],)
-            for place, axis in enumerate(space.axes)
-        )
-    )
-    yield from (choice for choice in every if choice != origin)
-
-
 def few_combinations(space: SearchSpace, origin: Choice, draw: random.Random) -> list[Choice]:
     """Return at most four combinations of shared values that have a base, beside the other values of `origin`.
 
@@ -293,8 +274,8 @@ def base_candidates(space: SearchSpace, combination: Choice) -> Iterator[Choice]
     return filter(space.is_valid, itertools.islice(near, _BASE_TESTS))
 
 
-def supports_of(space: SearchSpace, base: Choice, relays: bool) -> Iterator[Support]:
-    """Enumerate the supports of a valid base, axis by axis; the relay supports, where they are wanted, come last.
+def supports_of(space: SearchSpace, base: Choice) -> Iterator[Support]:
+    """Enumerate the supports of a valid base, axis by axis; the relay supports come last.
 
     A value with neither a valid support nor a relay support is left out.
     """
@@ -306,8 +287,7 @@ def supports_of(space: SearchSpace, base: Choice, relays: bool) -> Iterator[Supp
                 yield Support(place, base, after)
             else:
                 missing.append((place, index))
-    if relays:
-        yield from filter(None, (_relay(space, base, place, index) for place, index in missing))
+    yield from filter(None, (_relay(space, base, place, index) for place, index in missing))
 
 
 def nearest_first(space: SearchSpace, choice: Choice, places: Sequence[int]) -> Iterator[Choice]:

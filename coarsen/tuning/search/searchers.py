@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from coarsen.tuning.search.additive import PAPER, AdditiveSearcher
+from coarsen.tuning.search.additive import AdditiveSearcher
 from coarsen.tuning.search.exhaustive import ExhaustiveSearcher, RandomSearcher, StaircaseSearcher
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Searcher
 
 _ALL: tuple[Searcher, ...] = (
     AdditiveSearcher(),
-    PAPER,
     GuidedSearcher(),
     StaircaseSearcher(),
     RandomSearcher(),

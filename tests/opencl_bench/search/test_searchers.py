@@ -40,9 +40,7 @@ def searched(searcher: Searcher, budget: Budget, seed: int = 0) -> Found:
 
 
 def test_every_searcher_is_known_by_its_name() -> None:
-    assert set(SEARCHERS) == {
-        *("additive", "additive-paper", "guided", "staircase", "random", "exhaustive"),
-    }
+    assert set(SEARCHERS) == {"additive", "guided", "staircase", "random", "exhaustive"}
     assert all(searcher.name == name for name, searcher in SEARCHERS.items())
 
 
