@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.times import InputPoint
+from coarsen.opencl_bench.inputs.drawing import farthest, places_of
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, opened_inputs, sweep_plan
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, search_points, search_space
 from coarsen.tuning.engine.observer import SweepObserver
@@ -107,7 +107,7 @@ def stage_one(
         DeviceError: nothing can be measured any more.
     """
     settings = settings or StageOneSettings()
-    searched, places = spread(inputs, SEARCHED_INPUTS), _places(inputs)
+    searched, places = spread(inputs, SEARCHED_INPUTS), places_of([each.features for each in inputs])
     spaces = {number: space_of(number) for number in searched}
     found: dict[int, Found] = {}
 
@@ -145,37 +145,13 @@ def _fresh(own: Found, best: Sequence[Choice], most: int | None, space: SearchSp
 def spread(inputs: Sequence[InputPoint], count: int) -> tuple[int, ...]:
     """Return the numbers of inputs that fill the space of features, the most central one first.
 
-    Each further one is the farthest from those before (Gonzalez 1985); of equally far ones the first.
-
     Raises:
         InvalidInputError: there are no inputs.
     """
     if not inputs:
         raise InvalidInputError("there are no inputs to search on")
-    places = _places(inputs)
-    middle = np.median(places, axis=0)
-    chosen = [int(((places - middle) ** 2).sum(axis=1).argmin())]
-    while len(chosen) < min(count, len(inputs)):
-        gaps = ((places[:, None] - places[None, chosen]) ** 2).sum(axis=2).min(axis=1)
-        # What is chosen is never the farthest, even from inputs with the same features.
-        gaps[chosen] = -1.0
-        chosen.append(int(gaps.argmax()))
-    return tuple(chosen)
-
-
-def _places(inputs: Sequence[InputPoint]) -> Array:
-    """The places of inputs, (n, features): in octaves where these are above 0, each over its range."""
-    names = sorted(inputs[0].features)
-    values = np.array([[point.features[name] for name in names] for point in inputs], dtype=np.float64)
-    values = values.reshape(len(inputs), len(names))
-    return np.column_stack([*map(_scaled, values.T), np.zeros(len(inputs))])
-
-
-def _scaled(column: Array) -> Array:
-    """A feature of all inputs from 0 to 1; 0 for all where it never differs."""
-    if (column > 0).all():
-        column = np.log2(column)
-    return np.asarray((column - column.min()) / (np.ptp(column) or 1.0))
+    places = places_of([point.features for point in inputs])
+    return farthest(places, int(((places - np.median(places, axis=0)) ** 2).sum(axis=1).argmin()), count)
 
 
 def _without_last(budget: Budget) -> Budget:
