@@ -31,6 +31,7 @@ from coarsen.tuning.search.exhaustive import Parameters
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
 from coarsen.tuning.search.spaces import Choice, SearchSpace, VariantSearchSpace, count_valid
+from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store
 from coarsen.variant.transforms import device_kind_of
 from coarsen.variant.variant import Variant
@@ -198,11 +199,11 @@ def search_versions(
     if not inputs:
         raise InvalidInputError("there are no inputs to search on")
     presets = tuple(point.name for point in inputs)
-    with opened_inputs(replace(plan, presets=presets), store, pool) as opened:
-        limits, kind = limits_of(opened.device), device_kind_of(opened.device.device_types)
+    with opened_inputs(replace(plan, presets=presets), store, pool) as (benchmark, device, opened):
+        limits, kind = limits_of(device), device_kind_of(device.device_types)
 
         def space_at(preset: str) -> VariantSearchSpace:
-            return search_space(opened.benchmark, replace(sweep_plan(plan, preset), space=space), limits, kind)
+            return search_space(benchmark, replace(sweep_plan(plan, preset), space=space), limits, kind)
 
         first = space_at(presets[0])
 
@@ -212,8 +213,8 @@ def search_versions(
             return VariantSearchSpace(replace(variants, dimensions=first.space.dimensions))
 
         def search(number: int, request: SearchRequest) -> Found | None:
-            with opened.context(presets[number], observer or SweepObserver()) as context:
-                _, searched = search_points(context, opened.benchmark, space_of(number), request)
+            with opened(presets[number], observer or SweepObserver(), Remeasure.NOTHING) as context:
+                _, searched = search_points(context, benchmark, space_of(number), request)
             return None if searched is None else searched.found
 
         result = stage_one(inputs, space_of, search, _choice_of(first, plan.default), settings)
