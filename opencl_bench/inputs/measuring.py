@@ -190,7 +190,7 @@ def measured_times(
         [_seconds(newest[point.name, default]) * _ratio(row) for row in own]
         for point, own in zip(runs, found, strict=True)
     ]
-    endings = np.array([[ending_of(row) for row in own] for own in found], dtype=np.int8)
+    endings = np.array([[_ending(row) for row in own] for own in found], dtype=np.int8)
     times = VersionTimes(tuple(runs), tuple(versions), np.array(seconds), versions.index(default), endings)
     return MeasuredTimes(times, left_out)
 
@@ -207,23 +207,23 @@ def _ratio(row: Measurement) -> float:
     return 1.0 if row.candidate == row.baseline else median(row.nanoseconds) / median(row.baseline_nanoseconds)
 
 
-def ending_of(row: Measurement) -> Ending:
-    """Return the ending of a row.
+_ENDINGS = {
+    Invalidity.CORRECT: Ending.RAN,
+    Invalidity.CORRECTNESS: Ending.WRONG,
+    Invalidity.CONSTRAINTS: Ending.FELL_BACK,
+}
+
+
+def _ending(row: Measurement) -> Ending:
+    """The ending of a row.
 
     What breaks a constraint, is not compiled, or has a work-group that the device refuses falls back. What took
     too long, also to compile, failed: nothing says so before it is done.
     """
-    if row.invalidity is Invalidity.CORRECT:
-        return Ending.RAN
-    if row.invalidity is Invalidity.CORRECTNESS:
-        return Ending.WRONG
-    if row.invalidity is Invalidity.CONSTRAINTS:
-        return Ending.FELL_BACK
-    if row.invalidity is Invalidity.COMPILE:
-        return Ending.FAILED if _DIED.search(row.reason) else Ending.FELL_BACK
-    if row.invalidity is Invalidity.RUNTIME and _REFUSED_LAUNCH.search(row.reason):
-        return Ending.FELL_BACK
-    return Ending.FAILED
+    is_refused = (row.invalidity is Invalidity.COMPILE and not _DIED.search(row.reason)) or (
+        row.invalidity is Invalidity.RUNTIME and _REFUSED_LAUNCH.search(row.reason)
+    )
+    return _ENDINGS.get(row.invalidity, Ending.FELL_BACK if is_refused else Ending.FAILED)
 
 
 def without_repeated(

@@ -80,7 +80,7 @@ class StageOne:
 
     Attributes:
         found: the result of each search, by the number of the input, in the order of the searches.
-        choices: winners, those a step from a winner, and the default one; in the order of the searches.
+        choices: winners, and those a step from a winner; in the order of the searches.
     """
 
     found: Mapping[int, Found]
@@ -91,7 +91,6 @@ def stage_one(
     inputs: Sequence[InputPoint],
     space_of: Callable[[int], SearchSpace],
     search: Callable[[int, SearchRequest], Found | None],
-    default: Choice | None,
     settings: StageOneSettings | None = None,
 ) -> StageOne:
     """Search on some inputs for the versions to measure on all.
@@ -100,7 +99,6 @@ def stage_one(
         inputs: all that may be looked at; at least one.
         space_of: returns the space of an input, by its number. All spaces have the same axes.
         search: searches the space of an input; None where the default version does not run there.
-        default: the choice of the default version; None where the space hasn't got it.
         settings: how to search.
 
     Raises:
@@ -130,7 +128,7 @@ def stage_one(
         request = SearchRequest(settings.searcher, Budget(trials=max(1, len(fresh))), settings.seed, first=fresh)
         if fresh and (again := search(number, request)) is not None:
             found[number] = own.with_trials((*own.trace, *again.trace))
-    union: dict[Choice, None] = {} if default is None else {default: None}
+    union: dict[Choice, None] = {}
     for number, each in found.items():
         union |= dict.fromkeys(_worth_measuring(spaces[number], each))
     return StageOne(found, tuple(union))
@@ -217,13 +215,5 @@ def search_versions(
                 _, searched = search_points(context, benchmark, space_of(number), request)
             return None if searched is None else searched.found
 
-        result = stage_one(inputs, space_of, search, _choice_of(first, plan.default), settings)
+        result = stage_one(inputs, space_of, search, settings)
     return tuple(dict.fromkeys((plan.default, *map(first.variant, result.choices))))
-
-
-def _choice_of(space: VariantSearchSpace, version: Variant) -> Choice | None:
-    """The choice of a version; None where it is not in the space."""
-    try:
-        return space.choice_of(version)
-    except InvalidInputError:
-        return None

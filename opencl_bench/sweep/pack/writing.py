@@ -59,13 +59,12 @@ class PackPart:
 
 @dataclass(frozen=True, slots=True)
 class PackRequest:
-    """The request for a pack; `limits` and `device_kind` are those of the devices it is made for."""
+    """The request for a pack; `device_kind` is that of the devices it is made for."""
 
     parts: tuple[PackPart, ...]
     forms: tuple[Form, ...] = ("opencl_c",)
     seed: int = 0
     method: Method = field(default_factory=Method)
-    limits: DeviceLimits = USUAL_LIMITS
     device_kind: DeviceKind = DeviceKind.ANY
 
 
@@ -124,7 +123,7 @@ def _kept_or_packed(
     pool: CompilePool,
 ) -> PackedSweep:
     """A sweep that an interrupted call has packed, or packed now."""
-    asked = [part.space, request.method, request.limits, request.device_kind]
+    asked = [part.space, request.method, USUAL_LIMITS, request.device_kind]
     made_of = [
         *(str(part.benchmark), part.preset, form, request.seed, _source_hash(benchmark), benchmark.inputs_hash),
         *(*map(encoded, asked), versions()),
@@ -147,7 +146,7 @@ def _source_hash(benchmark: Benchmark) -> str:
 def _packed_sweep(
     request: PackRequest, part: PackPart, benchmark: Benchmark, form: Form, writer: PackWriter, compiler: Compiler
 ) -> PackedSweep:
-    space = points(benchmark, part.preset, part.space, request.limits, request.device_kind)
+    space = points(benchmark, part.preset, part.space, USUAL_LIMITS, request.device_kind)
     if form == "opencl_c" and has_includes(benchmark.source):
         raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv")
     name = str(part.benchmark)

@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.sweep.search_sweep import SEARCHERS
 from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
 from coarsen.tuning.search.guided import SHORTEST, GuidedSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
-from coarsen.tuning.search.searchers import SEARCHERS
 from coarsen.tuning.search.spaces import Choice, ConstrainedSpace
 from tests.opencl_bench.search.tables import GuardedTimes, additive_times, space_of
 

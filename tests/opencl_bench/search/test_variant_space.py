@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.sweep.search_sweep import SEARCHERS
 from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
-from coarsen.tuning.search.searchers import SEARCHERS
 from coarsen.tuning.search.spaces import (
     Choice,
     ConstrainedSpace,
