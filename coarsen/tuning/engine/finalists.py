@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from coarsen.errors import DeviceError
 from coarsen.tuning.engine.choice import CLEAR_GAIN, most_doubtful
 from coarsen.tuning.engine.row_measurer import RowMeasurer
-from coarsen.tuning.engine.speedups import across_processes, quotient, speedup_of
+from coarsen.tuning.engine.speedups import across_processes, over_another, speedup_of
 from coarsen.tuning.measure.speedup import Speedup, median
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.settings import Deadline
@@ -201,5 +201,4 @@ def _over_uncoarsened(choice: Variant, confirmed: Confirmed, gains: Mapping[Vari
         return _AS_IT_WAS
     if gains[launch].ratio <= 1:
         return gains[choice]
-    pairs = zip(map(speedup_of, confirmed[choice]), map(speedup_of, confirmed[launch]), strict=True)
-    return across_processes(quotient(gain, over) for gain, over in pairs if gain and over)
+    return over_another(map(speedup_of, confirmed[choice]), map(speedup_of, confirmed[launch]))

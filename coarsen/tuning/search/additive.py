@@ -84,8 +84,11 @@ class AdditiveSearcher(Searcher):
     def _check(self, evaluator: Evaluator, models: Sequence[AdditiveModel], draw: random.Random) -> None:
         """Measure the best predicted choices, then held-out ones, and tell how right the predictions were."""
         predicted: dict[Choice, float] = {}
+        is_valid = evaluator.space.is_valid
         try:
-            predicted |= best_predicted(evaluator, models, _CHECKS)
+            ordered = itertools.islice(ranked(models), _MOST_RANKED)
+            fresh = ((each, time) for time, each in ordered if not evaluator.has_tried(each) and is_valid(each))
+            predicted |= itertools.islice(fresh, _CHECKS)
             evaluator.try_all(predicted)
             held_out = self._held_out(evaluator, models, draw)
             predicted |= held_out
@@ -133,13 +136,3 @@ def verdict(both: Sequence[tuple[float, float]]) -> str:
     words = "these options are additive" if is_additive else NOT_ADDITIVE
     share = "" if math.isnan(r_squared) else f"R² {r_squared:.2f}, "
     return f"{words}: {share}error {error:.1%} on {len(both)} held-out points"
-
-
-def best_predicted(evaluator: Evaluator, models: Sequence[AdditiveModel], count: int) -> dict[Choice, float]:
-    """Return the valid choices with the least predicted times that are not measured yet, best first."""
-    fresh = (
-        (choice, time)
-        for time, choice in itertools.islice(ranked(models), _MOST_RANKED)
-        if not evaluator.has_tried(choice) and evaluator.space.is_valid(choice)
-    )
-    return dict(itertools.islice(fresh, count))

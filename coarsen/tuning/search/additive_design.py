@@ -92,7 +92,7 @@ def measure_design(evaluator: Evaluator, combinations: Sequence[Choice]) -> tupl
 def predictable_share(space: SearchSpace, models: Sequence[AdditiveModel], draw: random.Random) -> float:
     """Return the share of the valid choices that some model predicts, estimated on a sample of them."""
     sample = list(itertools.islice(random_order(space, draw), _SHARE_SAMPLE))
-    return sum(model_of(models, choice) is not None for choice in sample) / max(1, len(sample))
+    return sum(any(model.predicts(choice) for model in models) for choice in sample) / max(1, len(sample))
 
 
 def _measured_base(evaluator: Evaluator, combination: Choice) -> Choice | None:
@@ -199,11 +199,6 @@ def ranked(models: Sequence[AdditiveModel]) -> Iterator[tuple[float, Choice]]:
     return heapq.merge(*(model.ranked() for model in models))
 
 
-def model_of(models: Iterable[AdditiveModel], choice: Choice) -> AdditiveModel | None:
-    """Return the model that predicts a choice; None where none does."""
-    return next((model for model in models if model.predicts(choice)), None)
-
-
 # Bases and supports: what an additive prediction has to measure (Weber et al. 2015, section 4.1).
 #
 #     base      a combination of values of the shared axes, the independent axes at their defaults
@@ -253,19 +248,13 @@ def few_combinations(space: SearchSpace, origin: Choice, draw: random.Random) ->
     wanted = itertools.chain((origin,), itertools.islice(_drawn_combinations(space, draw), _DRAWN_COMBINATIONS))
     found: dict[Choice, None] = {}
     for choice in wanted:
-        combination = with_shared_values(space, origin, choice)
+        triples = zip(space.axes, origin, choice, strict=True)
+        combination = tuple(there if axis.shared else here for axis, here, there in triples)
         if combination not in found and next(base_candidates(space, combination), None) is not None:
             found[combination] = None
         if len(found) == min(FEW_BASES, base_count(space)):
             break
     return list(found)
-
-
-def with_shared_values(space: SearchSpace, origin: Choice, other: Choice) -> Choice:
-    """Return `origin` with the values that another choice has on the shared axes."""
-    return tuple(
-        there if axis.shared else here for axis, here, there in zip(space.axes, origin, other, strict=True)
-    )
 
 
 def base_candidates(space: SearchSpace, combination: Choice) -> Iterator[Choice]:
