@@ -17,6 +17,7 @@ import numpy as np
 import pyopencl
 import pyopencl.array
 
+from coarsen.base.files import MEBIBYTE
 from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
@@ -86,7 +87,12 @@ def captured_launch(
         raise InvalidInputError(f"the kernel '{kernel}': the global offset must have {len(global_size)} numbers")
     passed = passed_arguments(kernel, arguments)
     held = sum(each.byte_count for each in passed if isinstance(each, PassedBuffer))
-    _check_size(kernel, held + _byte_count_of_images(kernel, arguments), most_bytes)
+    total = held + _byte_count_of_images(kernel, arguments)
+    if most_bytes is not None and total > most_bytes:
+        raise InvalidInputError(
+            f"the kernel '{kernel}': its buffers and images have {total / MEBIBYTE:.1f} MiB, and at most "
+            f"{most_bytes / MEBIBYTE:.1f} MiB may be captured"
+        )
     macros = describe_device(queue.device).macros
     lowered = lower(source, kernel, list(options), macros)
     unread = _unread(lowered, passed)
@@ -169,18 +175,6 @@ def _regions(kernel: str, arguments: Sequence[Any]) -> dict[int, Region]:
         if region is not None:
             regions[index] = region
     return regions
-
-
-def _check_size(kernel: str, total: int, most_bytes: int | None) -> None:
-    if most_bytes is not None and total > most_bytes:
-        raise InvalidInputError(
-            f"the kernel '{kernel}': its buffers and images have {_mebibytes(total)}, and at most "
-            f"{_mebibytes(most_bytes)} may be captured"
-        )
-
-
-def _mebibytes(byte_count: int) -> str:
-    return f"{byte_count / (1 << 20):.1f} MiB"
 
 
 def _captured(
@@ -333,7 +327,10 @@ def region_of(argument: Any) -> Region | None:  # noqa: ANN401 (whatever PyOpenC
         InvalidInputError: shared virtual memory of no known size; a part of a buffer that was released.
     """
     if isinstance(argument, pyopencl.SVMPointer):
-        return _shared_region(argument)
+        size: Any = argument.size
+        if size is None:
+            raise InvalidInputError("it is shared virtual memory of no known size; pass its SVMAllocation")
+        return Region(_SHARED_MEMORY, int(argument.svm_ptr), int(argument.svm_ptr) + int(size))
     held = buffer_of(argument)
     if held is None:
         return None
@@ -387,14 +384,6 @@ def same_as(kernel: str, regions: Mapping[int, Region]) -> dict[int, int]:
                 )
         first[region] = index
     return same
-
-
-def _shared_region(memory: pyopencl.SVMPointer) -> Region:
-    size: Any = memory.size
-    if size is None:
-        raise InvalidInputError("it is shared virtual memory of no known size; pass its SVMAllocation")
-    begin = int(memory.svm_ptr)
-    return Region(_SHARED_MEMORY, begin, begin + int(size))
 
 
 # A launch is kept once as files, and at most four times in the memory of host and device each.

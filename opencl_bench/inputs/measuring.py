@@ -146,22 +146,9 @@ def opened_inputs(
         yield benchmark, device, opened
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredTimes:
-    """A matrix of times.
-
-    Attributes:
-        times: of the inputs at which the default version runs.
-        left_out: the other inputs' names, each with why it doesn't.
-    """
-
-    times: VersionTimes
-    left_out: Mapping[str, str]
-
-
 def measured_times(
     rows: Iterable[Measurement], inputs: Iterable[InputPoint], versions: Sequence[Variant], default: Variant
-) -> MeasuredTimes:
+) -> tuple[VersionTimes, dict[str, str]]:
     """Return the matrix of the rows of one measurement; of a row that was measured twice, the newer one counts.
 
     Args:
@@ -169,6 +156,9 @@ def measured_times(
         inputs: the name of each is the preset.
         versions: the columns, the default among them.
         default: the version that they were compared with.
+
+    Returns:
+        The times of the inputs at which the default version runs, and the others' names, each with why it doesn't.
 
     Raises:
         InvalidInputError: the default runs at no input.
@@ -192,7 +182,7 @@ def measured_times(
     ]
     endings = np.array([[_ending(row) for row in own] for own in found], dtype=np.int8)
     times = VersionTimes(tuple(runs), tuple(versions), np.array(seconds), versions.index(default), endings)
-    return MeasuredTimes(times, left_out)
+    return times, left_out
 
 
 def _seconds(default: Measurement) -> float:

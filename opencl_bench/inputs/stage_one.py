@@ -130,7 +130,8 @@ def stage_one(
             found[number] = own.with_trials((*own.trace, *again.trace))
     union: dict[Choice, None] = {}
     for number, each in found.items():
-        union |= dict.fromkeys(_worth_measuring(spaces[number], each))
+        if (best := each.best) is not None:
+            union |= dict.fromkeys((best.choice, *Parameters(spaces[number]).steps(best.choice)))
     return StageOne(found, tuple(union))
 
 
@@ -158,12 +159,6 @@ def _without_last(budget: Budget) -> Budget:
     if budget.trials is None:
         return budget
     return replace(budget, trials=budget.trials - min(_WARM, budget.trials // 5))
-
-
-def _worth_measuring(space: SearchSpace, found: Found) -> list[Choice]:
-    if found.best is None:
-        return []
-    return [found.best.choice, *Parameters(space).steps(found.best.choice)]
 
 
 def search_versions(
