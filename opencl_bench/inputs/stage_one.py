@@ -1,7 +1,7 @@
 """The first stage of tuning over inputs: which versions are worth measuring on all of them.
 
     inputs ─▶ 8 that fill the space of features ─▶ a search on each ─▶ what was best on the others, tried on each
-           ─▶ winners and their neighbours, the default
+           ─▶ winners and their neighbours
 
 A search starts from what was best on the nearest inputs that were searched before; what was found later is tried
 on the earlier ones in the end. On a device every trial is a row of a version against the default one, which the
