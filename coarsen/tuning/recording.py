@@ -216,7 +216,7 @@ _DIMENSIONS = 3
 
 
 def _byte_count_of_images(kernel: str, arguments: Sequence[Any]) -> int:
-    """How many bytes images hold. Raises InvalidInputError for one that is given twice, or can't be captured."""
+    """The bytes that images hold. Raises InvalidInputError for one that is given twice, or can't be captured."""
     total = 0
     seen: dict[int, int] = {}
     for index, image in enumerate(arguments):
