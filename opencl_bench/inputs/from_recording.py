@@ -137,7 +137,7 @@ def _check_shared(
 
 
 def _passed(description: Description, launch: ListedLaunch) -> Iterator[_Fact]:
-    """What a launch must pass just as the description says: whole numbers, and its global size."""
+    """Yield the facts that must be just as the description says: whole numbers, and the global size."""
     for argument, passed in zip(description.arguments_of(description.kernel), launch.arguments, strict=True):
         if not isinstance(argument, ScalarDescription) or not isinstance(passed, PassedScalar):
             continue

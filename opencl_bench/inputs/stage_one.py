@@ -111,7 +111,7 @@ def stage_one(
     found: dict[int, Found] = {}
 
     def best_of_others(number: int) -> list[Choice]:
-        """The fastest choices of the other inputs that were searched, the nearest input's first."""
+        """Return the fastest choices of the other inputs that were searched, the nearest input's first."""
         apart = ((places - places[number]) ** 2).sum(axis=1)
         others = sorted((each for each in found if each != number), key=apart.__getitem__)
         return [best.choice for other in others if (best := found[other].best) is not None]
