@@ -14,7 +14,7 @@ from coarsen.runtime.launch import Sizes
 from coarsen.tuning.captured_tuning import check_python, tune_captured
 from coarsen.tuning.measure.machine import PACKAGES, installed_versions
 from coarsen.tuning.measure.speedup import Speedup
-from coarsen.tuning.recording import ProgramText, captured_launch, most_captured_bytes
+from coarsen.tuning.recording import captured_launch, most_captured_bytes
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, problem_of
 from coarsen.tuning.settings import Deadline, Tune
 from coarsen.tuning.store.database import open_store
@@ -51,7 +51,8 @@ def tune_request(
     deadline = Deadline(settings.seconds)
     launch, memory = request.launch, request.queue.device.global_mem_size
     captured = captured_launch(
-        ProgramText(request.source, request.options),
+        request.source,
+        request.options,
         request.kernel,
         request.queue,
         launch.global_size,

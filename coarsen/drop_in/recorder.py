@@ -25,7 +25,7 @@ from coarsen.drop_in.search import check_sizes_are_known
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.runtime.advice import LaunchRequest
-from coarsen.tuning.recording import ProgramText, captured_launch
+from coarsen.tuning.recording import captured_launch
 from coarsen.tuning.remembered.choice import SizeClass
 
 MOST_BYTES = 1 << 30
@@ -113,7 +113,8 @@ class Recorder:
         check_sizes_are_known(passed.arguments)
         launch = passed.launch
         captured = captured_launch(
-            ProgramText(passed.source, passed.options),
+            passed.source,
+            passed.options,
             passed.kernel,
             passed.queue,
             launch.global_size,

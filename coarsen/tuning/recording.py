@@ -17,6 +17,7 @@ import numpy as np
 import pyopencl
 import pyopencl.array
 
+from coarsen.base.files import MEBIBYTE
 from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
@@ -46,16 +47,9 @@ from coarsen.tuning.workload.launch_list import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramText:
-    """The text that a kernel was built from: OpenCL C and its build options, one by one."""
-
-    source: str
-    options: tuple[str, ...] = ()
-
-
 def captured_launch(
-    program: ProgramText,
+    source: str,
+    options: tuple[str, ...],
     kernel: str,
     queue: pyopencl.CommandQueue,
     global_size: Sequence[int],
@@ -70,7 +64,8 @@ def captured_launch(
     What the kernel does not read is not copied.
 
     Args:
-        program: what the kernel was built from.
+        source: the OpenCL C that the kernel was built from.
+        options: its build options, one by one.
         kernel: its name.
         queue: where it would be launched.
         global_size: in work-items.
@@ -92,13 +87,18 @@ def captured_launch(
         raise InvalidInputError(f"the kernel '{kernel}': the global offset must have {len(global_size)} numbers")
     passed = passed_arguments(kernel, arguments)
     held = sum(each.byte_count for each in passed if isinstance(each, PassedBuffer))
-    _check_size(kernel, held + byte_count_of_images(kernel, arguments), most_bytes)
+    total = held + _byte_count_of_images(kernel, arguments)
+    if most_bytes is not None and total > most_bytes:
+        raise InvalidInputError(
+            f"the kernel '{kernel}': its buffers and images have {total / MEBIBYTE:.1f} MiB, and at most "
+            f"{most_bytes / MEBIBYTE:.1f} MiB may be captured"
+        )
     macros = describe_device(queue.device).macros
-    lowered = lower(program.source, kernel, list(program.options), macros)
+    lowered = lower(source, kernel, list(options), macros)
     unread = _unread(lowered, passed)
     return CapturedLaunch(
-        program.source,
-        program.options,
+        source,
+        options,
         kernel,
         tuple(map(int, global_size)),
         tuple(map(int, local_size)),
@@ -177,18 +177,6 @@ def _regions(kernel: str, arguments: Sequence[Any]) -> dict[int, Region]:
     return regions
 
 
-def _check_size(kernel: str, total: int, most_bytes: int | None) -> None:
-    if most_bytes is not None and total > most_bytes:
-        raise InvalidInputError(
-            f"the kernel '{kernel}': its buffers and images have {_mebibytes(total)}, and at most "
-            f"{_mebibytes(most_bytes)} may be captured"
-        )
-
-
-def _mebibytes(byte_count: int) -> str:
-    return f"{byte_count / (1 << 20):.1f} MiB"
-
-
 def _captured(
     queue: pyopencl.CommandQueue,
     kernel: Kernel,
@@ -204,7 +192,7 @@ def _captured(
         return captured_sampler(argument)
     parameters = kernel.arguments
     is_read = index >= len(parameters) or is_readable(parameters[index])
-    return captured_image(queue, argument, is_read)
+    return _captured_image(queue, argument, is_read)
 
 
 def _content(queue: pyopencl.CommandQueue, argument: Any, byte_count: int) -> np.ndarray[Any, Any]:  # noqa: ANN401
@@ -227,17 +215,8 @@ _KINDS = {
 _DIMENSIONS = 3
 
 
-def byte_count_of_images(kernel: str, arguments: Sequence[Any]) -> int:
-    """Return how many bytes the images among a launch's arguments hold.
-
-    Args:
-        kernel: the kernel's name, for messages.
-        arguments: those of the launch.
-
-    Raises:
-        InvalidInputError: an image that can't be captured: of a kind or a format that no description has, made of
-            a buffer, or given twice.
-    """
+def _byte_count_of_images(kernel: str, arguments: Sequence[Any]) -> int:
+    """The bytes that images hold. Raises InvalidInputError for one that is given twice, or can't be captured."""
     total = 0
     seen: dict[int, int] = {}
     for index, image in enumerate(arguments):
@@ -277,14 +256,8 @@ def format_of(image: pyopencl.Image) -> ImageFormat:
     return ImageFormat(kind, channels, channel_type)
 
 
-def captured_image(queue: pyopencl.CommandQueue, image: pyopencl.Image, is_read: bool) -> CapturedImage:
-    """Return an image with a copy of what it holds when the queue has come so far.
-
-    Args:
-        queue: where its kernel would be launched.
-        image: one of those that `format_of` takes.
-        is_read: False where the kernel does not read it: then it is not copied.
-    """
+def _captured_image(queue: pyopencl.CommandQueue, image: pyopencl.Image, is_read: bool) -> CapturedImage:
+    """An image with a copy of what it holds when the queue has come so far, unless the kernel does not read it."""
     image_format = format_of(image)
     extents = _extents(image, image_format)
     if not is_read:
@@ -354,7 +327,10 @@ def region_of(argument: Any) -> Region | None:  # noqa: ANN401 (whatever PyOpenC
         InvalidInputError: shared virtual memory of no known size; a part of a buffer that was released.
     """
     if isinstance(argument, pyopencl.SVMPointer):
-        return _shared_region(argument)
+        size: Any = argument.size
+        if size is None:
+            raise InvalidInputError("it is shared virtual memory of no known size; pass its SVMAllocation")
+        return Region(_SHARED_MEMORY, int(argument.svm_ptr), int(argument.svm_ptr) + int(size))
     held = buffer_of(argument)
     if held is None:
         return None
@@ -408,14 +384,6 @@ def same_as(kernel: str, regions: Mapping[int, Region]) -> dict[int, int]:
                 )
         first[region] = index
     return same
-
-
-def _shared_region(memory: pyopencl.SVMPointer) -> Region:
-    size: Any = memory.size
-    if size is None:
-        raise InvalidInputError("it is shared virtual memory of no known size; pass its SVMAllocation")
-    begin = int(memory.svm_ptr)
-    return Region(_SHARED_MEMORY, begin, begin + int(size))
 
 
 # A launch is kept once as files, and at most four times in the memory of host and device each.

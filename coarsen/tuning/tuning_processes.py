@@ -60,7 +60,9 @@ class TuningProcesses:
         self._machine = machine_to_json(launch.device)
         self._deadline = deadline
         self._processes: list[MeasuringProcess] = []
-        self._method = first_method(deadline.seconds)
+        # Nobody knows yet how long a run takes.
+        first = search_method(deadline.seconds)
+        self._method = replace(first, repetitions=2, minimum_repetitions=2, warm_up=0)
         self.threads = ThreadPoolExecutor(PROCESSES + 2, thread_name_prefix="tune")
         self._pool = pool
         self.compiler = Compiler(
@@ -173,15 +175,6 @@ _LEAST_CONFIRMING_SHARE = 0.15
 _MOST_CONFIRMING_SHARE = 0.3
 # How many times as long as the launch as it is took in the search the finalists take in one process.
 _FINALISTS_TIMES = 1.5
-
-
-def first_method(seconds: float) -> Method:
-    """Return how a launch is timed whose duration nobody knows yet: in few runs, since they may be long.
-
-    Args:
-        seconds: that all may take.
-    """
-    return replace(search_method(seconds), repetitions=2, minimum_repetitions=2, warm_up=0)
 
 
 def search_method(seconds: float, run_seconds: float = 0.0) -> Method:

@@ -35,16 +35,14 @@ from coarsen.opencl_bench.workloads.described.inputs import InputSpace
 from coarsen.opencl_bench.workloads.described.read import is_scratch, read_description
 from coarsen.tuning.workload.benchmark import (
     Argument,
-    Array,
     Benchmark,
     BufferArgument,
     Launch,
     ScalarArgument,
     whole_numbers,
 )
+from coarsen.variant.coarsening import DIMENSIONS
 from coarsen.variant.variant import Variant
-
-MOST_DIMENSIONS = 3
 
 
 def check_described(path: Path) -> tuple[str, ...]:
@@ -57,22 +55,25 @@ def check_described(path: Path) -> tuple[str, ...]:
         A line for each declaration of the source that the file replaces.
 
     Raises:
-        InvalidInputError: a mistake, arguments that aren't the kernel's, a parameter that its source doesn't
-            declare.
+        InvalidInputError: a mistake, arguments that aren't the kernel's, a parameter or a value that its source
+            doesn't declare, a source that needs `-D`, a condition of a launch that names something else.
     """
     check_kernel_of(path)
     description = read_description(path)
-    check_declared(description)
-    check_launches(description)
+    _check_declared(description)
+    for number, launch in enumerate(description.launches):
+        for condition in launch.conditions:
+            # Parameters alone decide which launches a version makes: no size is known before a launch.
+            if others := sorted(condition.names - {*description.tunables}):
+                raise InvalidInputError(
+                    f"{description.path}: launches[{number}].when: '{condition.text}' names '{others[0]}', which "
+                    "is no parameter; versions of a kernel that is tuned over inputs differ by parameters alone"
+                )
     return description.parameters.overridden
 
 
-def check_declared(description: Description) -> None:
-    """Check that the source declares what versions define, and builds without being told.
-
-    Raises:
-        InvalidInputError: a parameter or a value that the source doesn't declare; a source that needs `-D`.
-    """
+def _check_declared(description: Description) -> None:
+    """Check that the source declares what versions define, and builds without being told."""
     if not description.tunables:
         return
     file = description.kernel_file
@@ -98,21 +99,6 @@ def check_declared(description: Description) -> None:
             f"{file}: it doesn't compile without -D, so that no version is the one without tuning: give each "
             f"parameter a #define with its default ({error})"
         ) from None
-
-
-def check_launches(description: Description) -> None:
-    """Check that parameters alone decide which launches a version makes: no size is known before a launch.
-
-    Raises:
-        InvalidInputError: a condition of a launch names something else.
-    """
-    for number, launch in enumerate(description.launches):
-        for condition in launch.conditions:
-            if others := sorted(condition.names - {*description.tunables}):
-                raise InvalidInputError(
-                    f"{description.path}: launches[{number}].when: '{condition.text}' names '{others[0]}', which "
-                    "is no parameter; versions of a kernel that is tuned over inputs differ by parameters alone"
-                )
 
 
 def described_points(
@@ -142,11 +128,12 @@ def _point(description: Description, benchmark: Benchmark, preset: str, values: 
     launch = _first_launch(description, benchmark, preset)
     names = [argument.name for argument in description.arguments_of(description.kernel)]
     passed = dict(zip(names, launch.arguments, strict=True))
-    numbers = launch_numbers(launch, passed)
+    numbers = _launch_numbers(launch, passed)
     supplied = [each for each in description.features if each.feature.is_supplied]
     if supplied or any(name.startswith(BYTES) for name in values.inputs):
         buffers = benchmark.workload(preset, 0, None, benchmark.own_definitions).buffers
-        numbers |= buffer_bytes(passed, buffers)
+        given = {name: each for name, each in passed.items() if isinstance(each, BufferArgument)}
+        numbers |= {BYTES + name: buffers[each.name].nbytes for name, each in given.items()}
         numbers |= {each.feature.name: float(each.supplied(buffers)) for each in supplied}
     found = values.of(numbers)
     if found is None:
@@ -274,29 +261,19 @@ def _bytes(count: Expression, each: int, arguments: Mapping[str, str]) -> str:
     return f"({_renamed(count, arguments)}) * {each}"
 
 
-def launch_numbers(launch: Launch, passed: Mapping[str, Argument]) -> dict[str, Number]:
-    """Return the sizes of a launch and the numbers that it passes.
-
-    Args:
-        launch: both sizes are 1 along dimensions that it doesn't have; a local size that is left to OpenCL is 0.
-        passed: its arguments by name; structures are no numbers.
-    """
+def _launch_numbers(launch: Launch, passed: Mapping[str, Argument]) -> dict[str, Number]:
+    """The sizes of a launch, 1 along missing dimensions and 0 where left open, and what it passes by value."""
     numbers: dict[str, Number] = {
         **_filled_sizes("global_size", launch.global_size, 1),
         **_filled_sizes("local_size", launch.local_size, 1 if launch.local_size else 0),
     }
     for name, each in passed.items():
+        # Structures are no numbers.
         if isinstance(each, ScalarArgument) and each.value.dtype.fields is None:
             numbers[name] = each.value.item()
     return numbers
 
 
-def buffer_bytes(passed: Mapping[str, Argument], buffers: Mapping[str, Array]) -> dict[str, int]:
-    """Return the sizes of a launch's buffers in bytes."""
-    given = ((name, each) for name, each in passed.items() if isinstance(each, BufferArgument))
-    return {BYTES + name: buffers[each.name].nbytes for name, each in given}
-
-
 def _filled_sizes(name: str, extents: tuple[int, ...], missing: int) -> dict[str, int]:
-    filled = (*extents, *(missing for _ in range(MOST_DIMENSIONS - len(extents))))
+    filled = (*extents, *(missing for _ in range(DIMENSIONS - len(extents))))
     return {f"{name}_{dimension}": extent for dimension, extent in enumerate(filled)}

@@ -17,6 +17,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from coarsen.dispatch.expressions import parse_condition
@@ -145,3 +147,46 @@ def numbers_of(places: Sequence[Mapping[str, float]]) -> tuple[tuple[str, float,
     """
     values = {name: [each[name] for each in places] for name in places[0]} if places else {}
     return tuple((name, min(found), max(found), len({*found})) for name, found in values.items())
+
+
+# Of many inputs some that fill their space: each further one is the farthest from those before (Gonzalez 1985).
+
+
+def places_of(points: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
+    """Return the places of points, (n, numbers): in octaves where these are above 0, each over its range.
+
+    Args:
+        points: numbers by name, the same names in all.
+    """
+    names = sorted(points[0])
+    values = np.array([[point[name] for name in names] for point in points], dtype=np.float64)
+    columns = values.reshape(len(points), len(names)).T
+    return np.column_stack([*map(_scaled, columns), np.zeros(len(points))])
+
+
+def _scaled(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A number of all points from 0 to 1; 0 for all where it never differs."""
+    if (column > 0).all():
+        column = np.log2(column)
+    return np.asarray((column - column.min()) / (np.ptp(column) or 1.0))
+
+
+def farthest(
+    places: NDArray[np.float64], first: int, count: int, weights: Sequence[int] | None = None
+) -> tuple[int, ...]:
+    """Return the numbers of at most so many places that fill the space of all, `first` before the others.
+
+    Args:
+        places: from `places_of`.
+        first: the number of the first one.
+        count: how many at most.
+        weights: decide between places that are as far; of those that are alike in this, too, it is the first.
+    """
+    chosen, gaps = [first], np.full(len(places), np.inf)
+    while len(chosen) < min(count, len(places)):
+        gaps = np.minimum(gaps, ((places - places[chosen[-1]]) ** 2).sum(axis=1))
+        # Rounded, so that what is as far on every machine is as far here.
+        apart = {place: round(float(gaps[place]), 9) for place in range(len(places)) if place not in chosen}
+        ranks = {place: (gap, weights[place] if weights else 0, -place) for place, gap in apart.items()}
+        chosen.append(max(ranks, key=ranks.__getitem__))
+    return tuple(chosen)

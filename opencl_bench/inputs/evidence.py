@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coarsen.base.codec import encoded
 from coarsen.dispatch.tree import answer
 from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.errors import InvalidInputError
@@ -44,10 +45,7 @@ class Evidence:
         return {
             "description": self.description,
             "margin": self.margin,
-            "inputs": [
-                {"name": point.name, "group": point.group, "features": dict(point.features)}
-                for point in times.inputs
-            ],
+            "inputs": encoded(times.inputs),
             "versions": [variant_to_json(version) for version in times.versions],
             "default": times.default,
             "endings": times.endings.tolist(),

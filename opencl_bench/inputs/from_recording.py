@@ -26,6 +26,7 @@ import numpy as np
 from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.inputs.drawing import farthest, places_of
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
@@ -52,6 +53,13 @@ from coarsen.tuning.workload.launch_list import (
 from coarsen.variant.variant import shape
 
 _LARGEST = 1 << 40
+_WANTED: Mapping[type[ArgumentDescription], type[PassedArgument]] = {
+    BufferDescription: PassedBuffer,
+    SharedDescription: PassedShared,
+    NullDescription: NullArgument,
+    ScalarDescription: PassedScalar,
+    LocalDescription: LocalArgument,
+}
 _KINDS: Mapping[type[PassedArgument], str] = {
     PassedBuffer: "a buffer",
     PassedShared: "a buffer given twice",
@@ -80,7 +88,7 @@ def sizes_of(description: Description, launch: ListedLaunch) -> dict[str, int]:
     local_size = launch.local_size or description.ndrange.local_size
     extents = {f"local_size_{dimension}": extent for dimension, extent in enumerate(local_size)}
     known = {**whole_numbers(description.defaults), **extents}
-    passed = [*_scalars(description, launch), *_extents(description, launch)]
+    passed = [*_passed(description, launch)]
     sizes = _solved(description, [*passed, *_elements(description, launch)], known)
     for fact in passed:
         said = fact.expression.evaluate({**known, **sizes})
@@ -107,7 +115,7 @@ def _check_kinds(description: Description, launch: ListedLaunch) -> None:
     for argument, passed in zip(arguments, launch.arguments, strict=True):
         if isinstance(passed, PassedOther):
             raise InvalidInputError(f"'{argument.name}' is an {passed.kind}, of which nothing is recorded")
-        if not isinstance(passed, _wanted(argument)):
+        if not isinstance(passed, _WANTED.get(type(argument), PassedOther)):
             raise InvalidInputError(
                 f"'{argument.name}' is {_KINDS[type(passed)]}, and is described as something else"
             )
@@ -128,47 +136,28 @@ def _check_shared(
         raise InvalidInputError(f"'{argument.name}' is the buffer of '{first}', not of '{argument.same_as}'")
 
 
-def _wanted(argument: ArgumentDescription) -> type[PassedArgument]:
-    kinds: dict[type[ArgumentDescription], type[PassedArgument]] = {
-        BufferDescription: PassedBuffer,
-        SharedDescription: PassedShared,
-        NullDescription: NullArgument,
-        ScalarDescription: PassedScalar,
-        LocalDescription: LocalArgument,
-    }
-    return kinds.get(type(argument), PassedOther)
-
-
-def _scalars(description: Description, launch: ListedLaunch) -> Iterator[_Fact]:
+def _passed(description: Description, launch: ListedLaunch) -> Iterator[_Fact]:
+    """Yield the facts that must be just as the description says: whole numbers, and the global size."""
     for argument, passed in zip(description.arguments_of(description.kernel), launch.arguments, strict=True):
-        if (
-            isinstance(argument, ScalarDescription)
-            and isinstance(passed, PassedScalar)
-            and argument.type.is_integer
-        ):
+        if not isinstance(argument, ScalarDescription) or not isinstance(passed, PassedScalar):
+            continue
+        if argument.type.is_integer:
             numbers = np.frombuffer(passed.content, argument.type.scalar)[: argument.type.components].tolist()
             for value, number in zip(argument.value, numbers, strict=True):
                 if isinstance(value, Expression):
                     yield _Fact(f"'{argument.name}'", value, number)
                 elif value != number:
                     raise InvalidInputError(f"its '{argument.name}' is {number}, and is described as {value}")
-
-
-def _extents(description: Description, launch: ListedLaunch) -> Iterator[_Fact]:
-    for dimension, (expression, extent) in enumerate(
-        zip(description.ndrange.global_size, launch.global_size, strict=True)
-    ):
+    extents = zip(description.ndrange.global_size, launch.global_size, strict=True)
+    for dimension, (expression, extent) in enumerate(extents):
         yield _Fact(f"global size along dimension {dimension}", expression, extent)
 
 
 def _elements(description: Description, launch: ListedLaunch) -> Iterator[_Fact]:
     for argument, passed in zip(description.arguments_of(description.kernel), launch.arguments, strict=True):
         if isinstance(argument, BufferDescription) and isinstance(passed, PassedBuffer):
-            yield _Fact(
-                f"number of elements of '{argument.name}'",
-                argument.elements,
-                passed.byte_count // argument.type.byte_count,
-            )
+            count = passed.byte_count // argument.type.byte_count
+            yield _Fact(f"number of elements of '{argument.name}'", argument.elements, count)
 
 
 def _solved(description: Description, facts: list[_Fact], known: Mapping[str, int]) -> dict[str, int]:
@@ -272,7 +261,7 @@ def inputs_from(description: Path, recording: Path, most: int = DEFAULT_COUNT) -
             f"{recording}: no launch of {own.kernel} is as {description.name} says: {reason}{of_them}"
         )
     different, weights = [dict(each) for each in counts], [*counts.values()]
-    chosen = space_filling(different, weights, most)
+    chosen = farthest(places_of(different), weights.index(max(weights)), most, weights)
     inputs = tuple(different[index] for index in chosen)
     write_inputs(path, inputs)
     return FromRecording(
@@ -330,38 +319,3 @@ def _check(own: Description, sizes: Mapping[str, int]) -> None:
     check_preset(replace(own, sizes={"": sizes}), "")
     if own.inputs is not None and not is_of(own.inputs, sizes):
         raise InvalidInputError(f"{_shown(sizes)} is not within [inputs]")
-
-
-def space_filling(points: Sequence[Mapping[str, float]], weights: Sequence[int], most: int) -> tuple[int, ...]:
-    """Return the indices of points that fill the space of all, the first that of the greatest weight.
-
-    Args:
-        points: numbers by name, the same names in all.
-        weights: decide between points that lie as far, and where points are alike.
-        most: how many at most.
-    """
-    if not points:
-        return ()
-    scaled = _scaled(points)
-    order = [max(range(len(points)), key=lambda index: (weights[index], -index))]
-    distances = np.full(len(points), np.inf)
-    left = set(range(len(points))) - set(order)
-    while left and len(order) < most:
-        distances = np.minimum(distances, np.linalg.norm(scaled - scaled[order[-1]], axis=1))
-        # Rounded, so that what is as far on every machine is as far here.
-        farthest = max(left, key=lambda index: (round(float(distances[index]), 9), weights[index], -index))
-        order.append(farthest)
-        left.remove(farthest)
-    return tuple(order)
-
-
-def _scaled(points: Sequence[Mapping[str, float]]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """The points in the unit cube, on a logarithmic scale."""
-    numbers = np.array([[each[name] for name in points[0]] for each in points], np.float64).reshape(
-        len(points), -1
-    )
-    places = np.sign(numbers) * np.log2(1 + np.abs(numbers))
-    lengths = np.ptp(places, axis=0)
-    scaled: np.ndarray[tuple[int, int], np.dtype[np.float64]]
-    scaled = (places - places.min(axis=0)) / np.where(lengths > 0, lengths, 1)
-    return scaled

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,14 +26,14 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes
-from coarsen.opencl_bench.sweep.engine import compiler_of, name_of, process_of
+from coarsen.opencl_bench.sweep.engine import compiler_of, name_of, opened_context
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.observer import CollectingObserver, SweepObserver
-from coarsen.tuning.engine.plan import Point, Space, SweepPlan, limits_of, points
-from coarsen.tuning.engine.row_measurer import SweepContext, context_with
+from coarsen.tuning.engine.plan import Space, SweepPlan, limits_of, points
+from coarsen.tuning.engine.row_measurer import SweepContext
 from coarsen.tuning.engine.rows import measure_points
 from coarsen.tuning.measure.speedup import median
-from coarsen.tuning.processes.compiler import CompilePool, Compiler
+from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
 from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store
@@ -95,53 +95,12 @@ def measure_versions(
         DeviceError: no such device; it can't be opened (any more).
     """
     collector = CollectingObserver(observer or SweepObserver())
-    with opened_inputs(plan, store, pool) as inputs:
+    versions = Space(variants=tuple(dict.fromkeys(plan.versions)))
+    with opened_inputs(plan, store, pool) as (benchmark, device, opened):
         for preset in dict.fromkeys(plan.presets):
-            with inputs.context(preset, collector, again) as context:
-                measure_points(context, inputs.points(preset))
+            with opened(preset, collector, again) as context:
+                measure_points(context, points(benchmark, preset, versions, limits_of(device)))
     return collector
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedInputs:
-    """The inputs of a plan, measured one after the other with the same processes; made by `opened_inputs`.
-
-    Attributes:
-        plan: what to measure, where and how.
-        benchmark: what it names.
-        device: the same.
-        store: where the rows go.
-        compiler: of the benchmark.
-        pool: the processes that compile and measure.
-    """
-
-    plan: VersionsPlan
-    benchmark: Benchmark
-    device: DeviceDescription
-    store: Store
-    compiler: Compiler
-    pool: CompilePool
-
-    @contextmanager
-    def context(
-        self, preset: str, observer: SweepObserver, again: Remeasure = Remeasure.NOTHING
-    ) -> Iterator[SweepContext]:
-        """Open what an input is measured with, one at a time: by the default version, or a search.
-
-        Args:
-            preset: the input.
-            observer: sees rows as they come.
-            again: which stored rows are measured once more.
-        """
-        plan, default = sweep_plan(self.plan, preset), self.plan.default
-        with process_of(plan, self.benchmark, self.device, self.pool, default) as process:
-            context = context_with(plan, self.benchmark, self.device, self.store, self.compiler, process)
-            yield replace(context, observer=observer, again=again, default=default)
-
-    def points(self, preset: str) -> list[Point]:
-        """Return the versions, each with why it can't run at an input."""
-        versions = Space(variants=tuple(dict.fromkeys(self.plan.versions)))
-        return points(self.benchmark, preset, versions, limits_of(self.device))
 
 
 def sweep_plan(plan: VersionsPlan, preset: str) -> SweepPlan:
@@ -149,9 +108,15 @@ def sweep_plan(plan: VersionsPlan, preset: str) -> SweepPlan:
     return SweepPlan(plan.benchmark, plan.device, preset, method=plan.method, confirms=False)
 
 
+# Opens what an input is measured with, by its preset; one at a time.
+Opened = Callable[[str, SweepObserver, Remeasure], AbstractContextManager[SweepContext]]
+
+
 @contextmanager
-def opened_inputs(plan: VersionsPlan, store: Store, pool: CompilePool | None = None) -> Iterator[OpenedInputs]:
-    """Open what all inputs of a plan are measured with, and close it in the end.
+def opened_inputs(
+    plan: VersionsPlan, store: Store, pool: CompilePool | None = None
+) -> Iterator[tuple[Benchmark, DeviceDescription, Opened]]:
+    """Provide what a plan names, and what its inputs are measured with: the same processes, code compiled once.
 
     Args:
         plan: what to measure, where and how.
@@ -171,25 +136,19 @@ def opened_inputs(plan: VersionsPlan, store: Store, pool: CompilePool | None = N
         CompilePool() if pool is None else nullcontext(pool) as processes,
         compiler_of(first, device, processes) as compiler,
     ):
-        yield OpenedInputs(plan, benchmark, device, store, compiler, processes)
 
+        def opened(preset: str, observer: SweepObserver, again: Remeasure) -> AbstractContextManager[SweepContext]:
+            own = sweep_plan(plan, preset)
+            return opened_context(
+                own, benchmark, device, store, observer, again, processes, plan.default, compiler
+            )
 
-@dataclass(frozen=True, slots=True)
-class MeasuredTimes:
-    """A matrix of times.
-
-    Attributes:
-        times: of the inputs at which the default version runs.
-        left_out: the other inputs' names, each with why it doesn't.
-    """
-
-    times: VersionTimes
-    left_out: Mapping[str, str]
+        yield benchmark, device, opened
 
 
 def measured_times(
     rows: Iterable[Measurement], inputs: Iterable[InputPoint], versions: Sequence[Variant], default: Variant
-) -> MeasuredTimes:
+) -> tuple[VersionTimes, dict[str, str]]:
     """Return the matrix of the rows of one measurement; of a row that was measured twice, the newer one counts.
 
     Args:
@@ -197,6 +156,9 @@ def measured_times(
         inputs: the name of each is the preset.
         versions: the columns, the default among them.
         default: the version that they were compared with.
+
+    Returns:
+        The times of the inputs at which the default version runs, and the others' names, each with why it doesn't.
 
     Raises:
         InvalidInputError: the default runs at no input.
@@ -218,9 +180,9 @@ def measured_times(
         [_seconds(newest[point.name, default]) * _ratio(row) for row in own]
         for point, own in zip(runs, found, strict=True)
     ]
-    endings = np.array([[ending_of(row) for row in own] for own in found], dtype=np.int8)
+    endings = np.array([[_ending(row) for row in own] for own in found], dtype=np.int8)
     times = VersionTimes(tuple(runs), tuple(versions), np.array(seconds), versions.index(default), endings)
-    return MeasuredTimes(times, left_out)
+    return times, left_out
 
 
 def _seconds(default: Measurement) -> float:
@@ -235,23 +197,23 @@ def _ratio(row: Measurement) -> float:
     return 1.0 if row.candidate == row.baseline else median(row.nanoseconds) / median(row.baseline_nanoseconds)
 
 
-def ending_of(row: Measurement) -> Ending:
-    """Return the ending of a row.
+_ENDINGS = {
+    Invalidity.CORRECT: Ending.RAN,
+    Invalidity.CORRECTNESS: Ending.WRONG,
+    Invalidity.CONSTRAINTS: Ending.FELL_BACK,
+}
+
+
+def _ending(row: Measurement) -> Ending:
+    """The ending of a row.
 
     What breaks a constraint, is not compiled, or has a work-group that the device refuses falls back. What took
     too long, also to compile, failed: nothing says so before it is done.
     """
-    if row.invalidity is Invalidity.CORRECT:
-        return Ending.RAN
-    if row.invalidity is Invalidity.CORRECTNESS:
-        return Ending.WRONG
-    if row.invalidity is Invalidity.CONSTRAINTS:
-        return Ending.FELL_BACK
-    if row.invalidity is Invalidity.COMPILE:
-        return Ending.FAILED if _DIED.search(row.reason) else Ending.FELL_BACK
-    if row.invalidity is Invalidity.RUNTIME and _REFUSED_LAUNCH.search(row.reason):
-        return Ending.FELL_BACK
-    return Ending.FAILED
+    is_refused = (row.invalidity is Invalidity.COMPILE and not _DIED.search(row.reason)) or (
+        row.invalidity is Invalidity.RUNTIME and _REFUSED_LAUNCH.search(row.reason)
+    )
+    return _ENDINGS.get(row.invalidity, Ending.FELL_BACK if is_refused else Ending.FAILED)
 
 
 def without_repeated(

@@ -134,10 +134,9 @@ def tune_over_inputs(
         rows = _measured(replace(plan, versions=versions), store, collector, pool)
     wrong = with_wrong_results(rows)
     right = tuple(each for each in without_repeated(versions, rows, benchmark) if each not in wrong)
-    found_times = measured_times(rows, points, right, default)
-    times = found_times.times
+    times, left_out = measured_times(rows, points, right, default)
     file = tuned_file(description, device, times, is_cold=settings.method.cold_cache)
-    return TunedOverInputs(file, times, found_times.left_out, wrong, collector.measured)
+    return TunedOverInputs(file, times, left_out, wrong, collector.measured)
 
 
 def _measured(

@@ -1,7 +1,7 @@
 """The first stage of tuning over inputs: which versions are worth measuring on all of them.
 
     inputs ─▶ 8 that fill the space of features ─▶ a search on each ─▶ what was best on the others, tried on each
-           ─▶ winners and their neighbours, the default
+           ─▶ winners and their neighbours
 
 A search starts from what was best on the nearest inputs that were searched before; what was found later is tried
 on the earlier ones in the end. On a device every trial is a row of a version against the default one, which the
@@ -14,27 +14,24 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.times import InputPoint
+from coarsen.opencl_bench.inputs.drawing import farthest, places_of
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, opened_inputs, sweep_plan
-from coarsen.opencl_bench.sweep.search_sweep import search_space
-from coarsen.tuning.engine.live_evaluator import LiveEvaluator
+from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, search_points, search_space
 from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import Space, limits_of
-from coarsen.tuning.engine.row_measurer import RowMeasurer
-from coarsen.tuning.engine.rows import select_baseline
 from coarsen.tuning.processes.compiler import CompilePool
-from coarsen.tuning.search.evaluator import Budget, Evaluator, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.exhaustive import Parameters
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
 from coarsen.tuning.search.spaces import Choice, SearchSpace, VariantSearchSpace, count_valid
+from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store
 from coarsen.variant.transforms import device_kind_of
 from coarsen.variant.variant import Variant
@@ -83,7 +80,7 @@ class StageOne:
 
     Attributes:
         found: the result of each search, by the number of the input, in the order of the searches.
-        choices: winners, those a step from a winner, and the default one; in the order of the searches.
+        choices: winners, and those a step from a winner; in the order of the searches.
     """
 
     found: Mapping[int, Found]
@@ -92,16 +89,16 @@ class StageOne:
 
 def stage_one(
     inputs: Sequence[InputPoint],
-    evaluator_of: Callable[[int], Evaluator],
-    default: Choice | None,
+    space_of: Callable[[int], SearchSpace],
+    search: Callable[[int, SearchRequest], Found | None],
     settings: StageOneSettings | None = None,
 ) -> StageOne:
     """Search on some inputs for the versions to measure on all.
 
     Args:
         inputs: all that may be looked at; at least one.
-        evaluator_of: tries versions on an input, by its number. All evaluators' spaces have the same axes.
-        default: the choice of the default version; None where the space hasn't got it.
+        space_of: returns the space of an input, by its number. All spaces have the same axes.
+        search: searches the space of an input; None where the default version does not run there.
         settings: how to search.
 
     Raises:
@@ -109,102 +106,52 @@ def stage_one(
         DeviceError: nothing can be measured any more.
     """
     settings = settings or StageOneSettings()
-    searches = _Searches(inputs, evaluator_of, settings)
-    searched = spread(inputs, SEARCHED_INPUTS)
-    for number in searched:
-        searches.search(number)
-    winners = dict(searches.found)
-    for number in searched:
-        searches.try_others(number, winners)
-    union: dict[Choice, None] = {} if default is None else {default: None}
-    for number, found in searches.found.items():
-        union |= dict.fromkeys(_worth_measuring(searches.spaces[number], found))
-    return StageOne(searches.found, tuple(union))
+    searched, places = spread(inputs, SEARCHED_INPUTS), places_of([each.features for each in inputs])
+    spaces = {number: space_of(number) for number in searched}
+    found: dict[int, Found] = {}
 
-
-class _Searches:
-    """The searches of some inputs, one after the other.
-
-    Args:
-        inputs: all that may be looked at.
-        evaluator_of: tries versions on an input, by its number.
-        settings: how to search.
-    """
-
-    def __init__(
-        self, inputs: Sequence[InputPoint], evaluator_of: Callable[[int], Evaluator], settings: StageOneSettings
-    ) -> None:
-        self._inputs = inputs
-        self._evaluator_of = evaluator_of
-        self._settings = settings
-        self._places = _places(inputs)
-        self.found: dict[int, Found] = {}
-        self.spaces: dict[int, SearchSpace] = {}
-
-    def search(self, number: int) -> None:
-        """Search on an input, from what was found on others."""
-        evaluator = self._evaluator_of(number)
-        budget = _without_last(self._settings.budget(evaluator.space))
-        near = self._nearest(number, self.found)[:_WARM]
-        first = [found.best.choice for found in near if found.best is not None]
-        seed = self._settings.seed ^ zlib.crc32(self._inputs[number].name.encode())
-        self.spaces[number] = evaluator.space
-        self.found[number] = self._settings.searcher.search(evaluator, budget, seed, first)
-
-    def try_others(self, number: int, winners: Mapping[int, Found]) -> None:
-        """Try on an input what was best on the others, the nearest first, as far as its budget goes."""
-        own, space = self.found[number], self.spaces[number]
-        most = self._settings.budget(space).trials
-        tried = {trial.choice for trial in own.trace}
-        best = [found.best.choice for found in self._nearest(number, winners) if found.best is not None]
-        fresh = [choice for choice in dict.fromkeys(best) if choice not in tried and space.is_valid(choice)]
-        if most is None or not fresh[: most - len(tried)]:
-            return
-        evaluator = self._evaluator_of(number)
-        trials = [evaluator.evaluate(choice) for choice in fresh[: most - len(tried)]]
-        self.found[number] = own.with_trials((*own.trace, *trials))
-
-    def _nearest(self, number: int, found: Mapping[int, Found]) -> list[Found]:
-        """The searches of other inputs, the nearest first."""
-        apart = ((self._places - self._places[number]) ** 2).sum(axis=1)
+    def best_of_others(number: int) -> list[Choice]:
+        """Return the fastest choices of the other inputs that were searched, the nearest input's first."""
+        apart = ((places - places[number]) ** 2).sum(axis=1)
         others = sorted((each for each in found if each != number), key=apart.__getitem__)
-        return [found[other] for other in others]
+        return [best.choice for other in others if (best := found[other].best) is not None]
+
+    for number in searched:
+        budget = _without_last(settings.budget(spaces[number]))
+        seed = settings.seed ^ zlib.crc32(inputs[number].name.encode())
+        request = SearchRequest(settings.searcher, budget, seed, first=best_of_others(number)[:_WARM])
+        if (result := search(number, request)) is not None:
+            found[number] = result
+    winners = {number: best_of_others(number) for number in found}
+    for number, own in found.items():
+        fresh = _fresh(own, winners[number], settings.budget(spaces[number]).trials, spaces[number])
+        request = SearchRequest(settings.searcher, Budget(trials=max(1, len(fresh))), settings.seed, first=fresh)
+        if fresh and (again := search(number, request)) is not None:
+            found[number] = own.with_trials((*own.trace, *again.trace))
+    union: dict[Choice, None] = {}
+    for number, each in found.items():
+        if (best := each.best) is not None:
+            union |= dict.fromkeys((best.choice, *Parameters(spaces[number]).steps(best.choice)))
+    return StageOne(found, tuple(union))
+
+
+def _fresh(own: Found, best: Sequence[Choice], most: int | None, space: SearchSpace) -> list[Choice]:
+    """The choices that a search did not try, as many as its budget leaves; none where everything was tried."""
+    tried = {trial.choice for trial in own.trace}
+    fresh = [choice for choice in dict.fromkeys(best) if choice not in tried and space.is_valid(choice)]
+    return [] if most is None else fresh[: most - len(tried)]
 
 
 def spread(inputs: Sequence[InputPoint], count: int) -> tuple[int, ...]:
     """Return the numbers of inputs that fill the space of features, the most central one first.
-
-    Each further one is the farthest from those before (Gonzalez 1985); of equally far ones the first.
 
     Raises:
         InvalidInputError: there are no inputs.
     """
     if not inputs:
         raise InvalidInputError("there are no inputs to search on")
-    places = _places(inputs)
-    middle = np.median(places, axis=0)
-    chosen = [int(((places - middle) ** 2).sum(axis=1).argmin())]
-    while len(chosen) < min(count, len(inputs)):
-        gaps = ((places[:, None] - places[None, chosen]) ** 2).sum(axis=2).min(axis=1)
-        # What is chosen is never the farthest, even from inputs with the same features.
-        gaps[chosen] = -1.0
-        chosen.append(int(gaps.argmax()))
-    return tuple(chosen)
-
-
-def _places(inputs: Sequence[InputPoint]) -> Array:
-    """The places of inputs, (n, features): in octaves where these are above 0, each over its range."""
-    names = sorted(inputs[0].features)
-    values = np.array([[point.features[name] for name in names] for point in inputs], dtype=np.float64)
-    values = values.reshape(len(inputs), len(names))
-    return np.column_stack([*map(_scaled, values.T), np.zeros(len(inputs))])
-
-
-def _scaled(column: Array) -> Array:
-    """A feature of all inputs from 0 to 1; 0 for all where it never differs."""
-    if (column > 0).all():
-        column = np.log2(column)
-    return np.asarray((column - column.min()) / (np.ptp(column) or 1.0))
+    places = places_of([point.features for point in inputs])
+    return farthest(places, int(((places - np.median(places, axis=0)) ** 2).sum(axis=1).argmin()), count)
 
 
 def _without_last(budget: Budget) -> Budget:
@@ -212,12 +159,6 @@ def _without_last(budget: Budget) -> Budget:
     if budget.trials is None:
         return budget
     return replace(budget, trials=budget.trials - min(_WARM, budget.trials // 5))
-
-
-def _worth_measuring(space: SearchSpace, found: Found) -> list[Choice]:
-    if found.best is None:
-        return []
-    return [found.best.choice, *Parameters(space).steps(found.best.choice)]
 
 
 def search_versions(
@@ -251,33 +192,23 @@ def search_versions(
     if not inputs:
         raise InvalidInputError("there are no inputs to search on")
     presets = tuple(point.name for point in inputs)
-    with opened_inputs(replace(plan, presets=presets), store, pool) as opened, ExitStack() as stack:
-        limits, kind = limits_of(opened.device), device_kind_of(opened.device.device_types)
+    with opened_inputs(replace(plan, presets=presets), store, pool) as (benchmark, device, opened):
+        limits, kind = limits_of(device), device_kind_of(device.device_types)
 
         def space_at(preset: str) -> VariantSearchSpace:
-            return search_space(opened.benchmark, replace(sweep_plan(plan, preset), space=space), limits, kind)
+            return search_space(benchmark, replace(sweep_plan(plan, preset), space=space), limits, kind)
 
         first = space_at(presets[0])
 
-        def evaluator_at(number: int) -> Evaluator:
-            """Open what an input is measured with, and close that of the input before."""
-            stack.close()
-            context = opened.context(presets[number], observer or SweepObserver())
-            measurer = RowMeasurer(stack.enter_context(context))
+        def space_of(number: int) -> VariantSearchSpace:
             # The axes are those of the first input: presets differ in which local size comes first.
-            variants = replace(space_at(presets[number]).space, dimensions=first.space.dimensions)
-            own = VariantSearchSpace(variants)
-            if select_baseline(measurer, ()).baseline is None:
-                return FunctionEvaluator(own, lambda _: None)
-            return LiveEvaluator(measurer, plan.default, own)
+            variants = space_at(presets[number]).space
+            return VariantSearchSpace(replace(variants, dimensions=first.space.dimensions))
 
-        result = stage_one(inputs, evaluator_at, _choice_of(first, plan.default), settings)
+        def search(number: int, request: SearchRequest) -> Found | None:
+            with opened(presets[number], observer or SweepObserver(), Remeasure.NOTHING) as context:
+                _, searched = search_points(context, benchmark, space_of(number), request)
+            return None if searched is None else searched.found
+
+        result = stage_one(inputs, space_of, search, settings)
     return tuple(dict.fromkeys((plan.default, *map(first.variant, result.choices))))
-
-
-def _choice_of(space: VariantSearchSpace, version: Variant) -> Choice | None:
-    """The choice of a version; None where it is not in the space."""
-    try:
-        return space.choice_of(version)
-    except InvalidInputError:
-        return None

@@ -26,9 +26,9 @@ import ipaddress
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -77,15 +77,16 @@ def sweep_on_cluster(
         InvalidInputError: the scheduler can't be reached, or anybody could listen; the store has failed.
         DeviceError: no worker offers one of the devices.
     """
+    filters = {Filter(benchmark=find_benchmark(plan.benchmark).name, preset=plan.preset) for plan in plans}
     with connected(scheduler) as client:
         _check_offers(client, {_resource(plan) for plan in plans}, scheduler)
         url = shown(parsed_url(store_url))
-        stored = (row for chosen in _filters(plans) for row in store.measurements(chosen))
+        stored = (row for chosen in filters for row in store.measurements(chosen))
         before = frozenset(row.key for row in stored if row.invalidity is not Invalidity.CONSTRAINTS)
         futures = [_submit(client, plan, again, url, store.identity) for plan in plans]
         try:
             tasks = list(zip(plans, futures, strict=True))
-            return _Gathering(client, store, observer, before, tasks).results()
+            return _Gathering(client, store, observer, filters, before, tasks).results()
         finally:
             client.cancel(futures)
 
@@ -109,84 +110,74 @@ def _resource(plan: SweepPlan) -> str:
     return plan.device.lower()
 
 
-def _offers(client: Client) -> dict[str, set[str]]:
-    """The devices that workers offer now, each with the workers' addresses."""
-    found: dict[str, set[str]] = {}
-    for address, worker in client.scheduler_info()["workers"].items():
-        for name in worker["resources"]:
-            found.setdefault(name, set()).add(address)
-    return found
+def _offers(client: Client) -> set[str]:
+    """The devices that workers offer now."""
+    return {name for worker in client.scheduler_info()["workers"].values() for name in worker["resources"]}
 
 
 def _check_offers(client: Client, wanted: set[str], scheduler: Scheduler) -> None:
     offers = _offers(client)
-    missing = sorted(wanted - set(offers))
+    missing = sorted(wanted - offers)
     if missing:
-        offered = ", ".join(sorted(offers)) or "nothing"
-        command = ["dask worker", scheduler.address, scheduler.worker_options, f"--resources '{missing[0]}=1'"]
+        options = "--tls-ca-file CA.pem --tls-cert CERTIFICATE.pem --tls-key KEY.pem"
         raise DeviceError(
-            f"no worker of {scheduler.address} offers the device '{missing[0]}' (they offer: {offered}); "
-            f"start one: {' '.join(filter(None, command))}"
+            f"no worker of {scheduler.address} offers the device '{missing[0]}' (they offer: "
+            f"{', '.join(sorted(offers)) or 'nothing'}); start one: dask worker {scheduler.address} "
+            f"{options if scheduler.is_encrypted else '--host 127.0.0.1'} --resources '{missing[0]}=1'"
         )
 
 
+@dataclass(slots=True)
 class _Gathering:
     """Waits for the tasks, reports their progress, and reads their rows from the store.
 
-    Args:
+    Attributes:
         client: connected to the scheduler.
         store: where the workers write.
         observer: receives the progress.
+        filters: let the rows of the plans through; rows of other devices are among them.
         before: the keys of the feasible rows that were there before the tasks.
         tasks: each plan with its task.
+        done: the results so far, by the number of the task.
+        without_worker: since when devices have been without a worker.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        store: Store,
-        observer: SweepsObserver,
-        before: frozenset[str],
-        tasks: Sequence[tuple[SweepPlan, Future]],
-    ) -> None:
-        self._client = client
-        self._store = store
-        self._observer = observer
-        self._before = before
-        self._tasks = tasks
-        self._done: dict[int, SweepResult] = {}
-        self._without_worker: dict[str, float] = {}
+    client: Client
+    store: Store
+    observer: SweepsObserver
+    filters: set[Filter]
+    before: frozenset[str]
+    tasks: Sequence[tuple[SweepPlan, Future]]
+    done: dict[int, SweepResult] = field(default_factory=dict)
+    without_worker: dict[str, float] = field(default_factory=dict)
 
     def results(self) -> list[SweepResult]:
         """Wait for all plans; return the result of each."""
         while True:
-            for index, (plan, future) in enumerate(self._tasks):
-                if index not in self._done and (future.done() or self._is_given_up(plan)):
-                    self._done[index] = self._result(plan, future)
-                    self._observer.finished(self._done[index])
+            for index, (plan, future) in enumerate(self.tasks):
+                if index not in self.done and (future.done() or self._is_given_up(plan)):
+                    self.done[index] = self._result(plan, future)
+                    self.observer.finished(self.done[index])
             self._tell()
-            if len(self._done) == len(self._tasks):
-                return [self._done[index] for index in range(len(self._tasks))]
+            if len(self.done) == len(self.tasks):
+                return [self.done[index] for index in range(len(self.tasks))]
             time.sleep(SECONDS_BETWEEN_COUNTS)
 
     def _tell(self) -> None:
-        count = sum(self._feasible(chosen) for chosen in _filters(plan for plan, _ in self._tasks))
-        finished = self._done.values()
-        measured = max(count - len(self._before), sum(len(result.measured) for result in finished))
+        infeasible = (replace(chosen, invalidity=Invalidity.CONSTRAINTS) for chosen in self.filters)
+        count = sum(map(self.store.count, self.filters)) - sum(map(self.store.count, infeasible))
+        finished = self.done.values()
+        measured = max(count - len(self.before), sum(len(result.measured) for result in finished))
         found = sum(len(result.feasible_rows) - len(result.measured) for result in finished)
-        self._observer.counted(found + measured, measured)
-
-    def _feasible(self, chosen: Filter) -> int:
-        infeasible = replace(chosen, invalidity=Invalidity.CONSTRAINTS)
-        return self._store.count(chosen) - self._store.count(infeasible)
+        self.observer.counted(found + measured, measured)
 
     def _is_given_up(self, plan: SweepPlan) -> bool:
         """Return True if the plan's device has been without a worker for long."""
         name = _resource(plan)
-        if name in _offers(self._client):
-            self._without_worker.pop(name, None)
+        if name in _offers(self.client):
+            self.without_worker.pop(name, None)
             return False
-        since = self._without_worker.setdefault(name, time.monotonic())
+        since = self.without_worker.setdefault(name, time.monotonic())
         return time.monotonic() - since > SECONDS_WITHOUT_WORKER
 
     def _result(self, plan: SweepPlan, future: Future) -> SweepResult:
@@ -208,8 +199,8 @@ class _Gathering:
 
     def _read(self, found: SweepResult, keys: Sequence[str]) -> SweepResult:
         """The result with its rows; rows of a worker that has died since count as measured now, too."""
-        rows = tuple(row for key in keys if (row := self._store.find(key)) is not None)
-        known = found.measured | self._before
+        rows = tuple(row for key in keys if (row := self.store.find(key)) is not None)
+        known = found.measured | self.before
         by_others = [row for row in rows if row.key not in known and row.invalidity is not Invalidity.CONSTRAINTS]
         return replace(
             found,
@@ -221,11 +212,6 @@ class _Gathering:
 
 def _failed(plan: SweepPlan, problem: str, exit_code: int) -> SweepResult:
     return SweepResult(plan, Path(plan.benchmark).stem, plan.device, problem=problem, exit_code=exit_code)
-
-
-def _filters(plans: Iterable[SweepPlan]) -> set[Filter]:
-    """Return filters that let the rows of plans through; rows of other devices are among them."""
-    return {Filter(benchmark=find_benchmark(plan.benchmark).name, preset=plan.preset) for plan in plans}
 
 
 class _AbandonedError(BaseException):
@@ -262,40 +248,32 @@ def _sweep_here(plan: SweepPlan, again: Remeasure, url: str, identity: str) -> t
 @contextmanager
 def _same_store(url: str, identity: str) -> Iterator[Store]:
     """The client's store, opened here. Raises InvalidInputError where it is another one, or can't be opened."""
-    place = parsed_url(url)
-    here = get_worker().address
+    place, here, own = parsed_url(url), get_worker().address, os.environ.get(STORE_VARIABLE, "")
     hint = "workers on other machines need a store that all reach: --store postgresql://…"
     if place.drivername == "sqlite" and not Path(str(place.database)).exists():
         raise InvalidInputError(f"the worker {here} sees no file {place.database}; {hint}")
-    with _opened(_url_with_own_password(url), here) as store:
+    # The same database as this worker's own environment has it: with a password.
+    has_own = "://" in own and _database(own) == _database(url)
+    try:
+        store = open_store(own if has_own else url)
+    except InvalidInputError as error:
+        way = f"no password is sent to workers: set {STORE_VARIABLE} or PGPASSFILE where {here} is started"
+        raise InvalidInputError(f"{error} ({way})" if "password" in str(error) else str(error)) from None
+    with store:
         if store.identity != identity:
             raise InvalidInputError(f"the worker {here} finds another store at {store.location}; {hint}")
         yield store
 
 
-def _url_with_own_password(url: str) -> str:
-    """The store's URL as this worker's own environment has it, where that is the same database."""
-    own = os.environ.get(STORE_VARIABLE, "")
-    if "://" not in own or parsed_url(own).drivername != parsed_url(url).drivername:
-        return url
-    return own if parsed_url(own).database == parsed_url(url).database else url
-
-
-def _opened(url: str, here: str) -> Store:
-    try:
-        return open_store(url)
-    except InvalidInputError as error:
-        if "password" not in str(error):
-            raise
-        raise InvalidInputError(
-            f"{error} (no password is sent to workers: set {STORE_VARIABLE} or PGPASSFILE where {here} is started)"
-        ) from None
+def _database(url: str) -> tuple[str, str | None]:
+    place = parsed_url(url)
+    return place.drivername, place.database
 
 
 # The way to a Dask scheduler: loopback or TLS, since whoever reaches a scheduler can run code on its workers.
 
 CONNECTING_SECONDS = 10
-ENCRYPTED = ("tls", "wss")
+ENCRYPTED = ("tls://", "wss://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,14 +292,7 @@ class Scheduler:
     @property
     def is_encrypted(self) -> bool:
         """Return True if both ends show certificates, and nobody between them can read or change anything."""
-        return self._scheme in ENCRYPTED
-
-    @property
-    def worker_options(self) -> str:
-        """The options that `dask worker ADDRESS` needs besides."""
-        if self.is_encrypted:
-            return "--tls-ca-file CA.pem --tls-cert CERTIFICATE.pem --tls-key KEY.pem"
-        return "--host 127.0.0.1"
+        return self.address.lower().startswith(ENCRYPTED)
 
     def check(self) -> None:
         """Raise InvalidInputError for an address that anybody could listen to."""
@@ -333,10 +304,6 @@ class Scheduler:
             )
         if any((self.ca_file, self.certificate, self.key)) and not self.is_encrypted:
             raise InvalidInputError(f"certificates are for tls://, not {self.address}")
-
-    @property
-    def _scheme(self) -> str:
-        return self.address.partition("://")[0].lower() if "://" in self.address else "tcp"
 
     def security(self) -> Security | None:
         """Return Dask's TLS settings; None where there is no TLS. Raises InvalidInputError for missing files."""

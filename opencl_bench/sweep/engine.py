@@ -32,6 +32,8 @@ def opened_context(
     observer: SweepObserver,
     again: Remeasure,
     pool: CompilePool | None,
+    default: Variant | None = None,
+    compiler: Compiler | None = None,
 ) -> Iterator[SweepContext]:
     """Open what a plan is measured with, and close it in the end.
 
@@ -43,14 +45,16 @@ def opened_context(
         observer: sees rows as they come.
         again: which stored rows are measured once more.
         pool: the processes that compile; some of its own if None.
+        default: the version that others are compared with; None for the fastest uncoarsened one.
+        compiler: of the benchmark, for several presets; one of its own if None.
     """
     with (
         CompilePool() if pool is None else nullcontext(pool) as processes,
-        compiler_of(plan, device, processes) as compiler,
-        process_of(plan, benchmark, device, processes) as process,
+        compiler_of(plan, device, processes) if compiler is None else nullcontext(compiler) as codes,
+        process_of(plan, benchmark, device, processes, default) as process,
     ):
-        context = context_with(plan, benchmark, device, store, compiler, process)
-        yield replace(context, observer=observer, again=again)
+        context = context_with(plan, benchmark, device, store, codes, process)
+        yield replace(context, observer=observer, again=again, default=default)
 
 
 def process_of(

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.engine.live_evaluator import LiveEvaluator, relative_time
@@ -20,14 +21,30 @@ from coarsen.tuning.engine.plan import DeviceLimits, SweepPlan, uncoarsened_vari
 from coarsen.tuning.engine.row_measurer import RowMeasurer, SweepContext
 from coarsen.tuning.engine.rows import CANDIDATES, Selected, measure_best, most_rows
 from coarsen.tuning.records.measurement import Measurement
+from coarsen.tuning.search.additive import AdditiveSearcher
 from coarsen.tuning.search.evaluator import Budget
+from coarsen.tuning.search.exhaustive import ExhaustiveSearcher, RandomSearcher, StaircaseSearcher
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
-from coarsen.tuning.search.spaces import VariantSearchSpace, count_valid
+from coarsen.tuning.search.spaces import Choice, VariantSearchSpace, count_valid
 from coarsen.tuning.search.surrogate import Prior
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
+
+SEARCHERS: Mapping[str, Searcher] = MappingProxyType(
+    {
+        searcher.name: searcher
+        for searcher in (
+            AdditiveSearcher(),
+            GuidedSearcher(),
+            StaircaseSearcher(),
+            RandomSearcher(),
+            ExhaustiveSearcher(),
+        )
+    }
+)
+"""The searchers, by the names by which a user asks for them."""
 
 # Expects the logarithm of a variant's time over that of its own launch uncoarsened.
 VariantPrior = Callable[[Variant], float]
@@ -42,12 +59,14 @@ class SearchRequest:
         budget: what it may try; what the baseline is selected from, and confirmations, count for nothing.
         seed: of the searcher.
         prior: what is expected of variants, for a guided search; None: nothing.
+        first: the choices that are tried before the searcher's own.
     """
 
     searcher: Searcher
     budget: Budget
     seed: int = 0
     prior: VariantPrior | None = None
+    first: Sequence[Choice] = ()
 
 
 def search_points(
@@ -71,7 +90,7 @@ def search_points(
         assert selected.baseline is not None
         evaluator = LiveEvaluator(measurer, selected.baseline, space, trying)
         searcher = _with_prior(request.searcher, request.prior, space, selected)
-        found.append(searcher.search(evaluator, budget, request.seed))
+        found.append(searcher.search(evaluator, budget, request.seed, request.first))
         return evaluator.rows
 
     rows = _expected_rows(len(launches), most, context.confirms)

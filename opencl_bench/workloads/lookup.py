@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -85,14 +85,16 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
     """Return the benchmark of this name: of the suite, of training, described in the package; or of a TOML file.
 
     Args:
-        name_or_path: a name of the suite, `launch-0-<number>`, `nest-0-<number>`, `adaptive-<kernel>`,
-            `records-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml`, is that of a file.
+        name_or_path: a name of the suite, `launch-0-<number>`, `nest-0-<number>`, `synthetic-0-<number>`,
+            `adaptive-<kernel>`, `records-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml`,
+            is that of a file.
 
     Raises:
         InvalidInputError: no such benchmark or file, or a mistake in the file.
     """
     if isinstance(name_or_path, str) and not name_or_path.endswith(".toml"):
-        if name_or_path.startswith(("launch-", "nest-")):
+        if name_or_path.startswith(("launch-", "nest-", "synthetic-")):
+            # Imported late: a launch that is tuned needs none of them.
             from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 
             return training_kernel(name_or_path)
@@ -125,14 +127,8 @@ def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
     described = kernels / f"{name}.toml" if kernels is not None else None
     if described is not None and described.is_file():
         return find_benchmark(described)
-    find: Callable[[str], Benchmark] = find_benchmark
-    if name.startswith("synthetic-"):
-        # Imported late: a launch that is tuned needs none of them.
-        from coarsen.opencl_bench.workloads.training_kernels import training_kernel
-
-        find = training_kernel
     try:
-        return find(name)
+        return find_benchmark(name)
     except InvalidInputError:
         where = f"neither in {kernels} nor" if kernels is not None else "not"
         raise InvalidInputError(f"the kernel '{name}' is {where} in the suite, so it has no features") from None

@@ -69,8 +69,7 @@ class BenchOptions:
         "Values to try of a macro. May be repeated.", "NAME=VALUE,...", "-D --define"
     )
     search: str | None = option(
-        "Search the space instead of measuring it all: additive, additive-paper, guided, "
-        "staircase, random, exhaustive.",
+        "Search the space instead of measuring it all: additive, guided, staircase, random, exhaustive.",
         "NAME",
     )
     budget: str | None = option(

@@ -120,7 +120,7 @@ def parsed_budget(text: str, option: str = "--budget", *, in_seconds: bool = Fal
 def searcher_called(name: str) -> Searcher:
     """Return the searcher of this name. Raises InvalidInputError where there is none."""
     from coarsen.base.names import did_you_mean
-    from coarsen.tuning.search.searchers import SEARCHERS
+    from coarsen.opencl_bench.sweep.search_sweep import SEARCHERS
 
     if name not in SEARCHERS:
         known = ", ".join(SEARCHERS)

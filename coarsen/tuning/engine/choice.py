@@ -13,10 +13,10 @@ rows of a case ─▶ those over the newest baseline, as confirmed ─▶ Choice
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from coarsen.tuning.engine.speedups import across_processes, quotient
+from coarsen.tuning.engine.speedups import across_processes, over_another, quotient
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import Role
 
@@ -79,7 +79,7 @@ def choose(rows: Iterable[Compared], exact: Exact | None = None) -> Choice:
     baseline = _newest_baseline(comparisons)
     alike = [row for row in comparisons if row.baseline in (baseline, None)]
     again = [row for row in known if row.role is Role.CONFIRMATION and row.baseline == baseline]
-    confirmed = as_confirmed(alike, again)
+    confirmed = [*_as_confirmed(alike, again)]
     own = next((row for row in confirmed if row.is_original and row.launch == baseline and row.gain), None)
     # At 1 if it is the baseline's own: what that had against itself says how noisy the clock is.
     shown = tuple(replace(row, gain=ITSELF) if own and row.key == own.key else row for row in confirmed)
@@ -111,12 +111,12 @@ def _decided(choice: Choice, faster: Compared | None, contenders: Sequence[Compa
     if launch is not None:
         choice = replace(
             choice,
-            rows=tuple(replace(row, gain=gain_over(row, launch, _own)) for row in choice.rows),
+            rows=tuple(replace(row, gain=_gain_over(row, launch, _own)) for row in choice.rows),
             baseline=launch.launch,
             best=replace(launch, gain=ITSELF),
             speedup=ITSELF,
         )
-    gains = [(row, gain_over(row, launch, exact) if launch else exact_gain(row, exact)) for row in contenders]
+    gains = [(row, _gain_over(row, launch, exact) if launch else _exact_gain(row, exact)) for row in contenders]
     known = [replace(row, gain=gain) for row, gain in gains]
     best = next((row for row in known if row.gain and _lies_above(row.gain, 1.0)), None)
     if best is None:
@@ -152,7 +152,7 @@ def _fastest_other_launch(rows: Iterable[Compared], baseline: Hashable | None) -
 
 def _is_faster(row: Compared, exact: Exact) -> bool:
     """Return True if an uncoarsened launch beats the baseline: clearly, where it was not confirmed."""
-    gain = exact_gain(row, exact)
+    gain = _exact_gain(row, exact)
     return gain is not None and _lies_above(gain, 1.0 if row.confirmations else CLEAR_GAIN)
 
 
@@ -230,55 +230,40 @@ class Compared:
 Exact = Callable[[Compared], Speedup | None]
 
 
-def as_confirmed(comparisons: Iterable[Compared], confirmations: Iterable[Compared]) -> tuple[Compared, ...]:
-    """Return one row for each configuration that was compared: the last, with the speed-up of its confirmations.
+def _as_confirmed(comparisons: Iterable[Compared], confirmations: Iterable[Compared]) -> Iterator[Compared]:
+    """Yield one row for each configuration that was compared: the last, with the speed-up of its confirmations.
 
-    What failed when it was confirmed has failed.
-
-    Args:
-        comparisons: with one baseline, in the order of time.
-        confirmations: the same.
+    What failed when it was confirmed has failed. All are in the order of time.
     """
     found: dict[Hashable, dict[int, Compared]] = {}
     for row in confirmations:
         found.setdefault(row.configuration, {})[row.invocation] = row
-    latest = {row.configuration: row for row in comparisons}
-    return tuple(_confirmed(row, found.get(name, {})) for name, row in latest.items())
+    for name, row in {row.configuration: row for row in comparisons}.items():
+        own = tuple(found.get(name, {}).values())
+        failed = [each for each in own if each.gain is None]
+        if failed or not own:
+            yield failed[-1] if failed else row
+            continue
+        # Without the interval, which takes time and is known to few, where there is one process.
+        yield replace(own[-1], gain=_exact_gain(replace(row, confirmations=own), _own), confirmations=own)
 
 
-def exact_gain(row: Compared, exact: Exact) -> Speedup | None:
-    """Return the speed-up of a row, of all of its processes where it was confirmed.
-
-    Args:
-        row: from `as_confirmed`.
-        exact: for a row that stands for itself; asked where there are no several processes.
-    """
+def _exact_gain(row: Compared, exact: Exact) -> Speedup | None:
+    """The speed-up of a row, of all of its processes where it was confirmed; `exact` is asked where none are."""
     if len(row.confirmations) > 1:
         return across_processes(each.gain for each in row.confirmations if each.gain)
     return exact(row.confirmations[0] if row.confirmations else row)
 
 
-def gain_over(row: Compared, launch: Compared, exact: Exact) -> Speedup | None:
-    """Return the speed-up over another launch than the baseline, which both were timed against.
+def _gain_over(row: Compared, launch: Compared, exact: Exact) -> Speedup | None:
+    """The speed-up over another launch than the baseline, which both were timed against.
 
-    Where both were confirmed as often, it is that of the processes one by one: what one does to the baseline, it
-    does to both, unless it had to be started again in between.
+    Where both were confirmed as often, process by process, unless one had to be started again in between.
     """
     if row.key == launch.key:
         return ITSELF
     own, others = ({each.invocation: each.gain for each in one.confirmations} for one in (row, launch))
     if len(own) > 1 and own.keys() == others.keys():
-        pairs = [(own[name], others[name]) for name in own]
-        return across_processes(quotient(gain, over) for gain, over in pairs if gain and over)
-    gain = exact_gain(row, exact)
-    return quotient(gain, exact_gain(launch, exact) or ITSELF) if gain else None
-
-
-def _confirmed(row: Compared, confirmations: Mapping[int, Compared]) -> Compared:
-    own = tuple(confirmations.values())
-    failed = [each for each in own if each.gain is None]
-    if failed or not own:
-        return failed[-1] if failed else row
-    # Without the interval, which takes time and is known to few, where there is one process.
-    gain = exact_gain(replace(row, confirmations=own), lambda each: each.gain)
-    return replace(own[-1], gain=gain, confirmations=own)
+        return over_another(own.values(), (others[name] for name in own))
+    gain = _exact_gain(row, exact)
+    return quotient(gain, _exact_gain(launch, exact) or ITSELF) if gain else None

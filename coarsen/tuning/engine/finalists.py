@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from coarsen.errors import DeviceError
 from coarsen.tuning.engine.choice import CLEAR_GAIN, most_doubtful
 from coarsen.tuning.engine.row_measurer import RowMeasurer
-from coarsen.tuning.engine.speedups import across_processes, quotient, speedup_of
+from coarsen.tuning.engine.speedups import across_processes, over_another, speedup_of
 from coarsen.tuning.measure.speedup import Speedup, median
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.settings import Deadline
@@ -153,7 +153,9 @@ def _confirmed(
 def decide(confirmed: Confirmed, own: Variant) -> Decision:
     """Return what is chosen: the fastest whose interval is certain and lies above 1, or the launch as it was."""
     gains = {variant: gain for variant, rows in confirmed.items() if (gain := gain_of(rows)) is not None}
-    clear = {variant: gain for variant, gain in gains.items() if _is_faster(gain, len(confirmed[variant]))}
+    # Of few processes, which say little of others, a gain has to be large, too.
+    least = {variant: 1.0 if len(rows) >= PROCESSES else CLEAR_GAIN for variant, rows in confirmed.items()}
+    clear = {each: gain for each, gain in gains.items() if gain.is_certain and gain.low > least[each]}
     if not clear:
         return Decision(own, _AS_IT_WAS, None, 0, (0.0, 0.0), most_doubtful(gains.values()))
     choice = max(clear, key=lambda variant: clear[variant].ratio)
@@ -186,11 +188,6 @@ def gain_of(rows: Iterable[Measurement]) -> Speedup | None:
     return hull if len(known) < PROCESSES or hull.low > max(mean.low, CLEAR_GAIN) else mean
 
 
-def _is_faster(gain: Speedup, processes: int) -> bool:
-    """Return True if a gain is certain; of few processes, which say little of others, if it is large, too."""
-    return gain.is_certain and gain.low > (1.0 if processes >= PROCESSES else CLEAR_GAIN)
-
-
 def _over_uncoarsened(choice: Variant, confirmed: Confirmed, gains: Mapping[Variant, Speedup]) -> Speedup | None:
     """The speed-up over the fastest uncoarsened launch; None where only the launch as it was is known."""
     launches = [variant for variant in gains if not variant.coarsenings]
@@ -201,5 +198,4 @@ def _over_uncoarsened(choice: Variant, confirmed: Confirmed, gains: Mapping[Vari
         return _AS_IT_WAS
     if gains[launch].ratio <= 1:
         return gains[choice]
-    pairs = zip(map(speedup_of, confirmed[choice]), map(speedup_of, confirmed[launch]), strict=True)
-    return across_processes(quotient(gain, over) for gain, over in pairs if gain and over)
+    return over_another(map(speedup_of, confirmed[choice]), map(speedup_of, confirmed[launch]))

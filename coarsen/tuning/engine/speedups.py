@@ -59,6 +59,19 @@ def across_processes(gains: Iterable[Speedup]) -> Speedup:
     return Speedup(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
 
 
+def over_another(gains: Iterable[Speedup | None], others: Iterable[Speedup | None]) -> Speedup:
+    """Return the speed-up over another configuration, process by process.
+
+    What a process does to the baseline, it does to both.
+
+    Args:
+        gains: over the baseline, one for each process; at least one process has both.
+        others: the other configuration's, in the same processes.
+    """
+    pairs = zip(gains, others, strict=True)
+    return across_processes(quotient(gain, over) for gain, over in pairs if gain and over)
+
+
 def quotient(gain: Speedup, over: Speedup) -> Speedup:
     """Return the speed-up over another configuration, both being known over one baseline.
 

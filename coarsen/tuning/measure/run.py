@@ -188,7 +188,9 @@ def _value(queue: cl.CommandQueue, argument: Argument, buffers: Mapping[str, cl.
     if isinstance(argument, LocalArgument):
         return cl.LocalMemory(argument.byte_count)
     if isinstance(argument, SamplerArgument):
-        return opencl_sampler(queue.context, argument)
+        addressing = getattr(cl.addressing_mode, argument.addressing.upper())
+        chosen = getattr(cl.filter_mode, argument.filter.upper())
+        return cl.Sampler(queue.context, argument.normalized, addressing, chosen)
     return None if isinstance(argument, NullArgument) else argument.value
 
 
@@ -256,22 +258,11 @@ class PlacedImage:
 
     def _made(self) -> cl.Image:
         context, chosen = self._queue.context, self._format
-        described = opencl_format(chosen)
+        order, kind = getattr(cl.channel_order, chosen.channels), chosen.channel_type.upper()
+        described = cl.ImageFormat(order, getattr(cl.channel_type, kind))
         known = cl.get_supported_image_formats(context, cl.mem_flags.READ_WRITE, _KINDS[chosen.kind])
         if described not in known:
             raise InvalidInputError(f"the device has no {chosen}")
         return cl.create_image(
             context, cl.mem_flags.READ_WRITE, described, shape=self._extents, is_array=chosen.is_layered
         )
-
-
-def opencl_format(image_format: ImageFormat) -> cl.ImageFormat:
-    """Return a format as PyOpenCL has it."""
-    order = getattr(cl.channel_order, image_format.channels)
-    return cl.ImageFormat(order, getattr(cl.channel_type, image_format.channel_type.upper()))
-
-
-def opencl_sampler(context: cl.Context, sampler: SamplerArgument) -> cl.Sampler:
-    """Make a sampler."""
-    addressing = getattr(cl.addressing_mode, sampler.addressing.upper())
-    return cl.Sampler(context, sampler.normalized, addressing, getattr(cl.filter_mode, sampler.filter.upper()))

@@ -72,7 +72,7 @@ def median(samples: Sequence[float]) -> float:
 
 
 def bootstrap_interval(
-    baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95, seed: int = 0
+    baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95
 ) -> tuple[float, float]:
     """Percentile bootstrap interval of median(baseline) / median(candidate).
 
@@ -82,28 +82,27 @@ def bootstrap_interval(
         baseline: durations of the baseline, one per repetition.
         candidate: durations of the candidate, as many.
         level: probability that the interval covers, in (0, 1).
-        seed: seed of the resampling.
     """
     if len(baseline) != len(candidate) or not baseline:
         raise InvalidInputError(f"samples must come in pairs, not {len(baseline)} and {len(candidate)}")
     if not 0 < level < 1:
         raise InvalidInputError(f"the level of an interval lies between 0 and 1, not {level}")
     tail = (1 - level) / 2
-    low, high = np.quantile(resampled_ratios(baseline, candidate, seed), (tail, 1 - tail))
+    low, high = np.quantile(resampled_ratios(baseline, candidate), (tail, 1 - tail))
     return float(low), float(high)
 
 
-def resampled_ratios(baseline: Sequence[float], candidate: Sequence[float], seed: int) -> NDArray[np.float64]:
+def resampled_ratios(baseline: Sequence[float], candidate: Sequence[float]) -> NDArray[np.float64]:
     """Bootstrap values of median(baseline) / median(candidate), (`RESAMPLES`,); see `bootstrap_interval`."""
-    chosen = _resamples(len(baseline), seed)
+    chosen = _resamples(len(baseline))
     ratios: NDArray[np.float64] = _medians(baseline, chosen) / _medians(candidate, chosen)
     return ratios
 
 
 @lru_cache(maxsize=32)
-def _resamples(count: int, seed: int) -> NDArray[np.int64]:
+def _resamples(count: int) -> NDArray[np.int64]:
     """The places that each resample takes, (`RESAMPLES`, count): drawn once for all rows of so many samples."""
-    chosen = np.random.default_rng(seed).integers(0, count, (RESAMPLES, count))
+    chosen = np.random.default_rng(0).integers(0, count, (RESAMPLES, count))
     chosen.setflags(write=False)
     return chosen
 

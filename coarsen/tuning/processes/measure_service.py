@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from coarsen.base.codec import decoded
 from coarsen.devices.discovery import DeviceDescription, found_again
 from coarsen.errors import CoarsenError, InternalError
 from coarsen.tuning.measure.machine import BuildError, LaunchError, UndividedError
@@ -141,10 +142,7 @@ def benchmark_of(reference: str) -> Benchmark:
 
 def open_machine(description: Mapping[str, Any]) -> OpenClMachine:
     """Return the device that `machine_to_json` describes. Raises CoarsenError where there is no such one."""
-    fields = {**description["device"]}
-    for name in ("device_types", "max_work_item_sizes"):
-        fields[name] = tuple(fields[name])
-    return OpenClMachine(found_again(DeviceDescription(**fields)))
+    return OpenClMachine(found_again(decoded(DeviceDescription, description["device"], "the device")))
 
 
 def main() -> int:

@@ -2,8 +2,8 @@
 
     bases and supports ──▶ additive models ──▶ the five least sums, measured ──▶ the best of everything measured
 
-`PAPER` is what the paper does: every combination of the shared options is a base, nothing else is measured. The
-default differs: few bases, relay supports, and ten held-out points that tell whether the options add up at all.
+The paper makes every combination of the shared options a base, and measures nothing else. Here are four bases at
+most, relay supports, and ten held-out points that tell whether the options add up at all.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from coarsen.tuning.search.additive_design import (
     AdditiveModel,
     base_count,
-    combinations,
     few_combinations,
     measure_design,
     origin_of,
@@ -50,26 +50,20 @@ class AdditiveSearcher(Searcher):
     and supports, predictions are made from those that it allows.
 
     Attributes:
-        is_paper: whether all combinations of the shared options are bases, and no relay supports are measured.
         held_out: how many more predicted choices, drawn at random, are measured to judge the predictions.
     """
 
-    is_paper: bool = False
     held_out: int = 10
-
-    @property
-    def name(self) -> str:
-        """The name by which a user asks for it."""
-        return "additive-paper" if self.is_paper else "additive"
+    name: ClassVar[str] = "additive"
 
     def run(self, evaluator: Evaluator, draw: random.Random) -> str:
         """See `Searcher.run`."""
-        space, has_relays = evaluator.space, not self.is_paper
+        space = evaluator.space
         origin = origin_of(space, (0,) * len(space.axes))
         if origin is None:
             return NOTHING_VALID
-        places = list(combinations(space, origin)) if self.is_paper else few_combinations(space, origin, draw)
-        runs = len(planned_choices(space, places, has_relays)) + _CHECKS + self.held_out
+        places = few_combinations(space, origin, draw)
+        runs = len(planned_choices(space, places)) + _CHECKS + self.held_out
         if has_at_most(space, runs):
             evaluator.notes.append(
                 f"the space has no more valid choices than the {runs} that would be measured: exhaustive search"
@@ -79,7 +73,7 @@ class AdditiveSearcher(Searcher):
             bases = f"{len(places)} of {base_count(space)} combinations of the shared options have a base"
             evaluator.notes.append(bases)
         with evaluator.reserving(_CHECKS):
-            models = measure_design(evaluator, places, has_relays)
+            models = measure_design(evaluator, places)
         if not models:
             return NO_BASE
         share = predictable_share(space, models, random.Random(0))
@@ -90,8 +84,11 @@ class AdditiveSearcher(Searcher):
     def _check(self, evaluator: Evaluator, models: Sequence[AdditiveModel], draw: random.Random) -> None:
         """Measure the best predicted choices, then held-out ones, and tell how right the predictions were."""
         predicted: dict[Choice, float] = {}
+        is_valid = evaluator.space.is_valid
         try:
-            predicted |= best_predicted(evaluator, models, _CHECKS)
+            ordered = itertools.islice(ranked(models), _MOST_RANKED)
+            fresh = ((each, time) for time, each in ordered if not evaluator.has_tried(each) and is_valid(each))
+            predicted |= itertools.islice(fresh, _CHECKS)
             evaluator.try_all(predicted)
             held_out = self._held_out(evaluator, models, draw)
             predicted |= held_out
@@ -139,16 +136,3 @@ def verdict(both: Sequence[tuple[float, float]]) -> str:
     words = "these options are additive" if is_additive else NOT_ADDITIVE
     share = "" if math.isnan(r_squared) else f"R² {r_squared:.2f}, "
     return f"{words}: {share}error {error:.1%} on {len(both)} held-out points"
-
-
-PAPER = AdditiveSearcher(is_paper=True, held_out=0)
-
-
-def best_predicted(evaluator: Evaluator, models: Sequence[AdditiveModel], count: int) -> dict[Choice, float]:
-    """Return the valid choices with the least predicted times that are not measured yet, best first."""
-    fresh = (
-        (choice, time)
-        for time, choice in itertools.islice(ranked(models), _MOST_RANKED)
-        if not evaluator.has_tried(choice) and evaluator.space.is_valid(choice)
-    )
-    return dict(itertools.islice(fresh, count))

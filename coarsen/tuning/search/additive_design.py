@@ -34,18 +34,16 @@ def origin_of(space: SearchSpace, start: Choice) -> Choice | None:
     return found if found is not None else next(random_order(space, random.Random(0)), None)
 
 
-def planned_choices(space: SearchSpace, combinations: Iterable[Choice], relays: bool) -> set[Choice]:
+def planned_choices(space: SearchSpace, combinations: Iterable[Choice]) -> set[Choice]:
     """Return all that a design measures if nothing fails."""
     bases = [
         base for base in (next(base_candidates(space, each), None) for each in combinations) if base is not None
     ]
-    supports = [support for base in bases for support in supports_of(space, base, relays)]
+    supports = [support for base in bases for support in supports_of(space, base)]
     return {*bases, *(choice for support in supports for choice in (support.before, support.after))}
 
 
-def measure_design(
-    evaluator: Evaluator, combinations: Sequence[Choice], relays: bool
-) -> tuple[AdditiveModel, ...]:
+def measure_design(evaluator: Evaluator, combinations: Sequence[Choice]) -> tuple[AdditiveModel, ...]:
     """Measure bases and their supports, one combination after another, as far as the budget goes.
 
     What a user should know of it becomes notes of the evaluator.
@@ -53,7 +51,6 @@ def measure_design(
     Args:
         evaluator: tries the choices.
         combinations: of values of the shared axes, each with the independent values that its base should have.
-        relays: whether invalid supports are replaced.
 
     Returns:
         The models, one for each base that has a time.
@@ -67,7 +64,7 @@ def measure_design(
             if base is None:
                 failed += 1
                 continue
-            supports[base] = list(supports_of(space, base, relays))
+            supports[base] = list(supports_of(space, base))
             _measure_supports(evaluator, base, supports[base])
     times = evaluator.times
     models = tuple(fitted(base, pairs, times) for base, pairs in supports.items())
@@ -95,7 +92,7 @@ def measure_design(
 def predictable_share(space: SearchSpace, models: Sequence[AdditiveModel], draw: random.Random) -> float:
     """Return the share of the valid choices that some model predicts, estimated on a sample of them."""
     sample = list(itertools.islice(random_order(space, draw), _SHARE_SAMPLE))
-    return sum(model_of(models, choice) is not None for choice in sample) / max(1, len(sample))
+    return sum(any(model.predicts(choice) for model in models) for choice in sample) / max(1, len(sample))
 
 
 def _measured_base(evaluator: Evaluator, combination: Choice) -> Choice | None:
@@ -202,11 +199,6 @@ def ranked(models: Sequence[AdditiveModel]) -> Iterator[tuple[float, Choice]]:
     return heapq.merge(*(model.ranked() for model in models))
 
 
-def model_of(models: Iterable[AdditiveModel], choice: Choice) -> AdditiveModel | None:
-    """Return the model that predicts a choice; None where none does."""
-    return next((model for model in models if model.predicts(choice)), None)
-
-
 # Bases and supports: what an additive prediction has to measure (Weber et al. 2015, section 4.1).
 #
 #     base      a combination of values of the shared axes, the independent axes at their defaults
@@ -248,22 +240,6 @@ def base_count(space: SearchSpace) -> int:
     return math.prod(len(space.axes[place].values) for place in shared_places(space))
 
 
-def combinations(space: SearchSpace, origin: Choice) -> Iterator[Choice]:
-    """Enumerate every combination of values of the shared axes, each with the independent values of `origin`.
-
-    That of `origin` is the first, the others follow in ascending order.
-    """
-    yield origin
-    shared = set(shared_places(space))
-    every = itertools.product(
-        *(
-            range(len(axis.values)) if place in shared else (origin[place],)
-            for place, axis in enumerate(space.axes)
-        )
-    )
-    yield from (choice for choice in every if choice != origin)
-
-
 def few_combinations(space: SearchSpace, origin: Choice, draw: random.Random) -> list[Choice]:
     """Return at most four combinations of shared values that have a base, beside the other values of `origin`.
 
@@ -272,19 +248,13 @@ def few_combinations(space: SearchSpace, origin: Choice, draw: random.Random) ->
     wanted = itertools.chain((origin,), itertools.islice(_drawn_combinations(space, draw), _DRAWN_COMBINATIONS))
     found: dict[Choice, None] = {}
     for choice in wanted:
-        combination = with_shared_values(space, origin, choice)
+        triples = zip(space.axes, origin, choice, strict=True)
+        combination = tuple(there if axis.shared else here for axis, here, there in triples)
         if combination not in found and next(base_candidates(space, combination), None) is not None:
             found[combination] = None
         if len(found) == min(FEW_BASES, base_count(space)):
             break
     return list(found)
-
-
-def with_shared_values(space: SearchSpace, origin: Choice, other: Choice) -> Choice:
-    """Return `origin` with the values that another choice has on the shared axes."""
-    return tuple(
-        there if axis.shared else here for axis, here, there in zip(space.axes, origin, other, strict=True)
-    )
 
 
 def base_candidates(space: SearchSpace, combination: Choice) -> Iterator[Choice]:
@@ -293,8 +263,8 @@ def base_candidates(space: SearchSpace, combination: Choice) -> Iterator[Choice]
     return filter(space.is_valid, itertools.islice(near, _BASE_TESTS))
 
 
-def supports_of(space: SearchSpace, base: Choice, relays: bool) -> Iterator[Support]:
-    """Enumerate the supports of a valid base, axis by axis; the relay supports, where they are wanted, come last.
+def supports_of(space: SearchSpace, base: Choice) -> Iterator[Support]:
+    """Enumerate the supports of a valid base, axis by axis; the relay supports come last.
 
     A value with neither a valid support nor a relay support is left out.
     """
@@ -306,8 +276,7 @@ def supports_of(space: SearchSpace, base: Choice, relays: bool) -> Iterator[Supp
                 yield Support(place, base, after)
             else:
                 missing.append((place, index))
-    if relays:
-        yield from filter(None, (_relay(space, base, place, index) for place, index in missing))
+    yield from filter(None, (_relay(space, base, place, index) for place, index in missing))
 
 
 def nearest_first(space: SearchSpace, choice: Choice, places: Sequence[int]) -> Iterator[Choice]:

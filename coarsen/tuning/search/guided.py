@@ -171,7 +171,8 @@ class Proposals:
         ordered = _most_improving(forest(near), near, best, len(near))
         first: dict[int, Choice] = {}
         for choice in ordered:
-            first.setdefault(_changed_place(center, choice), choice)
+            place = next(place for place, index in enumerate(choice) if index != center[place])
+            first.setdefault(place, choice)
         return list(first.values())
 
 
@@ -203,8 +204,3 @@ def _by_turns(ranked: Sequence[Sequence[Choice]]) -> Iterator[Choice]:
     """The first of each, then the second of each, and so on."""
     turns = itertools.zip_longest(*ranked)
     return (choice for turn in turns for choice in turn if choice is not None)
-
-
-def _changed_place(one: Choice, other: Choice) -> int:
-    """The first axis in which two choices differ."""
-    return next(place for place, (here, there) in enumerate(zip(one, other, strict=True)) if here != there)

@@ -231,11 +231,6 @@ def image_kind(parameter: Argument) -> str | None:
     return kind if isinstance(parameter.type, TargetType) and kind in KINDS else None
 
 
-def is_sampler(parameter: Argument) -> bool:
-    """Return True if a parameter is a sampler."""
-    return isinstance(parameter.type, TargetType) and parameter.base_type_name == "sampler_t"
-
-
 def is_writable(parameter: Argument) -> bool:
     """Return True if an image's qualifier lets a kernel write it."""
     return parameter.access in ("write_only", "read_write")
@@ -391,7 +386,8 @@ _TYPE_NAME = re.compile(r"(\w+)(?: __attribute__\(\(ext_vector_type\((\d+)\)\)\)
 def kind_of(parameter: Argument) -> str | None:
     """`buffer`, `scalar`, `local`, `image` or `sampler`; None for what a file can't describe, such as an event."""
     if isinstance(parameter.type, TargetType):
-        return "sampler" if is_sampler(parameter) else "image" if image_kind(parameter) else None
+        is_sampler = parameter.base_type_name == "sampler_t"
+        return "sampler" if is_sampler else "image" if image_kind(parameter) else None
     if not isinstance(parameter.type, PointerType):
         return "scalar"
     if parameter.type.address_space == AddressSpace.PRIVATE:

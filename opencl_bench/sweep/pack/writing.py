@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -38,10 +38,9 @@ from coarsen.tuning.measure.machine import installed_versions
 from coarsen.tuning.processes.compile_service import has_includes
 from coarsen.tuning.processes.compiler import Compiled, CompiledSubjects, CompilePool, Compiler
 from coarsen.tuning.records.code import Code, Form
-from coarsen.tuning.records.measurement import Invalidity, Method, Subject
+from coarsen.tuning.records.measurement import Invalidity, Method
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind
-from coarsen.variant.variant import Definitions, Variant
 
 # The limits that every GPU of the last ten years has at least.
 USUAL_LIMITS = DeviceLimits(max_work_group_size=1024, max_work_item_sizes=(1024, 1024, 64), local_memory=48 << 10)
@@ -59,13 +58,12 @@ class PackPart:
 
 @dataclass(frozen=True, slots=True)
 class PackRequest:
-    """The request for a pack; `limits` and `device_kind` are those of the devices it is made for."""
+    """The request for a pack; `device_kind` is that of the devices it is made for."""
 
     parts: tuple[PackPart, ...]
     forms: tuple[Form, ...] = ("opencl_c",)
     seed: int = 0
     method: Method = field(default_factory=Method)
-    limits: DeviceLimits = USUAL_LIMITS
     device_kind: DeviceKind = DeviceKind.ANY
 
 
@@ -124,9 +122,11 @@ def _kept_or_packed(
     pool: CompilePool,
 ) -> PackedSweep:
     """A sweep that an interrupted call has packed, or packed now."""
-    asked = [part.space, request.method, request.limits, request.device_kind]
+    asked = [part.space, request.method, USUAL_LIMITS, request.device_kind]
+    folder = None if benchmark.source_file is None else benchmark.source_file.parent
+    source = hash_with_headers(benchmark.source, benchmark.build_options, folder)
     made_of = [
-        *(str(part.benchmark), part.preset, form, request.seed, _source_hash(benchmark), benchmark.inputs_hash),
+        *(str(part.benchmark), part.preset, form, request.seed, source, benchmark.inputs_hash),
         *(*map(encoded, asked), versions()),
     ]
     key = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
@@ -138,23 +138,21 @@ def _kept_or_packed(
     return sweep
 
 
-def _source_hash(benchmark: Benchmark) -> str:
-    """The hash of a benchmark's source with what it includes."""
-    folder = None if benchmark.source_file is None else benchmark.source_file.parent
-    return hash_with_headers(benchmark.source, benchmark.build_options, folder)
-
-
 def _packed_sweep(
     request: PackRequest, part: PackPart, benchmark: Benchmark, form: Form, writer: PackWriter, compiler: Compiler
 ) -> PackedSweep:
-    space = points(benchmark, part.preset, part.space, request.limits, request.device_kind)
+    space = points(benchmark, part.preset, part.space, USUAL_LIMITS, request.device_kind)
     if form == "opencl_c" and has_includes(benchmark.source):
         raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv")
     name = str(part.benchmark)
-    futures = {_code_key(p): compiler.ahead(_code_key(p)) for p in space if p.violation is None}
-    subjects = _subjects(request.seed, part.preset, benchmark, space, compiler)
+    for point in space:
+        if point.violation is None:
+            compiler.ahead(point.candidate)
+    subjects = CompiledSubjects(benchmark, part.preset, request.seed, compiler.ir_hash)
+    definitions = dict.fromkeys(point.candidate.definitions for point in space)
+    known = tuple((values, subjects.of(values)) for values in definitions)
     candidates = tuple(
-        _packed_candidate(point, None if point.violation else futures[_code_key(point)].result(), writer)
+        _packed_candidate(point, None if point.violation else compiler.compiled(point.candidate), writer)
         for point in space
     )
     return PackedSweep(
@@ -163,24 +161,10 @@ def _packed_sweep(
         request.seed,
         form,
         request.method,
-        subjects,
+        known,
         candidates,
         benchmark.content_hash(part.preset),
     )
-
-
-def _code_key(point: Point) -> Variant:
-    """The variant whose code serves for all local sizes."""
-    return point.candidate.code_variant()
-
-
-def _subjects(
-    seed: int, preset: str, benchmark: Benchmark, space: Sequence[Point], compiler: Compiler
-) -> tuple[tuple[Definitions, Subject], ...]:
-    """The subject of each set of macro values. Raises InvalidInputError where the kernel doesn't compile."""
-    subjects = CompiledSubjects(benchmark, preset, seed, compiler.ir_hash)
-    definitions = dict.fromkeys(point.candidate.definitions for point in space)
-    return tuple((values, subjects.of(values)) for values in definitions)
 
 
 def _packed_candidate(point: Point, compiled: Compiled | None, writer: PackWriter) -> PackedCandidate:

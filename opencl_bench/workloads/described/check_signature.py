@@ -54,7 +54,7 @@ def check_kernel_of(path: Path) -> None:
     unit = compile_source(description.code, options)
     lowered = [lower(unit, kernel) for kernel in (description.kernel, *description.other_kernels)]
     for kernel in lowered:
-        check_signature(description, kernel)
+        _check_signature(description, kernel)
     if definitions:
         _check_defaults(description, lowered)
 
@@ -95,12 +95,8 @@ def _normal_form(kernel: Kernel) -> str:
     return hashed_text(module_text(kernel.graph))
 
 
-def check_signature(description: Description, kernel: Kernel) -> None:
-    """Compare the arguments of a launch with a kernel's parameters: number, names, kinds, types.
-
-    Raises:
-        InvalidInputError: the first difference, with file and key.
-    """
+def _check_signature(description: Description, kernel: Kernel) -> None:
+    """Compare the arguments of a launch with a kernel's parameters: number, names, kinds, types."""
     arguments = description.arguments_of(kernel.name)
     wanted, given = len(kernel.arguments), len(arguments)
     if wanted != given:
@@ -135,7 +131,7 @@ def _difference(
     if declared is not None and declared != argument.type:
         return f"'{parameter.name}' is of type {declared.name} in the kernel, not {argument.type.name}"
     if argument.type.structure is not None:
-        other = structure_difference(kernel, parameter, argument.type.structure)
+        other = _structure_difference(kernel, parameter, argument.type.structure)
         return f"'{parameter.name}': {other}" if other is not None else None
     needed = parameter_type(kernel, parameter).byte_count
     if given == "scalar" and argument.type.byte_count != needed:
@@ -167,15 +163,10 @@ def _kind(argument: ArgumentDescription) -> str:
     return "local" if isinstance(argument, LocalDescription) else "buffer"
 
 
-def structure_difference(kernel: Kernel, parameter: Argument, described: Structure) -> str | None:
-    """Return in what a structure differs from a parameter's; None where nothing does, as far as can be told.
+def _structure_difference(kernel: Kernel, parameter: Argument, described: Structure) -> str | None:
+    """In what a structure differs from a parameter's; None where nothing does, as far as can be told.
 
     Names of fields and the sign of integers aren't in the kernel's code.
-
-    Args:
-        kernel: the kernel.
-        parameter: a pointer to structures.
-        described: what the description calls them.
     """
     own = structure_of(kernel, parameter)
     if own is None:

@@ -9,12 +9,14 @@ counts them.
 from __future__ import annotations
 
 import ast
+import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from numpy.random import Generator
 
 from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression, checked_expression, function_of, parsed
@@ -31,7 +33,6 @@ from coarsen.tuning.workload.element_types import (
 )
 
 Number = int | float
-_Maker = Callable[[np.random.Generator, ElementType, int, tuple[Number, ...]], Array]
 
 # Whole numbers of an interval.
 _WHOLE = ("integers", "sorted")
@@ -60,9 +61,7 @@ class Filling:
     def check(self, values: Mapping[str, int], kind: ElementType, elements: int) -> None:
         """Raise InvalidInputError where so many elements of a type can't be filled so."""
 
-    def fill(
-        self, generator: np.random.Generator, kind: ElementType, elements: int, values: Mapping[str, int]
-    ) -> Array:
+    def fill(self, generator: Generator, kind: ElementType, elements: int, values: Mapping[str, int]) -> Array:
         """Return an array of so many elements. Raises InvalidInputError as `check` does."""
         raise InternalError(f"'{self.text}' is made with others")
 
@@ -87,14 +86,12 @@ class Distribution(Filling):
         if self.name in ("arange", "permutation") and not kind.can_hold(largest):
             raise InvalidInputError(f"'{self.text}' counts to {largest}, which is beyond what {kind.name} holds")
 
-    def fill(
-        self, generator: np.random.Generator, kind: ElementType, elements: int, values: Mapping[str, int]
-    ) -> Array:
+    def fill(self, generator: Generator, kind: ElementType, elements: int, values: Mapping[str, int]) -> Array:
         """An array of so many elements. Raises InvalidInputError as `check` does."""
         self.check(values, kind, elements)
-        maker, _ = _MAKERS[self.name]
         with np.errstate(over="ignore"):  # it is said below
-            filled = maker(generator, kind, elements, self._numbers(values)).astype(kind.scalar, copy=False)
+            made = _MAKERS[self.name](generator, kind, elements, *self._numbers(values))
+            filled = made.astype(kind.scalar, copy=False)
         if self.name in ("uniform", "normal") and not np.isfinite(filled).all():
             raise self._beyond(kind)
         return filled.reshape(kind.shape(elements))
@@ -147,9 +144,7 @@ class Mixed(Filling):
         for each in (self.first, self.second):
             each.check(values, kind, elements)
 
-    def fill(
-        self, generator: np.random.Generator, kind: ElementType, elements: int, values: Mapping[str, int]
-    ) -> Array:
+    def fill(self, generator: Generator, kind: ElementType, elements: int, values: Mapping[str, int]) -> Array:
         """Return an array of so many elements. Raises InvalidInputError as `check` does."""
         self.check(values, kind, elements)
         first, second = (each.fill(generator, kind, elements, values) for each in (self.first, self.second))
@@ -179,8 +174,7 @@ def _distribution(tree: ast.expr, text: str) -> Distribution:
         hint = did_you_mean(text.partition("(")[0], [*_MAKERS, "mixed"])
         raise InvalidInputError(f"'{text}' is no distribution{hint}; there are {', '.join(_FORMS)}")
     name = called.id
-    _, expected = _MAKERS[name]
-    if len(arguments) != len(expected):
+    if len(arguments) != len(_parameters(name)):
         raise InvalidInputError(f"'{text}' must have the form {_form(name)}")
     return Distribution(text, name, tuple(_parameter(argument, text, name) for argument in arguments))
 
@@ -200,97 +194,86 @@ def _total(kind: ElementType, elements: int) -> int:
     return math.prod(kind.shape(elements))
 
 
-def _uniform(
-    generator: np.random.Generator, kind: ElementType, elements: int, numbers: tuple[Number, ...]
-) -> Array:
-    low, high = numbers
+def _uniform(generator: Generator, kind: ElementType, elements: int, low: Number, high: Number) -> Array:
     drawn: Array = generator.random(
         _total(kind, elements), np.float32 if kind.scalar != np.float64 else np.float64
     )
     return np.asarray(drawn * drawn.dtype.type(high - low) + drawn.dtype.type(low))
 
 
-def _integers(
-    generator: np.random.Generator, kind: ElementType, elements: int, numbers: tuple[Number, ...]
-) -> Array:
-    low, high = (int(number) for number in numbers)
+def _integers(generator: Generator, kind: ElementType, elements: int, low: Number, high: Number) -> Array:
     drawn_as = kind.scalar if kind.is_integer else np.int64
-    return np.asarray(generator.integers(low, high, _total(kind, elements), dtype=drawn_as))
+    return np.asarray(generator.integers(int(low), int(high), _total(kind, elements), dtype=drawn_as))
 
 
-def _first(
-    _generator: np.random.Generator, kind: ElementType, elements: int, numbers: tuple[Number, ...]
-) -> Array:
-    filled = np.full(_total(kind, elements), numbers[1], kind.scalar)
-    filled[0] = numbers[0]
+def _sorted(generator: Generator, kind: ElementType, elements: int, low: Number, high: Number) -> Array:
+    return np.sort(_integers(generator, kind, elements, low, high))
+
+
+def _normal(generator: Generator, kind: ElementType, elements: int, mean: Number, deviation: Number) -> Array:
+    return np.asarray(generator.standard_normal(_total(kind, elements)) * deviation + mean)
+
+
+def _first(_: Generator, kind: ElementType, elements: int, value: Number, others: Number) -> Array:
+    filled = np.full(_total(kind, elements), others, kind.scalar)
+    filled[0] = value
     return filled
 
 
-def _keys(generator: np.random.Generator, _kind: ElementType, elements: int, numbers: tuple[Number, ...]) -> Array:
-    kind, bins, per_mille = map(int, numbers)
+def _keys(generator: Generator, _: ElementType, elements: int, kind: int, bins: int, per_mille: int) -> Array:
     return contents.make_keys(contents.kind_of(contents.Keys, kind), elements, bins, per_mille, generator)
 
 
-def _starts(
-    generator: np.random.Generator, _kind: ElementType, elements: int, numbers: tuple[Number, ...]
-) -> Array:
-    kind, total, per_mille = map(int, numbers)
+def _starts(generator: Generator, _: ElementType, elements: int, kind: int, total: int, per_mille: int) -> Array:
     if elements < 2:
         raise InvalidInputError("starts have one element more than there are rows")
     shaped = contents.kind_of(contents.Lengths, kind)
     return contents.starts_of(contents.make_lengths(shaped, elements - 1, total, per_mille, generator))
 
 
-def _ranges(
-    generator: np.random.Generator, kind: ElementType, elements: int, numbers: tuple[Number, ...]
-) -> Array:
-    lengths = generator.integers(0, int(numbers[0]), elements - 1, dtype=kind.scalar, endpoint=True)
+def _ranges(generator: Generator, kind: ElementType, elements: int, longest: int) -> Array:
+    lengths = generator.integers(0, longest, elements - 1, dtype=kind.scalar, endpoint=True)
     return np.concatenate([np.zeros(1, kind.scalar), np.cumsum(lengths, dtype=kind.scalar)])
 
 
-def _near(generator: np.random.Generator, _kind: ElementType, elements: int, numbers: tuple[Number, ...]) -> Array:
-    table, reach = map(int, numbers)
+def _near(generator: Generator, _: ElementType, elements: int, table: int, reach: int) -> Array:
     own = np.arange(elements, dtype=np.int64) * table // elements
     near = own + generator.integers(-reach, reach + 1, elements, dtype=np.int32)
     return np.asarray(np.clip(near, 0, table - 1))
 
 
-_MAKERS: Mapping[str, tuple[_Maker, tuple[str, ...]]] = MappingProxyType(
+def _indices(generator: Generator, _: ElementType, elements: int, table: int, reach_per_mille: int) -> Array:
+    return contents.make_indices(elements, table, reach_per_mille, generator)
+
+
+# By their names; what follows the generator, the type and the number of elements are their parameters.
+_MAKERS: Mapping[str, Callable[..., Array]] = MappingProxyType(
     {
-        "uniform": (_uniform, ("low", "high")),
-        "integers": (_integers, ("low", "high")),
-        "sorted": (lambda *given: np.sort(_integers(*given)), ("low", "high")),
-        "normal": (
-            lambda generator, kind, count, numbers: (
-                generator.standard_normal(_total(kind, count)) * numbers[1] + numbers[0]
-            ),
-            ("mean", "deviation"),
-        ),
-        "constant": (
-            lambda _, kind, count, numbers: np.full(_total(kind, count), numbers[0], kind.scalar),
-            ("value",),
-        ),
-        "first": (_first, ("value", "others")),
-        "zeros": (lambda _, kind, count, __: np.zeros(_total(kind, count), kind.scalar), ()),
-        "arange": (lambda _, kind, count, __: np.arange(_total(kind, count)), ()),
-        "permutation": (lambda generator, kind, count, _: generator.permutation(_total(kind, count)), ()),
-        "unwritten": (lambda _, kind, count, __: unwritten(_total(kind, count), kind.scalar), ()),
-        "keys": (_keys, ("kind", "bins", "per_mille")),
-        "starts": (_starts, ("kind", "total", "per_mille")),
-        "ranges": (_ranges, ("longest",)),
-        "near": (_near, ("table", "reach")),
-        "indices": (
-            lambda generator, _, count, numbers: contents.make_indices(
-                count, int(numbers[0]), int(numbers[1]), generator
-            ),
-            ("table", "reach_per_mille"),
-        ),
+        "uniform": _uniform,
+        "integers": _integers,
+        "sorted": _sorted,
+        "normal": _normal,
+        "constant": lambda _, kind, count, value: np.full(_total(kind, count), value, kind.scalar),
+        "first": _first,
+        "zeros": lambda _, kind, count: np.zeros(_total(kind, count), kind.scalar),
+        "arange": lambda _, kind, count: np.arange(_total(kind, count)),
+        "permutation": lambda generator, kind, count: generator.permutation(_total(kind, count)),
+        "unwritten": lambda _, kind, count: unwritten(_total(kind, count), kind.scalar),
+        "keys": _keys,
+        "starts": _starts,
+        "ranges": _ranges,
+        "near": _near,
+        "indices": _indices,
     }
 )
 
 
+def _parameters(name: str) -> list[str]:
+    return [*inspect.signature(_MAKERS[name]).parameters][3:]
+
+
 def _form(name: str) -> str:
-    parameters = ", ".join(_MAKERS[name][1])
+    parameters = ", ".join(_parameters(name))
     return f"{name}({parameters})" if parameters else name
 
 
@@ -321,9 +304,7 @@ class RecordValues(Filling):
             except InvalidInputError as error:
                 raise InvalidInputError(f"{field.name}: {error}") from None
 
-    def fill(
-        self, generator: np.random.Generator, kind: ElementType, elements: int, values: Mapping[str, int]
-    ) -> Array:
+    def fill(self, generator: Generator, kind: ElementType, elements: int, values: Mapping[str, int]) -> Array:
         """Return an array of so many structures. Raises InvalidInputError as `check` does."""
         if kind.structure is None:
             raise InternalError(f"{kind.name} has no fields")

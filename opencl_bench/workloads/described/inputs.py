@@ -83,7 +83,7 @@ def write_inputs(path: Path, inputs: Sequence[Size]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(("input", *inputs[0]))
-        lines.writerows((input_name(i), *(one[name] for name in inputs[0])) for i, one in enumerate(inputs))
+        lines.writerows((f"{PREFIX}{i:03}", *(one[name] for name in inputs[0])) for i, one in enumerate(inputs))
 
 
 def read_inputs(path: Path) -> Iterator[tuple[str, dict[str, int]]]:
@@ -92,11 +92,6 @@ def read_inputs(path: Path) -> Iterator[tuple[str, dict[str, int]]]:
         for line in csv.DictReader(file):
             name = line.pop("input")
             yield name, {key: int(value) for key, value in line.items()}
-
-
-def input_name(number: int) -> str:
-    """Name an input by its number, from 0 on."""
-    return f"{PREFIX}{number:03}"
 
 
 def list_file(description: Path) -> Path:

@@ -17,7 +17,7 @@ loops say; launches that follow each other and begin with the same loop take tur
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -136,11 +136,13 @@ def read_description(path: Path, has_list: bool = True) -> Description:
         *("structures", "pads"),
         *("roundings", "relative_tolerance", "absolute_tolerance", "integer_tolerance"),
     )
-    outputs = read_outputs(top)
+    outputs = tuple(dict.fromkeys(top.texts("outputs")))
+    if not outputs:
+        raise top.error("outputs", "name at least one buffer that the kernel writes")
     structures = read_structures(top)
     arguments = tuple(read_argument(entry, outputs, structures) for entry in top.tables("arguments"))
     _check_arguments(top, arguments)
-    buffers = output_buffers(top, arguments, outputs)
+    buffers = _output_buffers(top, arguments, outputs)
     ndrange = read_ndrange(top)
     kernel, file, space = _kernel(top), _kernel_file(top), read_input_space(top)
     source, annotations = _annotated(top, file)
@@ -158,7 +160,7 @@ def read_description(path: Path, has_list: bool = True) -> Description:
         arguments=arguments,
         outputs=buffers,
         ndrange=replace(ndrange, local_size=tied),
-        order_free=read_order_free(top, buffers, arguments),
+        order_free=_order_free(top, buffers, arguments),
         tunables=tunables,
         sizes=read_sizes(top, space, has_list),
         preset_local_sizes=preset_local_sizes(top, ndrange.local_size),
@@ -167,7 +169,7 @@ def read_description(path: Path, has_list: bool = True) -> Description:
         integer_tolerance=int(top.tolerance("integer_tolerance") or 0),
         roundings=_roundings(top),
         parameters=parameters,
-        launches=read_launches(top, kernel, arguments, ndrange, parameters.selects),
+        launches=tuple(_launches_of(top, kernel, arguments, ndrange, parameters.selects)),
         contents=read_shared_contents(top),
         inputs=space,
         input_list=list_file(path) if list_file(path).is_file() else None,
@@ -284,18 +286,10 @@ def _tunables(table: Table) -> dict[str, tuple[str, ...]]:
     return tunables
 
 
-def read_outputs(top: Table) -> tuple[str, ...]:
-    """Return the names of the outputs, each once. Raises InvalidInputError where there is none."""
-    outputs = tuple(dict.fromkeys(top.texts("outputs")))
-    if not outputs:
-        raise top.error("outputs", "name at least one buffer that the kernel writes")
-    return outputs
-
-
-def read_order_free(
+def _order_free(
     top: Table, outputs: tuple[str, ...], arguments: tuple[ArgumentDescription, ...]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of outputs whose elements may come in any order. Raises InvalidInputError."""
+    """The groups of outputs whose elements may come in any order."""
     ordered = {each.name: "is an image, whose pixels" for each in arguments if isinstance(each, ImageDescription)}
     shaped = (each.name for each in arguments if isinstance(each, BufferDescription) and each.shape)
     ordered |= dict.fromkeys(shaped, "has a shape, whose elements")
@@ -311,14 +305,10 @@ def read_order_free(
     return groups
 
 
-def output_buffers(
+def _output_buffers(
     top: Table, arguments: tuple[ArgumentDescription, ...], outputs: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the buffers of the outputs: one that is given twice is an output by either name.
-
-    Raises:
-        InvalidInputError: there is no such buffer, or it is scratch.
-    """
+    """The buffers of the outputs, none of them scratch: one that is given twice is an output by either name."""
     buffer_of = {
         each.name: each.name for each in arguments if isinstance(each, BufferDescription | ImageDescription)
     }
@@ -339,59 +329,33 @@ def _group(top: Table, entry: object) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
-KEY = "launches"
-
-
-def read_launches(
+def _launches_of(
     top: Table,
     kernel: str,
     arguments: Sequence[ArgumentDescription],
     ndrange: NdRange,
     selects: Sequence[Parameter],
-) -> tuple[LaunchDescription, ...]:
-    """Read the launches of a description; none where it has no such entries.
-
-    Args:
-        top: the outermost table.
-        kernel: the name of the file's kernel.
-        arguments: those of the file.
-        ndrange: the file's.
-        selects: the parameters that choose between implementations.
-
-    Raises:
-        InvalidInputError: a mistake in an entry.
-    """
-    if not top.has(KEY):
-        return ()
-    launches = tuple(_launch(entry, kernel, arguments, ndrange, selects) for entry in top.tables(KEY))
-    if top.has(INPUTS) and any(launch.loops for launch in launches):
-        raise top.error(INPUTS, "launches with repeat run at presets alone: a tuned file can't have them")
-    return launches
-
-
-def _launch(
-    table: Table,
-    kernel: str,
-    arguments: Sequence[ArgumentDescription],
-    ndrange: NdRange,
-    selects: Sequence[Parameter],
-) -> LaunchDescription:
-    table.check_names("kernel", "when", "arguments", "global_size", "local_size", "repeat")
-    name = table.text("kernel") if table.has("kernel") else kernel
-    if not name.isidentifier():
-        raise table.error("kernel", f"'{name[:60]}' is no name of a kernel")
-    global_size = (
-        table.expressions("global_size", 1, DIMENSIONS) if table.has("global_size") else ndrange.global_size
-    )
-    dimensions = len(global_size)
-    local_size = table.expressions("local_size", dimensions, dimensions) if table.has("local_size") else None
-    if local_size is None and dimensions != len(ndrange.global_size):
-        raise table.error("local_size", f"it is missing: the launch has {dimensions} dimensions")
-    if name == kernel and local_size is not None:
-        raise table.error("local_size", f"that of {kernel}, which may be coarsened, stands in ndrange")
-    loops = table.parse_texts("repeat", parse_loop)
-    conditions = table.parse_texts("when", lambda text: condition(text, selects))
-    return LaunchDescription(name, _names(table, arguments), global_size, local_size, conditions, loops)
+) -> Iterator[LaunchDescription]:
+    """Yield the launches of a description; none where it has no such entries."""
+    for table in top.tables("launches") if top.has("launches") else ():
+        table.check_names("kernel", "when", "arguments", "global_size", "local_size", "repeat")
+        name = table.text("kernel") if table.has("kernel") else kernel
+        if not name.isidentifier():
+            raise table.error("kernel", f"'{name[:60]}' is no name of a kernel")
+        global_size = (
+            table.expressions("global_size", 1, DIMENSIONS) if table.has("global_size") else ndrange.global_size
+        )
+        dimensions = len(global_size)
+        local_size = table.expressions("local_size", dimensions, dimensions) if table.has("local_size") else None
+        if local_size is None and dimensions != len(ndrange.global_size):
+            raise table.error("local_size", f"it is missing: the launch has {dimensions} dimensions")
+        if name == kernel and local_size is not None:
+            raise table.error("local_size", f"that of {kernel}, which may be coarsened, stands in ndrange")
+        loops = table.parse_texts("repeat", parse_loop)
+        if top.has(INPUTS) and loops:
+            raise top.error(INPUTS, "launches with repeat run at presets alone: a tuned file can't have them")
+        conditions = table.parse_texts("when", lambda text: condition(text, selects))
+        yield LaunchDescription(name, _names(table, arguments), global_size, local_size, conditions, loops)
 
 
 def _names(table: Table, arguments: Sequence[ArgumentDescription]) -> tuple[str, ...]:

@@ -216,8 +216,9 @@ def _buffer_lines(kind: ElementType, launch: LaunchGuess, use: PointerUse, indic
 
 def _scalar_lines(kind: ElementType) -> Iterator[str]:
     yield f"scalar = {toml(kind.name)}"
-    components = guess_scalar(kind)
-    yield f"value = {toml(components[0] if kind.components == 1 else components)}  # CHECK"
+    whole: str | float = "n" if kind.byte_count // kind.stored_components >= _BYTES_OF_A_SIZE else 1
+    component = whole if kind.is_integer else 0.5
+    yield f"value = {toml(component if kind.components == 1 else [component] * kind.components)}  # CHECK"
 
 
 def _structure_lines(kind: ElementType, passed_as: str, launch: LaunchGuess) -> Iterator[str]:
@@ -313,14 +314,6 @@ def guess_values(kind: ElementType, use: PointerUse, indices: IndexUse) -> str:
         return "integers(0, 100)"
     # Below n, since such numbers are often indices. The ends of ranges must not lie before their begins.
     return "sorted(0, n)" if indices.holds_ranges else "integers(0, n)"
-
-
-def guess_scalar(kind: ElementType) -> list[str | float]:
-    """A scalar's value, or a vector's components."""
-    if not kind.is_integer:
-        return [0.5] * kind.components
-    whole: str | float = "n" if kind.byte_count // kind.stored_components >= _BYTES_OF_A_SIZE else 1
-    return [whole] * kind.components
 
 
 _INPUTS = """

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -125,35 +126,34 @@ class _Maker:
     """What makes shared contents.
 
     Args:
-        parameters: their names.
         fields: of what it makes, in their order, with the types that buffers of them may have.
         make: takes the source of random numbers and the parameters' values.
     """
 
-    parameters: tuple[str, ...]
     fields: Mapping[str, tuple[str, ...]]
     make: Callable[..., tuple[Array, ...]]
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters."""
+        return [*inspect.signature(self.make).parameters][1:]
 
 
 _MAKERS: Mapping[str, _Maker] = MappingProxyType(
     {
         "sparse": _Maker(
-            ("rows", "columns", "entries", "lengths", "length_per_mille", "placement", "placement_per_mille"),
             {"row_starts": _INTEGERS, "column_indices": _INTEGERS, "values": _FLOATS},
             contents.make_sparse,
         ),
         "graph": _Maker(
-            ("nodes", "edges"),
             {"starts": _INTEGERS, "targets": _INTEGERS, "in_degrees": _INTEGERS},
             contents.make_graph,
         ),
         "cube": _Maker(
-            ("side",),
             {"starts": _INTEGERS, "neighbours": _INTEGERS},
             lambda _, side: contents.cube_neighbours(side),
         ),
         "atoms": _Maker(
-            ("side",),
             {"positions": ("float4",), "neighbours": _INTEGERS, "counts": _INTEGERS},
             contents.make_atoms,
         ),

@@ -9,7 +9,8 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.described import described_points
-from coarsen.opencl_bench.inputs.from_recording import inputs_from, space_filling
+from coarsen.opencl_bench.inputs.drawing import farthest, places_of
+from coarsen.opencl_bench.inputs.from_recording import inputs_from
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.tuning.workload.benchmark import NullArgument, ScalarArgument
 from coarsen.tuning.workload.launch_list import LIST_FILE
@@ -69,9 +70,9 @@ def test_launches_are_of_the_inputs_that_the_file_declares(tmp_path: Path) -> No
 
 def test_points_that_fill_a_space_go_to_its_ends() -> None:
     points = [{"n": float(2**power), "m": 1.0} for power in range(17)]
-    assert space_filling(points, [1] * 17, 5) == (0, 16, 8, 12, 4)
-    assert space_filling([{"n": 5.0}] * 3, [1, 3, 2], 9) == (1, 2, 0)
-    assert space_filling([], [], 4) == ()
+    assert farthest(places_of(points), 0, 5, [1] * 17) == (0, 16, 8, 4, 12)
+    assert farthest(places_of(points), 0, 4, [*range(17)]) == (0, 16, 8, 12)
+    assert farthest(places_of([{"n": 5.0}] * 3), 1, 9, [1, 3, 2]) == (1, 2, 0)
 
 
 def test_inputs_of_different_sizes_have_nothing_in_common(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_what_was_measured_is_a_matrix(store: Store, pool: CompilePool) -> None:
     plan = plan_of("intel")
     rows = measure_versions(plan, store, pool=pool).rows
     inputs = tuple(InputPoint(preset, preset, {}) for preset in PRESETS)
-    seconds = measured_times(rows, inputs, VERSIONS, DEFAULT).times.seconds
+    seconds = measured_times(rows, inputs, VERSIONS, DEFAULT)[0].seconds
     assert seconds.shape == (2, 6)
     assert (seconds[:, :4] > 0).all() and all(value != value for value in seconds[:, 4:].flat)
 

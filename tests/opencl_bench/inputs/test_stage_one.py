@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint
-from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, spread, stage_one
+from coarsen.opencl_bench.inputs.stage_one import StageOne, StageOneSettings, spread, stage_one
+from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
 from coarsen.tuning.search.evaluator import Budget, Evaluator, FunctionEvaluator
 from coarsen.tuning.search.exhaustive import ExhaustiveSearcher, RandomSearcher
+from coarsen.tuning.search.searcher import Found
 from coarsen.tuning.search.spaces import Axis, Choice, ConstrainedSpace
 
 EXHAUSTIVE = StageOneSettings(ExhaustiveSearcher())
@@ -20,6 +23,19 @@ EXHAUSTIVE = StageOneSettings(ExhaustiveSearcher())
 def points(count: int) -> tuple[InputPoint, ...]:
     """Powers of two from 1 on."""
     return tuple(InputPoint(f"{k}", f"{k}", {"n": float(2**k)}) for k in range(count))
+
+
+def stage(
+    inputs: tuple[InputPoint, ...],
+    evaluator_of: Callable[[int], Evaluator],
+    settings: StageOneSettings,
+) -> StageOne:
+    """The first stage, each search by an evaluator of its own."""
+
+    def search(number: int, request: SearchRequest) -> Found:
+        return request.searcher.search(evaluator_of(number), request.budget, request.seed, request.first)
+
+    return stage_one(inputs, lambda number: evaluator_of(number).space, search, settings)
 
 
 def test_searched_inputs_fill_the_space_of_features() -> None:
@@ -47,21 +63,22 @@ def test_winners_and_what_is_a_step_from_them_go_on() -> None:
     def evaluator(number: int) -> Evaluator:
         return FunctionEvaluator(space, lambda choice: 1.0 if choice == best[number] else 2.0)
 
-    found = stage_one(points(2), evaluator, (0, 0), EXHAUSTIVE)
+    found = stage(points(2), evaluator, EXHAUSTIVE)
     # Beside a block of 2 stand those of 1 and 4, of which (4, 2) breaks a constraint; beside a tile of 2 1 and 3.
-    assert found.choices == ((0, 0), (2, 1), (1, 1), (2, 0), (2, 2))
+    assert found.choices == ((2, 1), (1, 1), (2, 0), (2, 2))
     assert [len(each.trace) for each in found.found.values()] == [11, 11]
 
 
 def test_a_search_starts_from_the_best_of_the_nearest_input() -> None:
     space = ConstrainedSpace((Axis("BLOCK", tuple(range(60))),))
-    asked: list[FunctionEvaluator] = []
+    asked: list[Evaluator] = []
 
     def evaluator(number: int) -> Evaluator:
         asked.append(FunctionEvaluator(space, lambda choice: 1.0 + abs(choice[0] - 50)))
         return asked[-1]
 
-    found = stage_one(points(3), evaluator, (0,), StageOneSettings(RandomSearcher(), limit=Budget(share=0.2)))
+    found = stage(points(3), evaluator, StageOneSettings(RandomSearcher(), limit=Budget(share=0.2)))
+    del asked[:3]  # which were asked for their spaces
     # Two of twelve runs are kept for the end.
     first = min(next(iter(found.found.values())).trace[:10], key=lambda trial: trial.time or math.inf)
     assert [each.trace[0].choice for each in asked[1:3]] == [first.choice] * 2
@@ -96,7 +113,7 @@ def test_a_limited_search_keeps_to_its_limit_on_every_input() -> None:
     def evaluator(number: int) -> Evaluator:
         return FunctionEvaluator(space, lambda choice: 1.0 + abs(choice[0] - 10 * number))
 
-    found = stage_one(points(4), evaluator, (0,), StageOneSettings(RandomSearcher(), limit=Budget(trials=6)))
+    found = stage(points(4), evaluator, StageOneSettings(RandomSearcher(), limit=Budget(trials=6)))
     # One is kept for the end, for what was best on the others.
     assert {len(each.trace) for each in found.found.values()} <= {5, 6}
 
@@ -109,13 +126,27 @@ def test_what_is_best_on_a_later_input_is_tried_on_the_earlier_ones() -> None:
         return FunctionEvaluator(space, lambda choice: 1.0 if choice == (37,) else 2.0 + choice[0])
 
     settings = StageOneSettings(RandomSearcher(), limit=Budget(share=0.4))
-    found = stage_one(points(8), evaluator, (0,), settings)
+    found = stage(points(8), evaluator, settings)
     assert (37,) not in {trial.choice for trial in next(iter(found.found.values())).trace[:20]}
     assert {each.best.choice for each in found.found.values() if each.best} == {(37,)}
     assert max(len(each.trace) for each in found.found.values()) <= 24
 
 
-def test_an_input_on_which_nothing_runs_leaves_the_default() -> None:
+def test_an_input_on_which_nothing_runs_has_no_winner() -> None:
     space = ConstrainedSpace((Axis("BLOCK", (1, 2)),))
-    found = stage_one(points(1), lambda _: FunctionEvaluator(space, lambda choice: None), (0,), EXHAUSTIVE)
-    assert found.choices == ((0,),)
+    found = stage(points(1), lambda _: FunctionEvaluator(space, lambda choice: None), EXHAUSTIVE)
+    assert found.choices == ()
+
+
+def test_an_input_on_which_the_default_version_fails_is_passed_over() -> None:
+    space = ConstrainedSpace((Axis("BLOCK", (1, 2, 4)),))
+    asked: list[int] = []
+
+    def search(number: int, request: SearchRequest) -> Found | None:
+        asked.append(number)
+        evaluator = FunctionEvaluator(space, lambda choice: float(3 - choice[0]))
+        return request.searcher.search(evaluator, request.budget, 0, request.first) if number else None
+
+    found = stage_one(points(2), lambda _: space, search, EXHAUSTIVE)
+    assert (sorted(asked), list(found.found)) == ([0, 1], [1])
+    assert found.choices == ((2,), (1,))

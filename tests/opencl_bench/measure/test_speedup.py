@@ -78,8 +78,8 @@ def test_unusable_samples_are_refused(baseline: list[float], candidate: list[flo
 def test_resampled_ratios_are_those_of_numpy(count: int) -> None:
     draw = np.random.default_rng(count)
     baseline, candidate = draw.integers(1, 10**9, (2, count)).tolist()
-    chosen = np.random.default_rng(5).integers(0, count, (RESAMPLES, count))
+    chosen = np.random.default_rng(0).integers(0, count, (RESAMPLES, count))
     expected = np.median(np.array(baseline, float)[chosen], axis=1) / np.median(
         np.array(candidate, float)[chosen], axis=1
     )
-    assert resampled_ratios(baseline, candidate, 5).tobytes() == expected.tobytes()
+    assert resampled_ratios(baseline, candidate).tobytes() == expected.tobytes()

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from coarsen.opencl_bench.sweep.search_sweep import SEARCHERS
 from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Searcher
-from coarsen.tuning.search.searchers import SEARCHERS
 from coarsen.tuning.search.spaces import Choice, SearchSpace, valid_choices
 from tests.opencl_bench.search.tables import additive_times, space_of
 

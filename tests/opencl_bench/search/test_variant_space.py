@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.search.additive import PAPER
+from coarsen.opencl_bench.sweep.search_sweep import SEARCHERS
 from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
-from coarsen.tuning.search.searchers import SEARCHERS
 from coarsen.tuning.search.spaces import (
     Choice,
     ConstrainedSpace,
@@ -78,7 +77,7 @@ def test_it_is_searched() -> None:
         return scale * (10 + int(definitions["TILE"]) / 4 - int(definitions["UNROLL"]))
 
     best = min(map(time_of, valid_choices(searched)))
-    for searcher in (PAPER, SEARCHERS["random"], SEARCHERS["exhaustive"]):
+    for searcher in (SEARCHERS["random"], SEARCHERS["exhaustive"]):
         found = searcher.search(FunctionEvaluator(searched, time_of), Budget(), 0)
         assert found.best is not None
         assert found.best.time == best

@@ -11,7 +11,7 @@ import pytest
 
 from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, planned_search_rows, search_space
+from coarsen.opencl_bench.sweep.search_sweep import SEARCHERS, SearchRequest, planned_search_rows, search_space
 from coarsen.opencl_bench.sweep.several import SweepResult, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.engine.observer import SearchProgress, SweepObserver
@@ -21,7 +21,6 @@ from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import Invalidity, Role
 from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.guided import GuidedSearcher
-from coarsen.tuning.search.searchers import SEARCHERS
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.variant.space import TransformChoices
 from coarsen.variant.variant import Variant
