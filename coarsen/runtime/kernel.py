@@ -74,8 +74,11 @@ class Kernel(NotedKernel):
     ) -> pyopencl.Event:
         """As `pyopencl.Kernel.__call__`: sets the arguments and launches; sizes and offset are the original's.
 
-        Arguments may be named, as PyOpenCL names them: `arg0`, `arg1` and so on.
+        Arguments may be named, as PyOpenCL names them: `arg0`, `arg1` and so on. For an array that lies otherwise
+        it takes a `LaidOutArray`.
         """
+        if self._layouts is not None:
+            args = self._layouts.passed(positional(args, by_name))
         if global_offset is None and not g_times_l and not by_name:
             key: tuple[Any, ...] = (*map(type, args), global_size, local_size)
             try:
@@ -167,7 +170,7 @@ class Kernel(NotedKernel):
         is_unknown = self._has_unnoted and not self._set.are_complete
         if self._is_exposed or is_unknown or not self._launches.is_coarsened:
             return super().clone()
-        copy = Kernel(self.program, self._launches)
+        copy = Kernel(self.program, self._launches, self._layouts)
         copy._set = self._set.copy()
         copy._lacks_arguments = True
         return copy

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl
-from pyopencl._cl import Kernel as PlainKernel
-from pyopencl._cl import _Program as RawProgram
 
 from coarsen.errors import InternalError
 from coarsen.ir.added_arguments import AddedArgument
@@ -61,15 +59,12 @@ class LaunchedVariant:
 
 
 class KernelLaunches:
-    """The launches of the kernel `name` of a program; `program` is what PyOpenCL makes kernel objects from."""
+    """The launches of the kernel `name` of a program."""
 
-    def __init__(self, program: pyopencl.Program, name: str, plan: CoarseningPlan) -> None:
+    def __init__(self, name: str, plan: CoarseningPlan) -> None:
         # Has no arguments of its own: it only tells what the original kernel needs.
-        original = PlainKernel(program, name)
+        original = plan.original(name)
         self.name = name
-        untyped: Any = program
-        # What PyOpenCL's program is made around: a kernel object is made faster from it.
-        self.raw_program: RawProgram = untyped._get_prg()
         self.plan = plan
         self.argument_count = original.num_args
         self.has_several_devices = plan.has_several_devices
