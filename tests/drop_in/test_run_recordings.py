@@ -11,6 +11,7 @@ import pytest
 from coarsen.drop_in.running import Recording, RunResult
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_text import source_hash_of
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.launch_list import (
     PassedBuffer,
@@ -32,23 +33,24 @@ kernel void both(global float *out, global const float *in, local float *tile, g
 
 def test_the_first_launch_of_each_kind_is_recorded(run_text: Callable[..., RunResult], tmp_path: Path) -> None:
     folder = tmp_path / "recorded"
-    kept = written(folder, "kept", "scale-1024.toml")
+    kept = written(folder, "kept", "scale-1024.npz")
     result = run_text(SCALE, recording=Recording(folder))
     assert result.exit_code == 0
     names = [each.path.name for each in result.recorded]
-    assert names == ["number-1024.toml", "scale-1024-2.toml", "scale-512.toml"]
+    assert names == ["number-1024.npz", "scale-1024-2.npz", "scale-512.npz"]
     # What a kernel only writes is not read.
     assert [each.byte_count for each in result.recorded] == [0, 4 * COUNT, 4 * COUNT]
     assert all(each.path.is_file() for each in result.recorded)
     assert kept.read_text() == "kept"
     # Before the launch, not after it.
-    np.testing.assert_array_equal(np.load(folder / "scale-1024-2.values.npy"), np.arange(COUNT))
+    buffers = find_benchmark(folder / "scale-1024-2.npz").workload("cpu").buffers
+    np.testing.assert_array_equal(buffers["values"], np.arange(COUNT))
 
 
 def test_what_is_not_recorded_is_said(run_text: Callable[..., RunResult], tmp_path: Path) -> None:
     text = f"{SCALE}\nkernel(queue, (1,), None, values, np.float32(2))\n"
     result = run_text(text, recording=Recording(tmp_path / "recorded", most_bytes=4 * COUNT + 1))
-    assert [each.path.name for each in result.recorded] == ["number-1024.toml", "scale-1024.toml"]
+    assert [each.path.name for each in result.recorded] == ["number-1024.npz", "scale-1024.npz"]
     start = "a launch is not recorded: the kernel 'scale': "
     small, single = (message.removeprefix(start) for message in result.not_recorded)
     assert small == "its buffers and images have 0.0 MiB, and at most 0.0 MiB may be captured"
@@ -86,7 +88,7 @@ def test_what_launches_pass_is_listed(run_text: Callable[..., RunResult], tmp_pa
     assert [each.arguments for each in listed.launches] == [(PassedBuffer(4 * COUNT),)]
     assert (listed.options, listed.further) == ((), 0)
     assert listed.source_hash == source_hash_of(SOURCE) and (folder / listed.source_file).read_text() == SOURCE
-    assert bool(list(folder.glob("*.npy"))) == (most_bytes > 0)
+    assert bool(list(folder.glob("*.npz"))) == (most_bytes > 0)
 
 
 def test_of_launches_that_all_differ_only_some_are_listed(

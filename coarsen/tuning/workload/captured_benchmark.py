@@ -1,4 +1,4 @@
-"""A captured launch as a benchmark of its own, on its way to the processes that compile and measure it.
+"""A captured launch as a benchmark of its own: as `coarsen run --record` keeps it, or on its way to be measured.
 
     CapturedLaunch ─▶ `write_launch` ─▶ one .npz: arrays, and the rest as JSON ─▶ `read_launch` ─▶ Benchmark
 
@@ -9,6 +9,7 @@ out some of the work would not be found wrong.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import zipfile
@@ -16,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, BinaryIO, cast, get_args
 
 import numpy as np
 
@@ -53,8 +54,9 @@ from coarsen.tuning.workload.driver_tools import check_whole_groups
 from coarsen.tuning.workload.element_types import ImageFormat, SamplerArgument
 from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared, tagged, untagged
 
-# The one preset of such a benchmark: a launch has one size.
+# The one preset of a launch on its way to be measured; of one that is kept, all presets are alike.
 PRESET = "launch"
+_PRESETS = ("test", "cpu", "gpu")
 _LAUNCH, _SCALAR = "launch", "ScalarArgument"
 _KINDS: tuple[type[Argument], ...] = get_args(Argument)
 # What NumPy raises at a file that is no archive of arrays.
@@ -72,8 +74,12 @@ class _Buffer:
 
 @dataclass(frozen=True, slots=True)
 class _Launch:
-    """A captured launch without the contents of its buffers and the values of its scalars."""
+    """A captured launch without the contents of its buffers and the values of its scalars.
 
+    `name` is what the benchmark of one that is kept is called; empty for one on its way to be measured.
+    """
+
+    name: str
     source: str
     options: tuple[str, ...]
     launch: Launch
@@ -82,8 +88,13 @@ class _Launch:
     rounding_steps: int
 
 
-def write_launch(launch: CapturedLaunch, path: Path) -> None:
+def write_launch(launch: CapturedLaunch, file: Path | BinaryIO, name: str = "") -> None:
     """Write a launch as one file of NumPy arrays.
+
+    Args:
+        launch: what was captured.
+        file: where it goes.
+        name: what the benchmark is called, of a launch that is kept.
 
     Raises:
         InvalidInputError: the kernel doesn't compile; an argument that no workload can have (an event), or whose
@@ -96,6 +107,7 @@ def write_launch(launch: CapturedLaunch, path: Path) -> None:
     arguments = tuple(_argument(entry, entries) for entry in entries)
     outputs = captured_outputs(kernel, entries)
     described = _Launch(
+        name,
         launch.source,
         launch.options,
         Launch(launch.kernel, launch.global_size, launch.local_size, arguments, launch.global_offset),
@@ -111,8 +123,7 @@ def write_launch(launch: CapturedLaunch, path: Path) -> None:
         if isinstance(argument, ScalarArgument):
             arrays[f"scalar {index}"] = np.asarray(argument.value)
     try:
-        with path.open("wb") as file:
-            np.savez(file, **cast("Any", arrays))
+        np.savez(file, **cast("Any", arrays))
     except OSError as error:
         raise InvalidInputError(f"what its buffers hold can't be copied to a file: {error.strerror}") from None
 
@@ -122,6 +133,7 @@ def read_launch(path: Path) -> Benchmark:
     try:
         with np.load(path, allow_pickle=False) as file:
             text = file[_LAUNCH].tobytes()
+            checks = [(each.filename, each.CRC, each.file_size) for each in file.zip.infolist()]
             kept = decoded(_Launch, json.loads(text), "the launch", {Argument: _read_argument})
             launch = replace(
                 kept.launch,
@@ -134,13 +146,15 @@ def read_launch(path: Path) -> Benchmark:
         raise InvalidInputError(f"the captured launch can't be read: {error}") from None
     dimensions = tuple(range(len(launch.global_size)))
     return Benchmark(
-        name=launch.kernel,
+        name=kept.name or launch.kernel,
         dimensions=dimensions,
-        presets={PRESET: Preset({}, launch.local_size)},
+        presets=dict.fromkeys(_PRESETS if kept.name else (PRESET,), Preset({}, launch.local_size)),
         make_workload=partial(_make_workload, replace(kept, launch=launch), path),
         build_options=kept.options,
         make_launches=partial(_make_launches, launch),
+        kernel_name=launch.kernel,
         source_text=kept.source,
+        inputs_hash=hashlib.sha256(repr(checks).encode()).hexdigest() if kept.name else "",
         input_macros=(),
         buffers_fit_any_local_size=True,
     )

@@ -11,8 +11,6 @@ import pytest
 
 from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.described.captured import write_capture
-from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.captured_tuning import tune_captured
 from coarsen.tuning.recording import ProgramText, captured_launch
@@ -20,6 +18,7 @@ from coarsen.tuning.settings import Deadline, Tune
 from coarsen.tuning.workload.captured_launch import CapturedImage, CapturedLaunch
 from coarsen.tuning.workload.element_types import Addressing, Filter, ImageFormat, SamplerArgument
 from coarsen.variant.transforms import DEFAULT
+from tests.captured_files import written_capture
 from tests.workload_runs import build_program, kernels_of, run_workload
 
 SOURCE = """\
@@ -59,8 +58,7 @@ def test_the_workload_is_the_launch(
     assert launch.byte_count == pixels.nbytes, "what is only written is not copied"
     target = launch.arguments[1]
     assert isinstance(target, CapturedImage) and target.content is None
-    path = write_capture(launch, tmp_path, "mirror")
-    check_kernel_of(path)
+    path = written_capture(launch, tmp_path, "mirror")
     benchmark = find_benchmark(path)
     workload = benchmark.workload("test")
     assert workload.images == dict.fromkeys(("source", "target"), ImageFormat("image2d", "RGBA", "float"))
