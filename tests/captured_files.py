@@ -6,8 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from coarsen.base.files import replace_file_by
-from coarsen.tuning.workload.captured_benchmark import write_launch
-from coarsen.tuning.workload.captured_launch import CapturedLaunch
+from coarsen.tuning.workload.captured_launch import CapturedLaunch, write_launch
 
 
 def written_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:

@@ -28,7 +28,7 @@ from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning.recording import ProgramText, captured_launch
 from coarsen.tuning.remembered.choice import SizeClass
-from coarsen.tuning.workload.captured_benchmark import write_launch
+from coarsen.tuning.workload.captured_launch import write_launch
 from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX
 
 MOST_BYTES = 1 << 30

@@ -16,6 +16,7 @@ from coarsen.models.held_out import JUDGE_PREFIX
 from coarsen.opencl_bench.workloads import suite
 from coarsen.opencl_bench.workloads.suite import KERNEL_FOLDER as KERNEL_FOLDER
 from coarsen.tuning.workload.benchmark import Benchmark
+from coarsen.tuning.workload.captured_benchmark import read_launch
 from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX, LAUNCH_SUFFIXES
 
 ADAPTIVE_PREFIX = "adaptive-"
@@ -104,8 +105,6 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
                 return _described(name_or_path, known[_known(name_or_path, known)])
         return benchmark(name_or_path)
     if Path(name_or_path).suffix == CAPTURED_SUFFIX:
-        from coarsen.tuning.workload.captured_benchmark import read_launch
-
         return read_launch(Path(name_or_path))
     from coarsen.opencl_bench.workloads.described.read import read_benchmark
 

@@ -27,7 +27,8 @@ from coarsen.tuning.workload.benchmark import (
     NullArgument,
     ScalarArgument,
 )
-from coarsen.tuning.workload.captured_launch import UNREAD_BYTE, CapturedBuffer, CapturedLaunch
+from coarsen.tuning.workload.captured_benchmark import UNREAD_BYTE
+from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaunch
 from coarsen.tuning.workload.launch_list import (
     PassedBuffer,
     PassedScalar,

@@ -10,12 +10,13 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.workload.benchmark import Benchmark, LocalArgument, NullArgument, ScalarArgument, Workload
-from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch, write_launch
+from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch
 from coarsen.tuning.workload.captured_launch import (
     CapturedArgument,
     CapturedBuffer,
     CapturedImage,
     CapturedLaunch,
+    write_launch,
 )
 from coarsen.tuning.workload.element_types import Addressing, Filter, ImageFormat, SamplerArgument
 from coarsen.tuning.workload.launch_list import (
