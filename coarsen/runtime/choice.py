@@ -185,7 +185,7 @@ class LaunchChooser:
 
         if own.steps is not None:
             found = DividedLaunch(own.launch.global_size, own.launch.local_size, (), reason=decision.reason)
-            problem = problem_of_sequence(own.steps, launch.device, self._plan.any_groups)
+            problem = problem_of_sequence(own, self._plan.any_groups)
         else:
             kernel = self._as_written(own)
             found = self._fitted(own.launch, decision, assumptions, kernel)

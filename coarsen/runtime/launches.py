@@ -153,7 +153,7 @@ class KernelLaunches:
     def _new_variant_of(self, launch: DividedLaunch) -> LaunchedVariant | None:
         self._say(launch)
         own = launch.own
-        if own is not None and own.steps is not None:
+        if launch.steps is not None:
             # Its launches have kernel objects of their own.
             return None
         definitions = () if own is None else own.definitions
