@@ -26,7 +26,7 @@ from coarsen.drop_in.passed_launches import PassedLaunches
 from coarsen.drop_in.search import check_sizes_are_known
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.runtime.advice import LaunchRequest
-from coarsen.tuning.recording import ProgramText, captured_launch
+from coarsen.tuning.recording import captured_launch
 from coarsen.tuning.remembered.choice import SizeClass
 from coarsen.tuning.workload.captured_launch import write_launch
 from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX
@@ -68,11 +68,14 @@ class Recorder:
         captures: whether the contents of any buffers are wanted.
 
     Raises:
-        InvalidInputError: the folder has a list of launches that can't be read.
+        InvalidInputError: the folder is something else, or has a list of launches that can't be read.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
-        self._folder = folder
+        if folder.exists() and not folder.is_dir():
+            raise InvalidInputError(f"{folder} is not a folder")
+        # The program may go to another folder.
+        self._folder = folder = folder.absolute()
         self._left = most_bytes
         self.captures = most_bytes > 0
         self._seen: set[_Seen] = set()
@@ -112,24 +115,13 @@ class Recorder:
                 self.skipped.append(f"a launch is not recorded: {said}")
 
     def _write(self, passed: LaunchRequest) -> None:
-        assert passed.queue is not None, "it can be read now"
         check_sizes_are_known(passed.arguments)
-        launch = passed.launch
-        captured = captured_launch(
-            ProgramText(passed.source, passed.options),
-            passed.kernel,
-            passed.queue,
-            launch.global_size,
-            launch.local_size or (),
-            passed.arguments or (),
-            global_offset=passed.offset,
-            most_bytes=self._left,
-        )
+        captured = captured_launch(passed, self._left)
         path = self._path(passed)
         self._folder.mkdir(parents=True, exist_ok=True)
         replace_file_by(partial(write_launch, captured, name=path.stem), path)
         self._left -= captured.byte_count
-        self.recorded.append(Recorded(path, passed.kernel, launch.device.name.strip(), captured.byte_count))
+        self.recorded.append(Recorded(path, passed.kernel, passed.launch.device.name.strip(), captured.byte_count))
 
     def _path(self, passed: LaunchRequest) -> Path:
         """Return a file that isn't there yet, by the kernel's name, the sizes, a number if need be."""
@@ -164,10 +156,3 @@ def _why_missed(row: LaunchRow) -> str:
     if math.prod(row.global_size) <= 1:
         return "it has no more than one work-item"
     return "what comes before it did not end in time, or what it was given is not known"
-
-
-def checked_folder(folder: Path) -> Path:
-    """Return the folder as an absolute path; raise InvalidInputError if it is something else."""
-    if folder.exists() and not folder.is_dir():
-        raise InvalidInputError(f"{folder} is not a folder")
-    return folder.absolute()

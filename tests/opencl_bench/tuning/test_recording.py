@@ -18,7 +18,6 @@ from coarsen.opencl_bench.sweep.several import sweep
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.plan import Space, SweepPlan
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.recording import ProgramText, captured_launch
 from coarsen.tuning.records.measurement import Invalidity, Role
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.workload.benchmark import (
@@ -34,7 +33,7 @@ from coarsen.tuning.workload.launch_list import (
     PassedScalar,
     PassedShared,
 )
-from tests.captured_files import written_capture
+from tests.captured_files import captured_of, written_capture
 from tests.opencl_bench.sweep.small_sweep import METHOD
 
 SOURCE = """\
@@ -63,7 +62,7 @@ def captured(queue: pyopencl.CommandQueue, **changes: Any) -> CapturedLaunch:  #
         **changes,
     }
     arguments = [each.data if isinstance(each, pyopencl.array.Array) else each for each in values.values()]
-    return captured_launch(ProgramText(SOURCE), "blend", queue, (COUNT,), (64,), arguments)
+    return captured_of(SOURCE, "blend", queue, (COUNT,), (64,), arguments)
 
 
 def test_the_workload_is_the_launch(queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
@@ -113,7 +112,7 @@ COPY = "kernel void copy(global int *out, global const int *in) { out[get_global
 
 
 def copied(queue: pyopencl.CommandQueue, *arguments: Any, **options: Any) -> CapturedLaunch:  # noqa: ANN401
-    return captured_launch(ProgramText(COPY), "copy", queue, (16,), (16,), arguments, **options)
+    return captured_of(COPY, "copy", queue, (16,), (16,), arguments, **options)
 
 
 def counted(queue: pyopencl.CommandQueue) -> pyopencl.Buffer:
@@ -249,7 +248,7 @@ def test_a_sweep_takes_structures_and_null_pointers_and_an_offset(
     flags = pyopencl.mem_flags.READ_WRITE | pyopencl.mem_flags.COPY_HOST_PTR
     buffer = pyopencl.Buffer(queue.context, flags, hostbuf=particles)
     arguments = (buffer, buffer, None, np.array((0.25, 2), SETTINGS)[()])
-    launch = captured_launch(ProgramText(PARTICLES), "move", queue, (128,), (32,), arguments, global_offset=(16,))
+    launch = captured_of(PARTICLES, "move", queue, (128,), (32,), arguments, global_offset=(16,))
     path = written_capture(launch, tmp_path / "captured", "move")
     workload = find_benchmark(path).workload("cpu")
     assert workload.launches[0].global_offset == (16,)
@@ -316,7 +315,7 @@ kernel void f(global float *a, global const float *b, global uchar4 *c, global P
     arguments = [pyopencl.array.to_device(queue, content).data for _ in range(4)]
     for path_of in (0, 1):
         given = [arguments[0], arguments[path_of], *arguments[2:]]  # the second time, all that is read is written
-        launch = captured_launch(ProgramText(source), "f", queue, (16,), (16,), given)
+        launch = captured_of(source, "f", queue, (16,), (16,), given)
         buffers = find_benchmark(written_capture(launch, tmp_path, f"f{path_of}")).workload("cpu").buffers
         assert (set(buffers["a"].view(np.uint8).tolist()) == {UNREAD_BYTE}) == (path_of == 1)
         assert set(buffers["c"].reshape(-1).tolist()) == {UNREAD_BYTE}
