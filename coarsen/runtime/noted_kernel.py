@@ -33,14 +33,66 @@ from coarsen.runtime.arguments import (
     set_sorted,
 )
 from coarsen.runtime.enqueue import AnySizes, LaunchOptions, Ready, Target, as_tuple
-from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, plain_offset, plain_sizes
-from coarsen.runtime.launches import KernelLaunches, LaunchedKernels, LaunchedVariant, added_values
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, SequenceVersion, plain_offset, plain_sizes
+from coarsen.runtime.launches import KernelLaunches, LaunchedVariant, added_types, added_values
 
 if TYPE_CHECKING:
     from coarsen.runtime.laid_out_kernel import RewrittenKernel
+    from coarsen.runtime.sequence import SequenceKernels
 
 # The reason for which the original runs though a variant was chosen.
 _NO_VARIANT = "the variant that was chosen can't be built, or not be given the kernel's arguments"
+
+
+class LaunchedKernels:
+    """The coarsened kernel objects of one `Kernel`; others may use them once it is gone."""
+
+    __slots__ = ("_launches", "_sequences", "_types", "kernels")
+
+    def __init__(self, launches: KernelLaunches) -> None:
+        self._launches = launches
+        self._types: tuple[Any, ...] | None = None
+        self.kernels: dict[LaunchedVariant, pyopencl.Kernel] = {}
+        self._sequences: dict[SequenceVersion, SequenceKernels] = {}
+
+    def __del__(self) -> None:
+        for version, sequence in self._sequences.items():
+            version.unused.append(sequence)
+        if self._types is None:
+            for launched, kernel in self.kernels.items():
+                launched.unused.append(kernel)
+
+    def get(self, launched: LaunchedVariant) -> pyopencl.Kernel | None:
+        """Return the kernel object of a variant; None if the kernel refuses it. Raises DeviceError."""
+        known = self.kernels.get(launched)
+        if known is None:
+            known = self._launches.kernel(launched)
+            if known is not None:
+                self.kernels[launched] = known
+                self._set_types(launched, known)
+        return known
+
+    def sequence(self, version: SequenceVersion) -> SequenceKernels:
+        """Return the kernel objects of a version of several launches, with their scratch."""
+        if version not in self._sequences:
+            try:
+                self._sequences[version] = version.unused.pop()
+            except IndexError:
+                # Imported late: hardly any program has such versions.
+                from coarsen.runtime.sequence import SequenceKernels
+
+                self._sequences[version] = SequenceKernels(version)
+        return self._sequences[version]
+
+    def set_argument_types(self, types: Sequence[Any]) -> None:
+        """As `pyopencl.Kernel.set_arg_types`, for all variants, those of later too."""
+        self._types = tuple(types)
+        for launched, kernel in self.kernels.items():
+            self._set_types(launched, kernel)
+
+    def _set_types(self, launched: LaunchedVariant, kernel: pyopencl.Kernel) -> None:
+        if self._types is not None:
+            kernel.set_arg_types((*self._types, *added_types(launched.added)))
 
 
 class NotedKernel(pyopencl.Kernel):
