@@ -121,9 +121,6 @@ class KernelInput:
     kernel: Kernel
     path: Path
     benchmark: Benchmark | None = None
-    # Imported late: a plain kernel does without the suite.
-    from coarsen.opencl_bench.workloads.lookup import find_benchmark
-
     name: str | Path = ""
     local_size: tuple[int, ...] | None = None
     global_size: tuple[int, ...] | None = None
