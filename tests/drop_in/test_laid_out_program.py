@@ -131,7 +131,7 @@ def test_they_are_kernels_like_others_that_are_called_with_their_arguments(queue
     assert [kernel.function_name for kernel in program.all_kernels()] == ["grow", "swap", "add"]
     bodies = coarsen.LaidOutArray(queue, SOA, some_bodies())
     image = coarsen.LaidOutArray(queue, IMAGE, some_image())
-    kernel = cl.Kernel(program, "grow").clone()
+    kernel: Any = cl.Kernel(program, "grow").clone()
     with pytest.raises(coarsen.InvalidInputError, match=r"kernel grow: its arrays lie otherwise: call it"):
         kernel.set_arg(0, bodies.data)
     with pytest.raises(coarsen.InvalidInputError, match=r"call it"):
