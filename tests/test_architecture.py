@@ -387,6 +387,7 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.policy.tuned",
         "coarsen.remarks.report",
         "coarsen.runtime.choice",
+        "coarsen.runtime.launches",
         "coarsen.runtime.plan",
         "coarsen.tuning.engine.live_evaluator",
         "coarsen.tuning.engine.plan",

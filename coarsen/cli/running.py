@@ -26,7 +26,7 @@ from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from coarsen.drop_in.mode import Otherwise
-    from coarsen.drop_in.running import Recording
+    from coarsen.drop_in.recorder import Recorder
     from coarsen.tuning.settings import Tune
 
 
@@ -130,7 +130,7 @@ def run_with(options: RunOptions) -> int:
     """
     otherwise = mode_of(options.tune, options.seconds, options.store, options.predict)
     settings = settings_of(options.seconds, options.store)
-    recording = recording_of(options.record, options.most_bytes)
+    recorder = recorder_of(options.record, options.most_bytes)
     file = None
     if options.report is not None:
         check_writable(Path(options.report))
@@ -142,7 +142,7 @@ def run_with(options: RunOptions) -> int:
 
     script = Script(options.program, tuple(options.arguments or ()), options.module)
     process = os.getpid()
-    result = run_program(script, otherwise, settings, recording)
+    result = run_program(script, otherwise, settings, recorder)
     if os.getpid() == process:
         # A process that the program forked may come here too.
         if file is None:
@@ -188,16 +188,16 @@ def settings_of(seconds: float | None, store: str | None) -> Tune:
     return Tune(store=store) if seconds is None else Tune(seconds=seconds, store=store)
 
 
-def recording_of(folder: str | None, most_bytes: str | None) -> Recording | None:
-    """Return where launches are recorded; None for not at all. Raises InvalidInputError for a limit of nothing."""
+def recorder_of(folder: str | None, most_bytes: str | None) -> Recorder | None:
+    """Return what records launches; None for nothing. Raises InvalidInputError for a limit of nothing."""
     if folder is None:
         if most_bytes is not None:
             raise InvalidInputError("--most-bytes says how much to record: add --record FOLDER")
         return None
     # Imported late: it loads PyOpenCL.
-    from coarsen.drop_in.running import Recording
+    from coarsen.drop_in.recorder import MOST_BYTES, Recorder
 
-    return Recording(Path(folder), None if most_bytes is None else byte_count(most_bytes))
+    return Recorder(Path(folder), MOST_BYTES if most_bytes is None else byte_count(most_bytes))
 
 
 def byte_count(text: str) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from coarsen.dispatch.features import Feature, KernelArgument, feature_steps, input_kinds
+from coarsen.dispatch.features import Feature, KernelArgument, feature_steps, input_kinds, needed_kinds
 from coarsen.dispatch.steps import (
     LARGEST,
     SMALLEST,
@@ -131,18 +131,8 @@ class FeatureValues:
 def feature_values(features: Sequence[Feature], arguments: Iterable[KernelArgument]) -> FeatureValues:
     """Return what computes features of a kernel's launches; raises InvalidInputError for names unknown to it."""
     kinds = input_kinds(arguments)
-    formulas: list[Steps] = []
-    needed: set[str] = set()
-    supplied: dict[str, Kind] = {}
-    for feature in features:
-        formula, steps = feature.formula(), feature_steps(feature, kinds)
-        if formula is None or steps is None:
-            supplied[feature.name] = Kind.REAL
-            steps = Steps((), Named(feature.name), Kind.REAL)
-        else:
-            needed |= formula.names
-        formulas.append(steps)
-    inputs = {name: kind for name, kind in kinds.items() if name in needed} | supplied
+    formulas = [feature_steps(feature, kinds) for feature in features]
+    inputs = needed_kinds(features, kinds)
     return FeatureValues(
         tuple(inputs),
         tuple(feature.name for feature in features),

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression, parse_formula
-from coarsen.dispatch.steps import Kind, Steps, steps_of
+from coarsen.dispatch.steps import Kind, Named, Steps, steps_of
 from coarsen.errors import InvalidInputError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -76,6 +76,12 @@ class Feature:
         """Return True if the caller supplies it."""
         return self.expression is None
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the names of what a launch passes that it is computed from; none where it is supplied."""
+        formula = self.formula()
+        return frozenset() if formula is None else frozenset(formula.names)
+
     def formula(self) -> Expression | None:
         """Return its expression, read; None where it is supplied."""
         if self.expression is None:
@@ -103,13 +109,28 @@ def input_kinds(arguments: Iterable[KernelArgument]) -> Mapping[str, Kind]:
     return MappingProxyType({**kinds, **dict.fromkeys(SIZE_NAMES, Kind.WHOLE)})
 
 
-def feature_steps(feature: Feature, kinds: Mapping[str, Kind]) -> Steps | None:
-    """Return how a feature is computed, None where it is supplied; raises InvalidInputError where it can't be."""
+def needed_kinds(
+    features: Collection[Feature], kinds: Mapping[str, Kind], besides: Iterable[str] = ()
+) -> dict[str, Kind]:
+    """Return the numbers that features are computed from, then the supplied ones, each with its kind.
+
+    Args:
+        features: of a kernel's launches.
+        kinds: what launches pass.
+        besides: names of what is needed anyway.
+    """
+    needed = frozenset(besides).union(*(feature.names for feature in features))
+    supplied = {feature.name: Kind.REAL for feature in features if feature.is_supplied}
+    return {name: kind for name, kind in kinds.items() if name in needed} | supplied
+
+
+def feature_steps(feature: Feature, kinds: Mapping[str, Kind]) -> Steps:
+    """Return how a feature is computed, of a supplied one itself; raises InvalidInputError where it can't be."""
     formula = feature.formula()
     if formula is None:
         if feature.name in kinds:
             raise InvalidInputError(f"the supplied feature {feature.name} has the name of what a launch passes")
-        return None
+        return Steps((), Named(feature.name), Kind.REAL)
     unknown = sorted(formula.names - set(kinds))
     if unknown:
         hint = did_you_mean(unknown[0], kinds)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from coarsen.dispatch.c_text import ARITHMETIC, TYPES, declarations, statements, tree_lines
-from coarsen.dispatch.features import SIZE_NAMES, feature_steps, input_kinds
+from coarsen.dispatch.features import SIZE_NAMES, feature_steps, input_kinds, needed_kinds
 from coarsen.dispatch.launch_sizes import (
     NUMBER_RANGES,
     LaunchFormulas,
@@ -21,7 +21,7 @@ from coarsen.dispatch.launch_sizes import (
     passed_arguments,
     scratch_formulas,
 )
-from coarsen.dispatch.steps import LARGEST, SMALLEST, Kind, Named, Steps
+from coarsen.dispatch.steps import LARGEST, SMALLEST, Kind
 from coarsen.dispatch.tree import features_of
 from coarsen.dispatch.tuned_file import TunedFile, check_launchable
 from coarsen.dispatch.tuned_version import TunedVersion
@@ -112,19 +112,9 @@ def _check(file: TunedFile) -> None:
 
 def _inputs(file: TunedFile) -> Mapping[str, Kind]:
     """The numbers that the header's functions take, in order, each with its kind."""
-    kinds = input_kinds(file.arguments)
-    needed = set(() if file.has_sizes else SIZE_NAMES)
-    for version in file.versions:
-        for expression in version.expressions():
-            needed |= expression.names
-    supplied = {}
-    for feature in file.features:
-        formula = feature.formula()
-        if formula is None:
-            supplied[feature.name] = Kind.REAL
-        else:
-            needed |= formula.names
-    return {name: kind for name, kind in kinds.items() if name in needed} | supplied
+    expressions = (each for version in file.versions for each in version.expressions())
+    needed = {name for each in expressions for name in each.names} | set(() if file.has_sizes else SIZE_NAMES)
+    return needed_kinds(file.features, input_kinds(file.arguments), needed)
 
 
 def _types(file: TunedFile, kinds: Mapping[str, Kind]) -> str:
@@ -148,7 +138,7 @@ def _tree(file: TunedFile) -> str:
     """The function that answers the tree; the default version where a feature has no value."""
     kinds = input_kinds(file.arguments)
     asked = [feature for feature in file.features if feature.name in features_of(file.tree)]
-    formulas = [feature_steps(feature, kinds) or Steps((), Named(feature.name), Kind.REAL) for feature in asked]
+    formulas = [feature_steps(feature, kinds) for feature in asked]
     lines, results = statements(formulas, f"return {file.default};")
     places = {feature.name: f"f{number}" for number, feature in enumerate(asked)}
     values = [

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from coarsen.base.codec import Coders, decoded
+from coarsen.base.codec import Coders, decoded, encoded
 from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, check_name, input_kinds
 from coarsen.dispatch.steps import Kind
@@ -169,12 +169,11 @@ def _check_launch(launch: TunedLaunch, version: TunedVersion, arguments: tuple[K
 
 def version_to_json(version: TunedVersion) -> dict[str, Any]:
     """Write a version as JSON takes it; what it has not is left out."""
-    value: dict[str, Any] = {"variant": variant_to_json(version.variant)}
-    if version.launches:
-        value["launches"] = [_launch_to_json(launch) for launch in version.launches]
-    if version.scratch:
-        value["scratch"] = dict(version.scratch)
-    return value
+    launches = [_launch_to_json(launch) for launch in version.launches]
+    return {
+        "variant": variant_to_json(version.variant),
+        **_given(launches=launches, scratch=dict(version.scratch)),
+    }
 
 
 def version_from_json(value: object) -> TunedVersion:
@@ -189,14 +188,11 @@ def version_from_json(value: object) -> TunedVersion:
 
 
 def _launch_to_json(launch: TunedLaunch) -> dict[str, Any]:
-    value: dict[str, Any] = {"kernel": launch.kernel, "global_size": list(launch.global_size)}
-    if launch.local_size:
-        value["local_size"] = list(launch.local_size)
-    if launch.local_memory:
-        value["local_memory"] = dict(launch.local_memory)
-    if launch.arguments:
-        value["arguments"] = list(launch.arguments)
-    return value
+    return _given(**{**encoded(launch), "local_memory": dict(launch.local_memory)})
+
+
+def _given(**entries: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON value)
+    return {name: entry for name, entry in entries.items() if entry}
 
 
 def _launch_from_json(value: object) -> TunedLaunch:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pyopencl
 
-from coarsen.devices.discovery import describe_device
+from coarsen.devices.discovery import describe_device, device_types_of
 from coarsen.drop_in.live_line import tuning_is_shown
 from coarsen.drop_in.measured_launch import choice_of, no_result, remember, tune_request
 from coarsen.errors import DeviceError, InvalidInputError
@@ -64,32 +64,18 @@ def tune(
         RefusalError: the kernel can't be coarsened.
     """
     chosen = settings or Tune()
-    kernel = _kernel_of(kernel_or_program)
-    source, options = _text_of(kernel, queue.device)
-    whole, local = plain_sizes(tuple(global_size), None if local_size is None else tuple(local_size), False)
-    if local is None:
-        # As a launch has it that leaves this open.
-        local = required_local_size(kernel, queue.device, len(whole))
+    request = _request_of(_kernel_of(kernel_or_program), queue, global_size, local_size, arguments)
     if not are_over(queue, ()):
         raise DeviceError("the queue does not come to its end, so nothing can be tuned on what its buffers hold")
-    device = describe_device(queue.device)
-    facts = kernel_facts(source, kernel.function_name, options, device.macros)
-    transforms = Transforms(device_kind=device_kind_of(device.device_types))
-    request = LaunchRequest(
-        source,
-        options,
-        kernel.function_name,
-        OriginalLaunch(queue.device, whole, local),
-        transforms,
-        queue,
-        arguments,
-    )
-    key = key_of(facts.ir_hash, request.kernel, device, options, transforms, SizeClass.of(whole, local))
+    device, sizes = describe_device(queue.device), request.launch[1:3]
+    facts = kernel_facts(request.source, request.kernel, request.options, device.macros)
+    size_class = SizeClass.of(*sizes)
+    key = key_of(facts.ir_hash, request.kernel, device, request.options, request.transforms, size_class)
     try:
         with alone_on(device, chosen.seconds), tuning_is_shown(request.kernel, chosen) as shown:
             tuned = tune_request(request, device, facts.groups_matter, shown)
     except TimeOverError:
-        _remember(no_result(key, device, whole, local, chosen.seconds), chosen)
+        _remember(no_result(key, device, *sizes, chosen.seconds), chosen)
         raise
     if tuned.doubt:
         _log.warning("what was found is not remembered: %s", tuned.doubt)
@@ -102,6 +88,24 @@ def _remember(choice: RememberedChoice, settings: Tune) -> None:
     kept = remember(choice, settings.store)
     if kept.reason:
         _log.warning("what was found can't be remembered: %s", kept.reason)
+
+
+def _request_of(
+    kernel: pyopencl.Kernel,
+    queue: pyopencl.CommandQueue,
+    global_size: Sizes,
+    local_size: Sizes | None,
+    arguments: tuple[Argument, ...],
+) -> LaunchRequest:
+    """Return the launch as a program of ours asks for it."""
+    source, options = _text_of(kernel, queue.device)
+    whole, local = plain_sizes(tuple(global_size), None if local_size is None else tuple(local_size), False)
+    if local is None:
+        # As a launch has it that leaves this open.
+        local = required_local_size(kernel, queue.device, len(whole))
+    launch = OriginalLaunch(queue.device, whole, local)
+    transforms = Transforms(device_kind=device_kind_of(device_types_of(queue.device)))
+    return LaunchRequest(source, options, kernel.function_name, launch, transforms, queue, arguments)
 
 
 def _kernel_of(kernel_or_program: pyopencl.Kernel | pyopencl.Program) -> pyopencl.Kernel:

@@ -45,22 +45,11 @@ def tune_request(
         CoarsenError: it can't be captured, or not be measured apart.
         pyopencl.Error: its buffers can't be read.
     """
-    if request.queue is None or request.arguments is None:
-        raise InvalidInputError("a launch is tuned with its queue and its arguments")
     check_python()
     deadline = Deadline(settings.seconds)
-    launch, memory = request.launch, request.queue.device.global_mem_size
-    captured = captured_launch(
-        request.source,
-        request.options,
-        request.kernel,
-        request.queue,
-        launch.global_size,
-        launch.local_size or (),
-        request.arguments,
-        global_offset=request.offset,
-        most_bytes=settings.most_bytes or most_captured_bytes(memory, Path(tempfile.gettempdir())),
-    )
+    memory = request.launch.device.global_mem_size
+    most_bytes = settings.most_bytes or most_captured_bytes(memory, Path(tempfile.gettempdir()))
+    captured = captured_launch(request, most_bytes)
     return tune_captured(
         captured, device, request.transforms, groups_matter, settings, deadline, first, request.cache_dir
     )

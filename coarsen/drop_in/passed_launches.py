@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,25 +42,6 @@ class _Kernel(NamedTuple):
     name: str
 
 
-@dataclass(slots=True)
-class _Launches:
-    """The launches of one kernel, each as it is listed with a count of 1."""
-
-    counts: dict[ListedLaunch, int] = field(default_factory=dict)
-    further: int = 0
-
-    def add(self, launch: ListedLaunch, count: int = 1) -> None:
-        """Count launches."""
-        if launch not in self.counts and len(self.counts) >= MOST_LAUNCHES:
-            self.further += count
-        else:
-            self.counts[launch] = self.counts.get(launch, 0) + count
-
-    def listed(self) -> tuple[ListedLaunch, ...]:
-        """Return all launches with their counts."""
-        return tuple(replace(each, count=count) for each, count in self.counts.items())
-
-
 class PassedLaunches:
     """Counts launches by what they pass, of several threads too.
 
@@ -71,7 +54,8 @@ class PassedLaunches:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._kernels: dict[_Kernel, _Launches] = {}
+        # Of each kernel its launches, each as it is listed with a count of 1; None stands for those not listed.
+        self._kernels: dict[_Kernel, Counter[ListedLaunch | None]] = {}
         self._sources: dict[str, str] = {}
         self._hashes: dict[tuple[str, tuple[str, ...]], str] = {}
         self._before = read_launch_list(folder) if (folder / LIST_FILE).exists() else ()
@@ -81,12 +65,7 @@ class PassedLaunches:
     def add(self, launch: LaunchRequest) -> None:
         """Count a launch."""
         with self._lock:
-            launches = self._of(launch)
-            listed = listed_launch(launch)
-            if listed is None:
-                launches.further += 1
-            else:
-                launches.add(listed)
+            self._count(self._kernel_of(launch), listed_launch(launch))
 
     def write(self) -> Path | None:
         """Write the list and the sources; return the list's path, None where there is nothing to list.
@@ -107,30 +86,36 @@ class PassedLaunches:
             for source, text in self._sources.items():
                 replace_file(text.encode(errors="surrogatepass"), self._folder / _source_file(source))
             listed = (
-                ListedKernel(name, source, _source_file(source), options, each.listed(), each.further)
-                for (source, options, name), each in self._kernels.items()
+                ListedKernel(name, source, _source_file(source), options, _listed(counts), counts[None])
+                for (source, options, name), counts in self._kernels.items()
             )
             return write_launch_list(listed, self._folder)
 
-    def _of(self, launch: LaunchRequest) -> _Launches:
+    def _count(self, kernel: _Kernel, launch: ListedLaunch | None, count: int = 1) -> None:
+        counts = self._kernels.setdefault(kernel, Counter())
+        is_listed = launch in counts or len(counts) - (None in counts) < MOST_LAUNCHES
+        counts[launch if is_listed else None] += count
+
+    def _kernel_of(self, launch: LaunchRequest) -> _Kernel:
         source, options = launch.source, launch.options
         if (source, options) not in self._hashes:
             text = source.encode(errors="replace").decode()
             self._hashes[source, options] = hash_with_headers(text, options)
         source_hash = self._hashes[source, options]
         self._sources.setdefault(source_hash, source)
-        return self._kernels.setdefault(
-            _Kernel(source_hash, without_own_folder(options), launch.kernel), _Launches()
-        )
+        return _Kernel(source_hash, without_own_folder(options), launch.kernel)
 
     def _add_those_before(self) -> None:
         for kernel in self._before:
             key = _Kernel(kernel.source_hash, kernel.options, kernel.kernel)
-            launches = self._kernels.setdefault(key, _Launches())
-            launches.further += kernel.further
+            self._count(key, None, kernel.further)
             for each in kernel.launches:
-                launches.add(replace(each, count=1), each.count)
+                self._count(key, replace(each, count=1), each.count)
         self._before = ()
+
+
+def _listed(counts: Mapping[ListedLaunch | None, int]) -> tuple[ListedLaunch, ...]:
+    return tuple(replace(each, count=count) for each, count in counts.items() if each is not None)
 
 
 def _source_file(source_hash: str) -> str:

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 import pyopencl
-from pyopencl._cl import Kernel as PlainKernel
 from pyopencl._cl import _Program as RawProgram
 from pyopencl.tools import is_spirv
 
 from coarsen.base.names import did_you_mean
+from coarsen.devices.building import build_for_launches
 from coarsen.devices.discovery import common_macros_of
 from coarsen.drop_in.mode import REMEMBERED, TuneChoice, policy_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
@@ -124,17 +123,13 @@ class Program(pyopencl.Program):
         requested = requested_of(factor, dim, stride, level)
         self._transforms = transforms_of(**transforms)
         self._layouts, plans = _by_argument(arrays)
-        self._laid_out: dict[str, tuple[Program, RewrittenKernel]] = {}
+        self._rewritten: dict[str, tuple[RewrittenKernel, CoarseningPlan]] = {}
         self._arrays = requested_arrays(plans)
         self._wanted_kernels = _wanted_kernels(kernels, requested)
         self._form = form
         self._toolchain = toolchain
         self._observer = observer
-        self._asked = {"factor": factor, "dim": dim, "stride": stride, "level": level}
-        self._used = {**transforms, "form": form, "toolchain": toolchain, "observer": observer}
-        self._tune = tune
-        self._nearest = REMEMBERED if tuned == REMEMBERED else None
-        self._policy = policy_of(tune, requested, form, self._nearest is not None)
+        self._policy = policy_of(tune, requested, form, tuned == REMEMBERED)
         if form not in ("opencl_c", "spirv"):
             raise InvalidInputError(f"the form of a coarsened kernel is 'opencl_c' or 'spirv', not {form!r}")
         if isinstance(binaries, int):
@@ -185,41 +180,53 @@ class Program(pyopencl.Program):
             return self
         if cache_dir is None:
             cache_dir = getattr(self._opencl_context, "cache_dir", None)
-        macros = common_macros_of(devices or self._opencl_context.devices)
-        self._laid_out = self._build_laid_out(options, devices, cache_dir)
-        files = tuple(file for file in self._files if file.kernel not in self._laid_out)
+        self._built_for = devices or self._opencl_context.devices, devices, cache_dir
+        self._launches = {}
+        self._rewritten = self._build_rewritten(options)
+        files = tuple(file for file in self._files if file.kernel not in self._rewritten)
         kernels = self._kernels_to_coarsen(files)
         self._arrays.check_kernels(kernels)
-        policy, tuned = self._policy, self._tuned_policy(files, options, devices, cache_dir)
+        policy, tuned = self._policy, self._tuned_policy(files, options)
         if tuned is not None:
             # Imported late: most programs have no such file.
             from coarsen.policy.predicted import FirstOf
 
             policy = tuned if policy is None else FirstOf(tuned, policy)
-        # Not this object: it would refer to itself, and stay until Python looks for such circles.
-        untyped: Any = self
-        raw_program: RawProgram = untyped._get_prg()
-        self._plan = CoarseningPlan(
+        self._plan = plan = self._new_plan(self, self._text, device_options(options), kernels, policy)
+        if tuned is not None:
+            tuned.build(plan, lambda name: plan.original(name).num_args)
+        plan.build_known()
+        return self
+
+    def _new_plan(
+        self,
+        program: pyopencl.Program,
+        source: str,
+        options: Sequence[str],
+        kernels: tuple[str, ...],
+        policy: Policy | None,
+    ) -> CoarseningPlan:
+        """Return the plan of a program that is built, with what is asked for coarsened."""
+        # Not the program: this one would refer to itself, and stay until Python looks for such circles.
+        raw_program: RawProgram = cast("Any", program)._get_prg()
+        all_devices, devices, cache_dir = self._built_for
+        plan = CoarseningPlan(
             self._opencl_context,
-            self._text,
-            device_options(options),
+            source,
+            options,
             devices,
             kernels,
             self._form_for_devices(),
-            self._toolchain or Toolchain(macros, store_of(cache_dir)),
-            partial(PlainKernel, raw_program),
+            self._toolchain or Toolchain(common_macros_of(all_devices), store_of(cache_dir)),
+            raw_program,
             self._transforms,
             cache_dir,
             policy,
             self._observer,
             {kernel: self._arrays.of(kernel) for kernel in kernels},
         )
-        self._launches = {}
-        self._coarsen_now(self._plan, kernels)
-        if tuned is not None:
-            tuned.build(self._plan, lambda name: PlainKernel(raw_program, name).num_args)
-        self._plan.build_known()
-        return self
+        self._coarsen_now(plan, kernels)
+        return plan
 
     def compile(
         self,
@@ -237,19 +244,14 @@ class Program(pyopencl.Program):
         plain = super().all_kernels()
         return plain if self._plan is None else [self.kernel(kernel.function_name) for kernel in plain]
 
-    def kernel(self, name: str) -> Any:  # noqa: ANN401 (a `Kernel`; where arrays lie otherwise, a `LaidOutKernel`)
+    def kernel(self, name: str) -> Kernel:
         """Return a new kernel object, once the program is built; raises LogicError for an unknown name."""
         if self._plan is None:
             raise InvalidInputError("a program's kernels come with build()")
-        if name in self._laid_out:
-            # Imported late: most programs have no such kernel.
-            from coarsen.runtime.laid_out_kernel import LaidOutKernel
-
-            program, kernel = self._laid_out[name]
-            return LaidOutKernel(program.kernel(name), kernel)
+        layouts, plan = self._rewritten.get(name, (None, self._plan))
         if name not in self._launches:
-            self._launches[name] = KernelLaunches(self, name, self._plan)
-        return Kernel(self, self._launches[name])
+            self._launches[name] = KernelLaunches(name, plan)
+        return Kernel(self, self._launches[name], layouts)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (as `kernel` has it)
         # Before `__init__` has set them, both are looked up here.
@@ -271,57 +273,45 @@ class Program(pyopencl.Program):
         if unknown:
             hint = did_you_mean(unknown[0], names)
             raise InvalidInputError(f"the program has no kernel '{unknown[0]}'{hint}; it has {', '.join(names)}")
-        others = {*self._laid_out, *(file.kernel for file in files)}
+        others = {*self._rewritten, *(file.kernel for file in files)}
         return tuple(name for name in wanted if name not in others)
 
     def _kernel_names(self) -> tuple[str, ...]:
         return tuple(filter(None, str(self.get_info(pyopencl.program_info.KERNEL_NAMES)).split(";")))
 
-    def _tuned_policy(
-        self,
-        files: Sequence[TunedFile],
-        options: BuildOptions,
-        devices: Sequence[pyopencl.Device] | None,
-        cache_dir: CacheFolder,
-    ) -> TunedFiles | None:
+    def _tuned_policy(self, files: Sequence[TunedFile], options: BuildOptions) -> TunedFiles | None:
         """Return what decides by the tuned files; None where there is none."""
         if not files:
             return None
         # Imported late: most programs have no such file.
         from coarsen.policy.tuned import TunedFiles
 
-        built_for = devices or self._opencl_context.devices
-        return TunedFiles(files, self._kernel_names(), self._text or "", options, built_for, cache_dir)
+        devices, _, cache_dir = self._built_for
+        return TunedFiles(files, self._kernel_names(), self._text or "", options, devices, cache_dir)
 
-    def _build_laid_out(
-        self, options: BuildOptions, devices: Sequence[pyopencl.Device] | None, cache_dir: CacheFolder
-    ) -> dict[str, tuple[Program, RewrittenKernel]]:
-        """Build programs of the kernels whose arrays lie otherwise, by their names."""
+    def _build_rewritten(self, options: BuildOptions) -> dict[str, tuple[RewrittenKernel, CoarseningPlan]]:
+        """Build programs of the kernels whose arrays lie otherwise, and return their plans by their names."""
         if not self._layouts:
             return {}
         # Imported late: these load LLVM.
         from coarsen.drop_in.laid_out import rewritten_kernels, version_of
 
-        source, given, own = self._text or "", device_options(options), devices or self._opencl_context.devices
-        built: dict[str, tuple[Program, RewrittenKernel]] = {}
-        for name, kernel in rewritten_kernels(source, self._layouts, given, common_macros_of(own)).items():
-            version = version_of(self._files, kernel, source, options, own)
-            asked = self._asked_of(name) if version is None else {"tune": version}
-            program = Program(self._opencl_context, kernel.text, **{**self._used, **asked})
-            program.build([*options_of_coarsened(given), kernel.standard], devices, cache_dir)
-            built[name] = program, kernel
-        return built
-
-    def _asked_of(self, kernel: str) -> dict[str, Any]:
-        """Return what is asked for of one kernel, as a program of it alone takes it."""
-        if self._wanted_kernels is not None and kernel not in self._wanted_kernels:
-            return {"tune": False}
-        given = {
-            option: value.get(kernel) if isinstance(value, Mapping) else value
-            for option, value in self._asked.items()
-        }
-        asked = {option: value for option, value in given.items() if value is not None}
-        return {**asked, "tune": self._tune, "tuned": self._nearest, "arrays": self._arrays.of(kernel)}
+        source, given, (all_devices, devices, cache_dir) = (
+            self._text or "",
+            device_options(options),
+            self._built_for,
+        )
+        found: dict[str, tuple[RewrittenKernel, CoarseningPlan]] = {}
+        for name, kernel in rewritten_kernels(source, self._layouts, given, common_macros_of(all_devices)).items():
+            own = [*options_of_coarsened(given), kernel.standard]
+            program = build_for_launches(self._opencl_context, kernel.text, own, devices, cache_dir)
+            is_wanted = self._wanted_kernels is None or name in self._wanted_kernels
+            version = version_of(self._files, kernel, source, options, all_devices)
+            policy = version or (self._policy if is_wanted else None)
+            plan = self._new_plan(program, kernel.text, device_options(own), (name,), policy)
+            plan.build_known()
+            found[name] = kernel, plan
+        return found
 
     def _form_for_devices(self) -> Form:
         if self._form == "spirv":
@@ -338,7 +328,7 @@ class Program(pyopencl.Program):
                 # A kernel object takes PyOpenCL up to half as long as a build from its cache.
                 required = None
                 if plan.may_require_local_size:
-                    required = required_local_size(PlainKernel(self, kernel), self._opencl_context.devices[0])
+                    required = required_local_size(plan.original(kernel), self._opencl_context.devices[0])
                 plan.coarsen_requested(kernel, required or ())
             except RefusalError as refusal:
                 if self._wanted_kernels is not None:

@@ -1,6 +1,6 @@
 """Records launches as workloads, before they run, and lists what all launches pass.
 
-LaunchRequest ─▶ captured, within the bytes that are left ─▶ FOLDER/NAME.toml …
+LaunchRequest ─▶ captured, within the bytes that are left ─▶ FOLDER/NAME.npz
               ─▶ counted (`passed_launches.py`)           ─▶ FOLDER/launches.json
 
 Of each kernel and device the first launch with each class of sizes is captured with the contents of its buffers.
@@ -14,19 +14,22 @@ import re
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pyopencl
 
+from coarsen.base.files import replace_file_by
 from coarsen.drop_in.launch_table import LaunchRow, LaunchTable, SourceObserver, digest_of
 from coarsen.drop_in.passed_launches import PassedLaunches
 from coarsen.drop_in.search import check_sizes_are_known
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning.recording import captured_launch
 from coarsen.tuning.remembered.choice import SizeClass
+from coarsen.tuning.workload.captured_launch import write_launch
+from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX
 
 MOST_BYTES = 1 << 30
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9_]")
@@ -36,7 +39,7 @@ _LONGEST_NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A workload that was written: its description, the kernel, the device's name, the bytes of its buffers."""
+    """A workload that was written: its file, the kernel, the device's name, the bytes of its buffers."""
 
     path: Path
     kernel: str
@@ -65,11 +68,14 @@ class Recorder:
         captures: whether the contents of any buffers are wanted.
 
     Raises:
-        InvalidInputError: the folder has a list of launches that can't be read.
+        InvalidInputError: the folder is something else, or has a list of launches that can't be read.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
-        self._folder = folder
+        if folder.exists() and not folder.is_dir():
+            raise InvalidInputError(f"{folder} is not a folder")
+        # The program may go to another folder.
+        self._folder = folder = folder.absolute()
         self._left = most_bytes
         self.captures = most_bytes > 0
         self._seen: set[_Seen] = set()
@@ -109,31 +115,21 @@ class Recorder:
                 self.skipped.append(f"a launch is not recorded: {said}")
 
     def _write(self, passed: LaunchRequest) -> None:
-        assert passed.queue is not None, "it can be read now"
         check_sizes_are_known(passed.arguments)
-        launch = passed.launch
-        captured = captured_launch(
-            passed.source,
-            passed.options,
-            passed.kernel,
-            passed.queue,
-            launch.global_size,
-            launch.local_size or (),
-            passed.arguments or (),
-            global_offset=passed.offset,
-            most_bytes=self._left,
-        )
-        path = write_capture(captured, self._folder, self._name(passed))
+        captured = captured_launch(passed, self._left)
+        path = self._path(passed)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        replace_file_by(partial(write_launch, captured, name=path.stem), path)
         self._left -= captured.byte_count
-        self.recorded.append(Recorded(path, passed.kernel, launch.device.name.strip(), captured.byte_count))
+        self.recorded.append(Recorded(path, passed.kernel, passed.launch.device.name.strip(), captured.byte_count))
 
-    def _name(self, passed: LaunchRequest) -> str:
-        """Return a name that no workload of the folder has: the kernel's, the sizes, a number if need be."""
+    def _path(self, passed: LaunchRequest) -> Path:
+        """Return a file that isn't there yet, by the kernel's name, the sizes, a number if need be."""
         kernel = _NO_FILE_NAME.sub("_", passed.kernel)[:_LONGEST_NAME]
         first = f"{kernel}-{'x'.join(map(str, passed.launch.global_size))}"
         names = itertools.chain((first,), (f"{first}-{number}" for number in itertools.count(2)))
-        endings = (".toml", ".cl")
-        return next(name for name in names if not any((self._folder / f"{name}{e}").exists() for e in endings))
+        paths = (self._folder / f"{name}{CAPTURED_SUFFIX}" for name in names)
+        return next(path for path in paths if not path.exists())
 
 
 class RecordingObserver(SourceObserver):
@@ -160,10 +156,3 @@ def _why_missed(row: LaunchRow) -> str:
     if math.prod(row.global_size) <= 1:
         return "it has no more than one work-item"
     return "what comes before it did not end in time, or what it was given is not known"
-
-
-def checked_folder(folder: Path) -> Path:
-    """Return the folder as an absolute path; raise InvalidInputError if it is something else."""
-    if folder.exists() and not folder.is_dir():
-        raise InvalidInputError(f"{folder} is not a folder")
-    return folder.absolute()

@@ -38,13 +38,6 @@ _log = logging.getLogger("coarsen")
 INTERRUPTED = 130
 
 
-class Recording(NamedTuple):
-    """Where launches are recorded, and the bytes that their buffers may hold in all: 1 GiB if None, none if 0."""
-
-    folder: Path
-    most_bytes: int | None = None
-
-
 class RunResult(NamedTuple):
     """The outcome of a run.
 
@@ -125,7 +118,7 @@ class RunPolicy(Policy):
 
 
 def run_program(
-    script: Script, otherwise: Otherwise, settings: Tune | None = None, recording: Recording | None = None
+    script: Script, otherwise: Otherwise, settings: Tune | None = None, recorder: Recorder | None = None
 ) -> RunResult:
     """Run a program in this process.
 
@@ -133,11 +126,10 @@ def run_program(
         script: the program.
         otherwise: what is done with launches of which nothing is remembered.
         settings: of tuning, and where choices are remembered; `Tune()` if None.
-        recording: whether launches are recorded; None for not at all.
+        recorder: records launches; None for not at all.
 
     Raises:
-        InvalidInputError: there is no such program, or it isn't one in Python; the folder is none; the store's URL
-            is malformed.
+        InvalidInputError: there is no such program, or it isn't one in Python; the store's URL is malformed.
     """
     check_script(script)
     # Before the program's first question to OpenCL: drivers that pip installed are there for it, too.
@@ -145,7 +137,6 @@ def run_program(
     # The program may go to another folder.
     chosen = _with_absolute_store(settings or Tune())
     store = _shown(str(chosen.store))
-    recorder = None if recording is None else _recorder(recording)
     table = LaunchTable()
     decides = RunPolicy(remembered_in(otherwise, chosen, says_reasons=False), table, recorder)
     policy = with_guesses(decides, otherwise) or decides
@@ -169,17 +160,10 @@ def run_program(
     )
 
 
-def _recorder(recording: Recording) -> Recorder:
-    # Imported late: most runs record nothing.
-    from coarsen.drop_in.recorder import MOST_BYTES, Recorder, checked_folder
-
-    most_bytes = MOST_BYTES if recording.most_bytes is None else recording.most_bytes
-    return Recorder(checked_folder(recording.folder), most_bytes)
-
-
 def _observer_of(table: LaunchTable, recorder: Recorder | None) -> ObserverOf:
     if recorder is None:
         return table.observer
+    # Imported late: most runs record nothing.
     from coarsen.drop_in.recorder import RecordingObserver
 
     return lambda source: RecordingObserver(table, source, recorder)

@@ -13,6 +13,7 @@ from functools import partial
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.device_macros import DeviceMacros
+from coarsen.runtime.code import without_words
 from coarsen.runtime.text_cache.key import kept
 from coarsen.runtime.text_cache.store import CacheFolder, store_of
 from coarsen.runtime.toolchain import CompiledSources
@@ -48,7 +49,7 @@ def key_of(
     """
     # What tuning decides by itself, whatever the program allows where nothing is remembered.
     allowed = {name: value for name, value in transforms_to_json(transforms).items() if name not in ASSUMING}
-    allowed["options"] = list(_own_options(options))
+    allowed["options"] = [word for word in without_words(options, _IN_THE_CODE) if word != _STANDARD]
     return RememberedKey(
         ir_hash,
         kernel,
@@ -58,18 +59,6 @@ def key_of(
         allowed_text({**allowed, "compute_units": device.compute_units}),
         size_class,
     )
-
-
-def _own_options(options: Sequence[str]) -> list[str]:
-    """The options that a kernel's normal form does not hold, in their order."""
-    kept: list[str] = []
-    words = iter(options)
-    for word in words:
-        if word in _IN_THE_CODE:
-            next(words, None)
-        elif not word.startswith(_IN_THE_CODE) and word != _STANDARD:
-            kept.append(word)
-    return kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,6 @@ from coarsen.runtime.code import BuildOptions, definition_options, device_option
 from coarsen.runtime.launch import (
     MOST_WORK_ITEMS,
     LaunchLimits,
-    LaunchSequence,
     OriginalLaunch,
     OwnLaunch,
     PassedSizes,
@@ -300,8 +299,8 @@ class _Chooser(KernelFile):
             return instead(found)
         reason = _CHOSEN
         if found.steps is not None:
-            names = ", ".join(kernel.function_name for kernel in found.steps.version.kernels)
-            reason = f"{len(found.steps.version.kernels)} launches, as the tuned file chooses: {names}"
+            names = ", ".join(kernel.function_name for kernel in found.steps.kernels)
+            reason = f"{len(found.steps.kernels)} launches, as the tuned file chooses: {names}"
         return Decision(self._versions[number].variant, reason, own=found, otherwise=instead)
 
     def _own_launch(self, number: int, launch: OriginalLaunch) -> OwnLaunch | str:
@@ -318,8 +317,8 @@ class _Chooser(KernelFile):
         whole, local, memory = found.launches[-1]
         if version.steps is not None:
             own = OriginalLaunch(launch.device, whole or (), local)
-            steps = LaunchSequence(version.steps, found, self._local_memory_of(launch))
-            return OwnLaunch(own, version.variant.definitions, (), steps)
+            passed = tuple(self._local_memory_of(launch).items())
+            return OwnLaunch(own, version.variant.definitions, passed, version.steps, found)
         if whole is None:
             whole, local = launch.global_size, launch.local_size
         own = OriginalLaunch(launch.device, whole, local)

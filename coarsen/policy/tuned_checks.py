@@ -154,8 +154,7 @@ def check_arguments(file: TunedFile, own: Sequence[KernelArgument]) -> None:
 
 def uses_arguments(file: TunedFile) -> bool:
     """Return True if anything in a tuned file is computed from arguments, or passes them in another order."""
-    formulas = [formula for feature in file.features if (formula := feature.formula()) is not None]
-    names = {name for formula in formulas for name in formula.names} - set(SIZE_NAMES)
+    names = {name for feature in file.features for name in feature.names} - set(SIZE_NAMES)
     return bool(names or size_inputs(file) or any(version.is_sequence for version in file.versions))
 
 

@@ -33,7 +33,8 @@ class TreeChoice:
         self._sizes = sizes = size_inputs(file)
         # The names of the arguments' numbers, and of sizes of buffers, that a decision depends on, in order: first
         # those that launches' sizes are computed from.
-        self.names = (*sizes, *sorted(_feature_inputs(file) - set(sizes)))
+        needed = {name for feature in file.features for name in feature.names}
+        self.names = (*sizes, *sorted(needed - {*SIZE_NAMES, *sizes}))
         self._asked = asked_values(file)
         asked = features_of(file.tree)
         # The features that the caller supplies, as far as they count.
@@ -112,15 +113,6 @@ class TreeChoice:
         return TunedExplanation(
             found or {}, path, number, version, sizes, _gain(file, number), number == file.default
         )
-
-
-def _feature_inputs(file: TunedFile) -> set[str]:
-    """Return the names of what a launch passes that features are computed from, but sizes of the launch."""
-    names: set[str] = set()
-    for feature in file.features:
-        formula = feature.formula()
-        names |= set() if formula is None else formula.names
-    return names - set(SIZE_NAMES)
 
 
 def _padded(sizes: tuple[Sizes | None, Sizes | None]) -> tuple[int, ...]:

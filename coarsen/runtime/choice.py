@@ -1,21 +1,14 @@
-"""Choice of the way in which a launch is carried out, made once for each launch that differs.
-
-    a policy decides ─▶ its variant, at its local size if how work-items are grouped does not matter
-    else             ─▶ the original kernel
-
-What is wanted is fitted to the launch (`VariantChoice`); an exact decision runs as it is, or not at all.
-"""
+"""What a launch may assume, and the variant that fits it best of what is wanted."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyopencl
 
-from coarsen.runtime.advice import Decision, LaunchRequest
 from coarsen.runtime.guarded_launch import (
     groups_of_one_item,
     guarded_launch,
@@ -28,20 +21,13 @@ from coarsen.runtime.launch import (
     DividedLaunch,
     Hindrance,
     OriginalLaunch,
-    OwnLaunch,
-    Sizes,
     divide_launch,
-    fits,
-    has_work,
-    is_plain,
     limits_of,
-    merged_sizes,
     names_of,
-    required_local_size,
 )
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.coarsening import Configuration
-from coarsen.variant.placement import GLOBAL, Place
+from coarsen.variant.placement import Place
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Definitions, Variant
 
@@ -80,247 +66,6 @@ class Assumptions(NamedTuple):
 
 
 ALL_HOLD = Assumptions()
-
-
-# The number of launches whose variant and sizes are kept.
-_MOST_KNOWN = 4096
-# Why a launch runs otherwise than the program's transforms and arrays say.
-_OVERLAPS = "the memory that is passed may overlap, or is not known: without taking it as distinct"
-_TOO_LARGE = "a buffer that is passed is too large, or not known: without wide accesses"
-_NOT_PLACED = "what is passed for arrays in other memory does not suit it, or is not known: as they are written"
-_Value = TypeVar("_Value")
-
-
-class LaunchChooser:
-    """Chooses for one kernel of a program; `original` is its kernel object."""
-
-    def __init__(self, name: str, original: pyopencl.Kernel, plan: CoarseningPlan) -> None:
-        self._name = name
-        self._original = original
-        self._plan = plan
-        self._is_advised = plan.is_advised(name)
-        self._is_looked_at = plan.is_looked_at(name)
-        self._has_file = plan.file_of(name) is not None
-        self._known: dict[Hashable, DividedLaunch] = {}
-        # Chosen without the arguments, which a policy may want to see: asked again once they are there.
-        self._provisional: dict[Hashable, DividedLaunch] = {}
-        self._decisions: dict[Hashable, Decision | None] = {}
-        self._careful: dict[Hashable, dict[Assumptions, DividedLaunch]] = {}
-
-    def known(self, launch: OriginalLaunch) -> DividedLaunch | None:
-        """Return how a launch is carried out, if that was chosen already, with its arguments if they matter."""
-        return self._known.get(_key(launch))
-
-    def choose(self, launch: OriginalLaunch, request: LaunchRequest | None = None) -> DividedLaunch:
-        """Return how a launch is carried out, and why; found once for a program and the same launch.
-
-        The request is there where a policy may look at the arguments.
-
-        Raises DeviceError where the device does not build a variant that was asked for.
-        """
-        key = _key(launch)
-        is_final = request is not None or not self._is_looked_at
-        found = self._known.get(key) or (None if is_final else self._provisional.get(key))
-        if found is None:
-            decision = self._asked(launch, request)
-            found = self._carried_out(launch, decision)
-            _keep(self._decisions, key, decision)
-            self._careful.pop(key, None)
-            _keep(self._known if is_final else self._provisional, key, found)
-        return found
-
-    def choose_careful(self, launch: OriginalLaunch, assumptions: Assumptions) -> DividedLaunch:
-        """As `choose`, of a launch that is known and does not keep to what its variant takes for granted.
-
-        Raises DeviceError.
-
-        Args:
-            launch: the original's.
-            assumptions: what may be taken for granted.
-        """
-        key = _key(launch)
-        known = self._careful.get(key, {})
-        if assumptions not in known:
-            found = self._carried_out(launch, self._decided(launch), assumptions)
-            known = {**known, assumptions: found}
-            _keep(self._careful, key, known)
-        return known[assumptions]
-
-    def otherwise(self, launch: OriginalLaunch, reason: str) -> DividedLaunch:
-        """Return how a launch is carried out instead of what was chosen for it, which can't be launched.
-
-        Where nothing else is decided, that is what was chosen.
-        """
-        decision = self._decided(launch)
-        otherwise = None if decision is None else decision.otherwise
-        return self._carried_out(launch, decision if otherwise is None else otherwise(reason))
-
-    def _decided(self, launch: OriginalLaunch) -> Decision | None:
-        """Return what was decided about a launch; decided anew where another thread has cleared it."""
-        key = _key(launch)
-        if key in self._decisions:
-            return self._decisions.get(key)
-        return self._asked(launch, None)
-
-    def _asked(self, launch: OriginalLaunch, request: LaunchRequest | None) -> Decision | None:
-        """Ask the policy, where there is one, and something to merge."""
-        if not self._has_file:
-            if not self._is_advised or math.prod(launch.global_size) <= 1 or not self._is_valid(launch):
-                return None
-            required = required_local_size(self._original, launch.device, len(launch.global_size))
-            if required is not None and launch.local_size is None:
-                launch = launch._replace(local_size=required)
-        if request is None:
-            return self._plan.decision(self._plan.request(self._name, launch))
-        return self._plan.decision(request._replace(launch=launch))
-
-    def _carried_out(
-        self, launch: OriginalLaunch, decision: Decision | None, assumptions: Assumptions = ALL_HOLD
-    ) -> DividedLaunch:
-        own = None if decision is None else decision.own
-        if decision is None or own is None:
-            return self._fitted(launch, decision, assumptions, self._original)
-        # Imported late: most programs have no tuned file.
-        from coarsen.runtime.sequence import problem_of_launch, problem_of_sequence
-
-        if own.steps is not None:
-            found = DividedLaunch(own.launch.global_size, own.launch.local_size, (), reason=decision.reason)
-            problem = problem_of_sequence(own.steps, launch.device, self._plan.any_groups)
-        else:
-            kernel = self._as_written(own)
-            found = self._fitted(own.launch, decision, assumptions, kernel)
-            problem = problem_of_launch(kernel, own.launch, bool(found.coarsenings), self._plan.any_groups)
-        if problem and decision.otherwise is not None:
-            return self._carried_out(launch, decision.otherwise(problem))
-        return replace(found, regrouped=True, own=own, reason=found.reason or decision.reason)
-
-    def _as_written(self, own: OwnLaunch) -> pyopencl.Kernel:
-        """Return a kernel object of the source as it is written, with a version's macros."""
-        kernel = self._plan.told_by(self._name, self._plan.variant_of((), definitions=own.definitions))
-        return self._original if kernel is None else kernel
-
-    def _fitted(
-        self, launch: OriginalLaunch, decision: Decision | None, assumptions: Assumptions, kernel: pyopencl.Kernel
-    ) -> DividedLaunch:
-        """Return a launch by what is decided, as far as it fits; `kernel` is as it is written."""
-        required = required_local_size(kernel, launch.device, len(launch.global_size))
-        if required is not None and launch.local_size is None:
-            launch = launch._replace(local_size=required)
-        if (required is not None and required != launch.local_size) or math.prod(launch.global_size) <= 1:
-            # Nothing to merge, nothing to say.
-            return DividedLaunch(launch.global_size, launch.local_size, ())
-        if decision is None:
-            return DividedLaunch(launch.global_size, launch.local_size, ())
-        if decision.is_programs:
-            return self._as_programs(launch, decision, required, assumptions)
-        advised = decision.variant.transforms
-        transforms = assumptions.of(advised)
-        guards = decision.variant.any_size or not decision.is_exact
-        choice = self._choice(required, transforms)._replace(
-            original=kernel,
-            definitions=decision.variant.definitions,
-            is_exact=decision.is_exact,
-            guards=guards,
-        )
-        grouped = launch._replace(local_size=self._local_size(launch, decision, required, kernel))
-        if decision.variant.coarsenings:
-            found = choice.best(grouped, decision.variant.coarsenings)
-            if not (found.coarsenings or decision.is_exact) and grouped.local_size != launch.local_size:
-                # The local size was meant for what is merged.
-                grouped = launch
-                found = choice.best(launch, decision.variant.coarsenings)
-        else:
-            found = DividedLaunch(grouped.global_size, grouped.local_size, ())
-        found = replace(found, regrouped=grouped.local_size != launch.local_size)
-        wanted = decision.variant.local_size or launch.local_size
-        is_as_advised = (
-            found.coarsenings == decision.variant.coarsenings
-            and (decision.variant.any_size or not found.guarded)
-            and grouped.local_size == wanted
-            and transforms == advised
-        )
-        if decision.is_exact and not is_as_advised:
-            reason = _does_not_fit(decision.variant, found)
-            return DividedLaunch(launch.global_size, launch.local_size, (), reason=reason)
-        # What is said to be gained was gained by the variant itself.
-        reason = decision.reason
-        if not is_as_advised:
-            limits = "the launch's sizes and buffers, and the device, allow"
-            reason = f"as near to what is advised ({decision.variant}) as {limits}"
-        return replace(found, transforms=transforms, reason=reason)
-
-    def _as_programs(
-        self, launch: OriginalLaunch, decision: Decision, required: Sizes | None, assumptions: Assumptions
-    ) -> DividedLaunch:
-        """Return a launch by the program's transforms and arrays, as far as what they take for granted is so."""
-        general = self._general_transforms(assumptions)
-        arrays = self._plan.arrays_of(self._name)
-        kept = arrays if assumptions.placed else tuple(plan for plan in arrays if plan.place is GLOBAL)
-        found = self._choice(required, general, kept).best(launch, decision.variant.coarsenings)
-        if not found.coarsenings:
-            return replace(found, reason=decision.reason or None)
-        reasons = [*filter(None, [decision.reason])]
-        if general is not None:
-            reasons += [_OVERLAPS] * (not assumptions.distinct) + [_TOO_LARGE] * (not assumptions.wide_accesses)
-        reasons += [_NOT_PLACED] * (kept != arrays)
-        return replace(found, transforms=general, reason="; ".join(reasons)) if reasons else found
-
-    def _general_transforms(self, assumptions: Assumptions) -> Transforms | None:
-        """Return the program's transforms without what may not be used; None where these are the program's own."""
-        own = self._plan.transforms
-        general = assumptions.of(own)
-        return None if general == own else general
-
-    def _choice(
-        self,
-        required: Sizes | None,
-        transforms: Transforms | None = None,
-        arrays: tuple[ArrayPlan, ...] = (),
-    ) -> VariantChoice:
-        return VariantChoice(self._name, self._original, self._plan, required is not None, transforms, arrays)
-
-    def _local_size(
-        self, launch: OriginalLaunch, decision: Decision, required: Sizes | None, kernel: pyopencl.Kernel
-    ) -> Sizes | None:
-        """Return the local size that is advised; the launch's own if it makes a difference to the kernel."""
-        own, wanted = launch.local_size, decision.variant.local_size
-        if not wanted or wanted == own or required is not None or not self._is_valid(launch):
-            return own
-        limits = limits_of(launch.device, kernel)
-        if own is not None and not fits(own, limits):
-            # PyOpenCL says so.
-            return own
-        merged = merged_sizes(wanted, decision.variant.coarsenings)
-        if merged != wanted:
-            # The original is never launched with it; what the coarsened kernel takes is asked when it is there.
-            limits = limits._replace(max_work_group_size=int(launch.device.max_work_group_size))
-        if not is_plain(launch.global_size, wanted) or not fits(merged, limits):
-            return own
-        return own if self._plan.groups_matter(self._name, decision.variant) else wanted
-
-    def _is_valid(self, launch: OriginalLaunch) -> bool:
-        """Return True unless OpenCL rejects the sizes, whatever the device's limits are."""
-        sizes = launch.global_size, launch.local_size
-        return is_plain(*sizes) or (self._plan.any_groups and has_work(*sizes))
-
-
-def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:
-    """Return the reason for a launch that can't be carried out exactly as it is advised."""
-    hindrance = (
-        nearest.note.partition(": launched ")[0] if nearest.note else "its sizes, its buffers or the device"
-    )
-    return f"what was measured ({advised}) does not fit this launch ({hindrance}), and nothing else was measured"
-
-
-def _key(launch: OriginalLaunch) -> Hashable:
-    return launch.device.int_ptr, *launch[1:]
-
-
-def _keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
-    """Put something among what is known, which does not grow for ever; another thread may clear it at once."""
-    if len(known) >= _MOST_KNOWN:
-        known.clear()
-    known[key] = value
 
 
 # The best launch of what one kernel is to be coarsened by, for one launch's sizes.

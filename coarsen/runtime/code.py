@@ -141,16 +141,17 @@ def options_of_coarsened(options: Sequence[str]) -> tuple[str, ...]:
 
     The preprocessor's options are left out, and the language version: the coarsened kernel has its own.
     """
-    return tuple(option for option in _without_preprocessor(options) if not option.startswith("-cl-std"))
+    return tuple(option for option in without_words(options, _PREPROCESSOR) if not option.startswith("-cl-std"))
 
 
-def _without_preprocessor(options: Sequence[str]) -> Iterator[str]:
+def without_words(options: Sequence[str], letters: tuple[str, ...]) -> Iterator[str]:
+    """Yield the elements of `options` (one by one) that don't begin with some letters, such as `-D`."""
     remaining = iter(options)
     for option in remaining:
-        if option in _PREPROCESSOR:
+        if option in letters:
             # "-D NAME": the value is the next option.
             next(remaining, None)
-        elif not option.startswith(_PREPROCESSOR):
+        elif not option.startswith(letters):
             yield option
 
 

@@ -171,7 +171,7 @@ def ready_for(
         known: what was chosen for all launches of these sizes.
         target: what was launched.
     """
-    if target.launch is not known or (known.own is not None and known.own.steps is not None):
+    if target.launch is not known or known.steps is not None:
         return None
     functions = pair_functions(args) if types is None else typed_pair_functions(types)
     is_converted = functions is None

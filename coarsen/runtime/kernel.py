@@ -74,8 +74,11 @@ class Kernel(NotedKernel):
     ) -> pyopencl.Event:
         """As `pyopencl.Kernel.__call__`: sets the arguments and launches; sizes and offset are the original's.
 
-        Arguments may be named, as PyOpenCL names them: `arg0`, `arg1` and so on.
+        Arguments may be named, as PyOpenCL names them: `arg0`, `arg1` and so on. For an array that lies otherwise
+        it takes a `LaidOutArray`.
         """
+        if self._layouts is not None:
+            args = self._layouts.passed(positional(args, by_name))
         if global_offset is None and not g_times_l and not by_name:
             key: tuple[Any, ...] = (*map(type, args), global_size, local_size)
             try:
@@ -145,17 +148,17 @@ class Kernel(NotedKernel):
         if target is None:
             values = (options[name] for name in ("global_offset", "wait_for", "g_times_l", "allow_empty_ndrange"))
             return ENQUEUE(queue, self, *sizes, *values), None
-        steps = None if target.launch.own is None else target.launch.own.steps
-        if steps is not None and not self._set.are_complete:
-            target, steps = self._as_it_is(target.original, target.launch), None
-        if steps is None:
+        if target.launch.steps is not None and not self._set.are_complete:
+            target = self._as_it_is(target.original, target.launch)
+        own = target.launch.own
+        if own is None or own.steps is None or own.sizes is None:
             if target.added:
                 set_all(target.kernel, target.added.keys(), target.added.values())
             return enqueue_target(queue, target, sizes[1], options), target
         wait_for = as_tuple(options["wait_for"])
         try:
-            kernels = self._variants.sequence(steps.version)
-            return kernels.enqueue(queue, steps.sizes, self._set.in_order(), wait_for), target
+            kernels = self._variants.sequence(own.steps)
+            return kernels.enqueue(queue, own.sizes, self._set.in_order(), wait_for), target
         except CoarsenError as error:
             otherwise = self._launches.otherwise(target.original, str(error))
             instead = self._handed_over(self._as_divided(target.original, otherwise))
@@ -167,7 +170,7 @@ class Kernel(NotedKernel):
         is_unknown = self._has_unnoted and not self._set.are_complete
         if self._is_exposed or is_unknown or not self._launches.is_coarsened:
             return super().clone()
-        copy = Kernel(self.program, self._launches)
+        copy = Kernel(self.program, self._launches, self._layouts)
         copy._set = self._set.copy()
         copy._lacks_arguments = True
         return copy
@@ -373,7 +376,7 @@ class Kernel(NotedKernel):
         changed: LaunchOptions = {**options, "global_offset": offset, "g_times_l": False}
         # Its values are those of the call from now on, also if it fails half-way.
         self._up_to_date = None
-        if target.launch.own is not None and target.launch.own.steps is not None:
+        if target.launch.steps is not None:
             waiting: LaunchOptions = {**options, "wait_for": [*(options["wait_for"] or ()), *arrays]}
             event, _ = self._enqueued(queue, target, sizes, waiting)
         elif target.launched is None:
@@ -436,7 +439,7 @@ class Kernel(NotedKernel):
             return
         if launches.is_looked_at and launches.known(target.original) is None:
             return
-        if target.launch.own is not None and target.launch.own.steps is not None:
+        if target.launch.steps is not None:
             return
         if len(self._ready_set) >= _MOST_READY:
             self._ready_set.clear()

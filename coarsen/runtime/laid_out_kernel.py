@@ -1,8 +1,8 @@
-"""The launch of a kernel whose arrays lie otherwise: what is passed is checked, the extents are added."""
+"""A kernel whose arrays lie otherwise: what its launches pass is checked, the extents are added."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,55 +39,36 @@ class RewrittenKernel:
     arrays: Mapping[int, Arrangement]
     added: tuple[AddedArgument, ...]
 
-
-class LaidOutKernel:
-    """A kernel to be called as a `pyopencl.Kernel`, with a `LaidOutArray` for each array that lies otherwise.
-
-    Args:
-        launch: the kernel that is launched, which takes the extents after the original's arguments.
-        kernel: what it wants.
-    """
-
-    def __init__(self, launch: Callable[..., pyopencl.Event], kernel: RewrittenKernel) -> None:
-        self._launch = launch
-        self._kernel = kernel
-
-    def __call__(
-        self,
-        queue: pyopencl.CommandQueue,
-        global_size: Sequence[int],
-        local_size: Sequence[int] | None,
-        *arguments: Any,  # noqa: ANN401 (whatever PyOpenCL takes)
-        **options: Any,  # noqa: ANN401 (see above)
-    ) -> pyopencl.Event:
-        """Launch the kernel with the original's sizes and arguments.
+    def passed(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Return what the kernel is launched with: buffers, and the extents after the original's arguments.
 
         For an array that lies otherwise a plain buffer is taken too, of `Layout.pack`'s bytes, where its size says
-        the shape. All else is passed on, the options as well.
+        the shape.
+
+        Args:
+            arguments: the original's, with a `LaidOutArray` for each array that lies otherwise.
 
         Raises:
             InvalidInputError: a number of arguments that is wrong; an array that lies otherwise than the kernel
                 wants it, or whose elements are others.
             RefusalError: `layout-same-buffer`, `layout-shape-unknown`.
         """
-        wanted = self._kernel
-        if len(arguments) != len(wanted.arguments):
-            raise InvalidInputError(f"{wanted.name} takes {len(wanted.arguments)} arguments, not {len(arguments)}")
-        shapes = {index: self._shape(index, arguments[index]) for index in wanted.arrays}
+        if len(arguments) != len(self.arguments):
+            raise InvalidInputError(f"{self.name} takes {len(self.arguments)} arguments, not {len(arguments)}")
+        shapes = {index: self._shape(index, arguments[index]) for index in self.arrays}
         self._check_plain(arguments)
-        passed = [value.data if isinstance(value, LaidOutArray) else value for value in arguments]
-        self._check_uses(passed, shapes)
-        extents = [np.uint64(extent_of(each, wanted.added, shapes[each.like])) for each in wanted.added]
-        return self._launch(queue, global_size, local_size, *passed, *extents, **options)
+        buffers = [value.data if isinstance(value, LaidOutArray) else value for value in arguments]
+        self._check_uses(buffers, shapes)
+        return (*buffers, *(np.uint64(extent_of(each, self.added, shapes[each.like])) for each in self.added))
 
     def _shape(self, index: int, value: object) -> tuple[int, ...]:
         """Return the shape of what is passed for an array that lies otherwise."""
-        name, wanted = self._kernel.arguments[index], self._kernel.arrays[index]
+        name, wanted = self.arguments[index], self.arrays[index]
         if isinstance(value, LaidOutArray):
             given = value.arrangement
             if (given.record, given.layout, given.order) != (wanted.record, wanted.layout, wanted.order):
                 raise InvalidInputError(
-                    f"the array for {name} lies as {_words(given)}, and {self._kernel.name} wants {_words(wanted)}"
+                    f"the array for {name} lies as {_words(given)}, and {self.name} wants {_words(wanted)}"
                 )
             return value.shape
         if isinstance(value, pyopencl.Buffer):
@@ -96,24 +77,24 @@ class LaidOutKernel:
 
     def _check_plain(self, arguments: Sequence[object]) -> None:
         for index, value in enumerate(arguments):
-            if isinstance(value, LaidOutArray) and index not in self._kernel.arrays:
-                name, given = self._kernel.arguments[index], _words(value.arrangement)
+            if isinstance(value, LaidOutArray) and index not in self.arrays:
+                name, given = self.arguments[index], _words(value.arrangement)
                 raise InvalidInputError(
-                    f"the array for {name} lies as {given}, and {self._kernel.name} wants it as written: "
+                    f"the array for {name} lies as {given}, and {self.name} wants it as written: "
                     "pass a buffer of what its get() gives"
                 )
 
     def _check_uses(self, passed: Sequence[object], shapes: Mapping[int, tuple[int, ...]]) -> None:
         """Raise RefusalError for memory of an array that lies otherwise which is passed for something else too."""
         memory = {index: _memory(value) for index, value in enumerate(passed)}
-        arrays = self._kernel.arrays
+        arrays = self.arrays
         for index in arrays:
             for other, pointer in memory.items():
                 if other == index or pointer is None or pointer != memory[index]:
                     continue
                 is_alike = arrays.get(other) == arrays[index] and shapes.get(other) == shapes[index]
                 if not is_alike or passed[other] != passed[index]:
-                    raise passed_twice(f"the buffer for {self._kernel.arguments[index]}")
+                    raise passed_twice(f"the buffer for {self.arguments[index]}")
 
 
 def _memory(value: object) -> int | None:

@@ -18,7 +18,7 @@ import enum
 import math
 import operator
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -65,6 +65,11 @@ class DividedLaunch:
     reason: str | None = None
     arrays: tuple[ArrayPlan, ...] = ()
     own: OwnLaunch | None = None
+
+    @property
+    def steps(self) -> SequenceVersion | None:
+        """Return the version of several launches that is launched; None where it is one launch."""
+        return None if self.own is None else self.own.steps
 
 
 def divide_launch(
@@ -294,21 +299,6 @@ class SequenceVersion:
     unused: deque[Any] = field(default_factory=deque)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class LaunchSequence:
-    """The launches of a version for one launch of the original kernel.
-
-    Args:
-        version: what is launched.
-        sizes: of each launch.
-        local_memory: the bytes that the caller passes, by the index of the argument.
-    """
-
-    version: SequenceVersion
-    sizes: SequenceSizes
-    local_memory: Mapping[int, int]
-
-
 @dataclass(frozen=True, slots=True)
 class OwnLaunch:
     """What a version is launched with in the place of what the program passes.
@@ -316,14 +306,16 @@ class OwnLaunch:
     Args:
         launch: its sizes, before anything is merged, and its local memory.
         definitions: its macros, in the place of the program's.
-        local_memory: bytes of arguments that are local memory, by index.
-        steps: the launches that it takes where these are several; the sizes are then those of the last.
+        local_memory: bytes of arguments that are local memory, by index; of several launches the caller's.
+        steps: the launches that it takes where these are several; `launch` has then the sizes of the last.
+        sizes: of each of these.
     """
 
     launch: OriginalLaunch
     definitions: Definitions = ()
     local_memory: tuple[tuple[int, int], ...] = ()
-    steps: LaunchSequence | None = None
+    steps: SequenceVersion | None = None
+    sizes: SequenceSizes | None = field(default=None, compare=False)
 
 
 def required_local_size(kernel: pyopencl.Kernel, device: pyopencl.Device, dimensions: int = 3) -> Sizes | None:

@@ -3,37 +3,59 @@
 PyOpenCL makes a new kernel object each time a program is asked for one, which takes longer than a launch. What
 doesn't belong to one of them is here: how launches are carried out, and coarsened kernel objects that nobody uses
 at present. A kernel object belongs to one user at a time, so that threads with kernels of their own don't meet.
+
+    a policy decides ─▶ its variant, at its local size if how work-items are grouped does not matter
+    else             ─▶ the original kernel
+
+That is chosen once for each launch that differs. What is wanted is fitted to the launch (`VariantChoice`); an
+exact decision runs as it is, or not at all.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyopencl
-from pyopencl._cl import Kernel as PlainKernel
-from pyopencl._cl import _Program as RawProgram
 
 from coarsen.errors import InternalError
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.runtime.advice import GUESS
+from coarsen.runtime.advice import GUESS, Decision, LaunchRequest
 from coarsen.runtime.arguments import Argument, SetArguments
-from coarsen.runtime.choice import ALL_HOLD, Assumptions, LaunchChooser
-from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, OwnLaunch, SequenceVersion, names_of
+from coarsen.runtime.choice import ALL_HOLD, Assumptions, VariantChoice
+from coarsen.runtime.launch import (
+    DividedLaunch,
+    OriginalLaunch,
+    OwnLaunch,
+    Sizes,
+    fits,
+    has_work,
+    is_plain,
+    limits_of,
+    merged_sizes,
+    names_of,
+    required_local_size,
+)
 from coarsen.runtime.plan import CoarseningPlan
-from coarsen.variant.placement import PlacedArgument
+from coarsen.variant.placement import GLOBAL, PlacedArgument
 from coarsen.variant.variant import Variant, shape
 
 if TYPE_CHECKING:
-    from coarsen.runtime.sequence import SequenceKernels
+    pass
 
 # A launch that can't be looked at, since its queue is never empty, is held up so many times.
 _MOST_VAIN_LOOKS = 20
-# The number of launches whose kernels are kept at hand.
+# The number of launches whose variant, sizes and kernels are kept.
 _MOST_KNOWN = 4096
+# Why a launch runs otherwise than the program's transforms and arrays say.
+_OVERLAPS = "the memory that is passed may overlap, or is not known: without taking it as distinct"
+_TOO_LARGE = "a buffer that is passed is too large, or not known: without wide accesses"
+_NOT_PLACED = "what is passed for arrays in other memory does not suit it, or is not known: as they are written"
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,38 +83,224 @@ class LaunchedVariant:
 
 
 class KernelLaunches:
-    """The launches of the kernel `name` of a program; `program` is what PyOpenCL makes kernel objects from."""
+    """The launches of the kernel `name` of a program."""
 
-    def __init__(self, program: pyopencl.Program, name: str, plan: CoarseningPlan) -> None:
-        # Has no arguments of its own: it only tells what the original kernel needs.
-        original = PlainKernel(program, name)
+    def __init__(self, name: str, plan: CoarseningPlan) -> None:
         self.name = name
-        untyped: Any = program
-        # What PyOpenCL's program is made around: a kernel object is made faster from it.
-        self.raw_program: RawProgram = untyped._get_prg()
         self.plan = plan
-        self.argument_count = original.num_args
+        # Has no arguments of its own: it only tells what the original kernel needs.
+        self._original = plan.original(name)
+        self.argument_count = self._original.num_args
         self.has_several_devices = plan.has_several_devices
         self.is_coarsened = plan.coarsens(name)
         self.is_looked_at = plan.is_looked_at(name)
         self.file = plan.file_of(name)
         self._vain_looks = 0
         self.observer = plan.observer
-        self._chooser = LaunchChooser(name, original, plan)
+        self._is_advised = plan.is_advised(name)
+        self._chosen: dict[Hashable, DividedLaunch] = {}
+        # Chosen without the arguments, which a policy may want to see: asked again once they are there.
+        self._provisional: dict[Hashable, DividedLaunch] = {}
+        self._decisions: dict[Hashable, Decision | None] = {}
+        self._careful: dict[Hashable, dict[Assumptions, DividedLaunch]] = {}
         self._variants: dict[Variant, LaunchedVariant] = {}
-        self._known: dict[int, tuple[DividedLaunch, LaunchedVariant | None]] = {}
-        # As `LaunchChooser` has it.
-        self.choose, self.known = self._chooser.choose, self._chooser.known
-        self.otherwise = self._chooser.otherwise
+        self._known: dict[Hashable, tuple[DividedLaunch, LaunchedVariant | None]] = {}
+
+    def known(self, launch: OriginalLaunch) -> DividedLaunch | None:
+        """Return how a launch is carried out, if that was chosen already, with its arguments if they matter."""
+        return self._chosen.get(_key(launch))
+
+    def choose(self, launch: OriginalLaunch, request: LaunchRequest | None = None) -> DividedLaunch:
+        """Return how a launch is carried out, and why; found once for a program and the same launch.
+
+        The request is there where a policy may look at the arguments.
+
+        Raises DeviceError where the device does not build a variant that was asked for.
+        """
+        key = _key(launch)
+        is_final = request is not None or not self.is_looked_at
+        found = self._chosen.get(key) or (None if is_final else self._provisional.get(key))
+        if found is None:
+            decision = self._asked(launch, request)
+            found = self._carried_out(launch, decision)
+            _keep(self._decisions, key, decision)
+            self._careful.pop(key, None)
+            _keep(self._chosen if is_final else self._provisional, key, found)
+        return found
+
+    def choose_careful(self, launch: OriginalLaunch, assumptions: Assumptions) -> DividedLaunch:
+        """As `choose`, of a launch that is known and does not keep to what its variant takes for granted.
+
+        Raises DeviceError.
+
+        Args:
+            launch: the original's.
+            assumptions: what may be taken for granted.
+        """
+        key = _key(launch)
+        known = self._careful.get(key, {})
+        if assumptions not in known:
+            found = self._carried_out(launch, self._decided(launch), assumptions)
+            known = {**known, assumptions: found}
+            _keep(self._careful, key, known)
+        return known[assumptions]
+
+    def otherwise(self, launch: OriginalLaunch, reason: str) -> DividedLaunch:
+        """Return how a launch is carried out instead of what was chosen for it, which can't be launched.
+
+        Where nothing else is decided, that is what was chosen.
+        """
+        decision = self._decided(launch)
+        otherwise = None if decision is None else decision.otherwise
+        return self._carried_out(launch, decision if otherwise is None else otherwise(reason))
+
+    def _decided(self, launch: OriginalLaunch) -> Decision | None:
+        """Return what was decided about a launch; decided anew where another thread has cleared it."""
+        key = _key(launch)
+        if key in self._decisions:
+            return self._decisions.get(key)
+        return self._asked(launch, None)
+
+    def _asked(self, launch: OriginalLaunch, request: LaunchRequest | None) -> Decision | None:
+        """Ask the policy, where there is one, and something to merge."""
+        if self.file is None:
+            if not self._is_advised or math.prod(launch.global_size) <= 1 or not self._is_valid(launch):
+                return None
+            required = required_local_size(self._original, launch.device, len(launch.global_size))
+            if required is not None and launch.local_size is None:
+                launch = launch._replace(local_size=required)
+        if request is None:
+            return self.plan.decision(self.plan.request(self.name, launch))
+        return self.plan.decision(request._replace(launch=launch))
+
+    def _carried_out(
+        self, launch: OriginalLaunch, decision: Decision | None, assumptions: Assumptions = ALL_HOLD
+    ) -> DividedLaunch:
+        own = None if decision is None else decision.own
+        if decision is None or own is None:
+            return self._fitted(launch, decision, assumptions, self._original)
+        # Imported late: most programs have no tuned file.
+        from coarsen.runtime.sequence import problem_of_launch, problem_of_sequence
+
+        if own.steps is not None:
+            found = DividedLaunch(own.launch.global_size, own.launch.local_size, (), reason=decision.reason)
+            problem = problem_of_sequence(own, self.plan.any_groups)
+        else:
+            kernel = self._as_written(own)
+            found = self._fitted(own.launch, decision, assumptions, kernel)
+            problem = problem_of_launch(kernel, own.launch, bool(found.coarsenings), self.plan.any_groups)
+        if problem and decision.otherwise is not None:
+            return self._carried_out(launch, decision.otherwise(problem))
+        return replace(found, regrouped=True, own=own, reason=found.reason or decision.reason)
+
+    def _as_written(self, own: OwnLaunch) -> pyopencl.Kernel:
+        """Return a kernel object of the source as it is written, with a version's macros."""
+        kernel = self.plan.told_by(self.name, self.plan.variant_of((), definitions=own.definitions))
+        return self._original if kernel is None else kernel
+
+    def _fitted(
+        self, launch: OriginalLaunch, decision: Decision | None, assumptions: Assumptions, kernel: pyopencl.Kernel
+    ) -> DividedLaunch:
+        """Return a launch by what is decided, as far as it fits; `kernel` is as it is written."""
+        required = required_local_size(kernel, launch.device, len(launch.global_size))
+        if required is not None and launch.local_size is None:
+            launch = launch._replace(local_size=required)
+        if (required is not None and required != launch.local_size) or math.prod(launch.global_size) <= 1:
+            # Nothing to merge, nothing to say.
+            return DividedLaunch(launch.global_size, launch.local_size, ())
+        if decision is None:
+            return DividedLaunch(launch.global_size, launch.local_size, ())
+        if decision.is_programs:
+            return self._as_programs(launch, decision, required, assumptions)
+        advised = decision.variant.transforms
+        transforms = assumptions.of(advised)
+        guards = decision.variant.any_size or not decision.is_exact
+        choice = VariantChoice(
+            self.name,
+            kernel,
+            self.plan,
+            required is not None,
+            transforms,
+            is_exact=decision.is_exact,
+            guards=guards,
+            definitions=decision.variant.definitions,
+        )
+        grouped = launch._replace(local_size=self._local_size(launch, decision, required, kernel))
+        if decision.variant.coarsenings:
+            found = choice.best(grouped, decision.variant.coarsenings)
+            if not (found.coarsenings or decision.is_exact) and grouped.local_size != launch.local_size:
+                # The local size was meant for what is merged.
+                grouped = launch
+                found = choice.best(launch, decision.variant.coarsenings)
+        else:
+            found = DividedLaunch(grouped.global_size, grouped.local_size, ())
+        found = replace(found, regrouped=grouped.local_size != launch.local_size)
+        wanted = decision.variant.local_size or launch.local_size
+        is_as_advised = (
+            found.coarsenings == decision.variant.coarsenings
+            and (decision.variant.any_size or not found.guarded)
+            and grouped.local_size == wanted
+            and transforms == advised
+        )
+        if decision.is_exact and not is_as_advised:
+            reason = _does_not_fit(decision.variant, found)
+            return DividedLaunch(launch.global_size, launch.local_size, (), reason=reason)
+        # What is said to be gained was gained by the variant itself.
+        reason = decision.reason
+        if not is_as_advised:
+            limits = "the launch's sizes and buffers, and the device, allow"
+            reason = f"as near to what is advised ({decision.variant}) as {limits}"
+        return replace(found, transforms=transforms, reason=reason)
+
+    def _as_programs(
+        self, launch: OriginalLaunch, decision: Decision, required: Sizes | None, assumptions: Assumptions
+    ) -> DividedLaunch:
+        """Return a launch by the program's transforms and arrays, as far as what they take for granted is so."""
+        allowed = assumptions.of(self.plan.transforms)
+        # None stands for the program's own.
+        general = None if allowed == self.plan.transforms else allowed
+        arrays = self.plan.arrays_of(self.name)
+        kept = arrays if assumptions.placed else tuple(plan for plan in arrays if plan.place is GLOBAL)
+        choice = VariantChoice(self.name, self._original, self.plan, required is not None, general, kept)
+        found = choice.best(launch, decision.variant.coarsenings)
+        if not found.coarsenings:
+            return replace(found, reason=decision.reason or None)
+        reasons = [*filter(None, [decision.reason])]
+        if general is not None:
+            reasons += [_OVERLAPS] * (not assumptions.distinct) + [_TOO_LARGE] * (not assumptions.wide_accesses)
+        reasons += [_NOT_PLACED] * (kept != arrays)
+        return replace(found, transforms=general, reason="; ".join(reasons)) if reasons else found
+
+    def _local_size(
+        self, launch: OriginalLaunch, decision: Decision, required: Sizes | None, kernel: pyopencl.Kernel
+    ) -> Sizes | None:
+        """Return the local size that is advised; the launch's own if it makes a difference to the kernel."""
+        own, wanted = launch.local_size, decision.variant.local_size
+        if not wanted or wanted == own or required is not None or not self._is_valid(launch):
+            return own
+        limits = limits_of(launch.device, kernel)
+        if own is not None and not fits(own, limits):
+            # PyOpenCL says so.
+            return own
+        merged = merged_sizes(wanted, decision.variant.coarsenings)
+        if merged != wanted:
+            # The original is never launched with it; what the coarsened kernel takes is asked when it is there.
+            limits = limits._replace(max_work_group_size=int(launch.device.max_work_group_size))
+        if not is_plain(launch.global_size, wanted) or not fits(merged, limits):
+            return own
+        return own if self.plan.groups_matter(self.name, decision.variant) else wanted
+
+    def _is_valid(self, launch: OriginalLaunch) -> bool:
+        """Return True unless OpenCL rejects the sizes, whatever the device's limits are."""
+        sizes = launch.global_size, launch.local_size
+        return is_plain(*sizes) or (self.plan.any_groups and has_work(*sizes))
 
     def variant_of(self, launch: DividedLaunch) -> LaunchedVariant | None:
         """Return the variant that a launch runs, None for the original kernel; says what there is to say, once."""
         known = self._known.get(id(launch))
         if known is None or known[0] is not launch:
             known = launch, self._new_variant_of(launch)
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[id(launch)] = known
+            _keep(self._known, id(launch), known)
         return known[1]
 
     def allowed(
@@ -114,7 +322,7 @@ class KernelLaunches:
             if holding == ALL_HOLD:
                 break
             assumptions = assumptions.both(holding)
-            launch = self._chooser.choose_careful(original, assumptions)
+            launch = self.choose_careful(original, assumptions)
             launched = self.variant_of(launch)
         return launch, launched
 
@@ -158,7 +366,7 @@ class KernelLaunches:
     def _new_variant_of(self, launch: DividedLaunch) -> LaunchedVariant | None:
         self._say(launch)
         own = launch.own
-        if own is not None and own.steps is not None:
+        if launch.steps is not None:
             # Its launches have kernel objects of their own.
             return None
         definitions = () if own is None else own.definitions
@@ -198,55 +406,23 @@ class KernelLaunches:
         )
 
 
-class LaunchedKernels:
-    """The coarsened kernel objects of one `Kernel`; others may use them once it is gone."""
+def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:
+    """Return the reason for a launch that can't be carried out exactly as it is advised."""
+    hindrance = (
+        nearest.note.partition(": launched ")[0] if nearest.note else "its sizes, its buffers or the device"
+    )
+    return f"what was measured ({advised}) does not fit this launch ({hindrance}), and nothing else was measured"
 
-    __slots__ = ("_launches", "_sequences", "_types", "kernels")
 
-    def __init__(self, launches: KernelLaunches) -> None:
-        self._launches = launches
-        self._types: tuple[Any, ...] | None = None
-        self.kernels: dict[LaunchedVariant, pyopencl.Kernel] = {}
-        self._sequences: dict[SequenceVersion, SequenceKernels] = {}
+def _key(launch: OriginalLaunch) -> Hashable:
+    return launch.device.int_ptr, *launch[1:]
 
-    def __del__(self) -> None:
-        for version, sequence in self._sequences.items():
-            version.unused.append(sequence)
-        if self._types is None:
-            for launched, kernel in self.kernels.items():
-                launched.unused.append(kernel)
 
-    def get(self, launched: LaunchedVariant) -> pyopencl.Kernel | None:
-        """Return the kernel object of a variant; None if the kernel refuses it. Raises DeviceError."""
-        known = self.kernels.get(launched)
-        if known is None:
-            known = self._launches.kernel(launched)
-            if known is not None:
-                self.kernels[launched] = known
-                self._set_types(launched, known)
-        return known
-
-    def sequence(self, version: SequenceVersion) -> SequenceKernels:
-        """Return the kernel objects of a version of several launches, with their scratch."""
-        if version not in self._sequences:
-            try:
-                self._sequences[version] = version.unused.pop()
-            except IndexError:
-                # Imported late: hardly any program has such versions.
-                from coarsen.runtime.sequence import SequenceKernels
-
-                self._sequences[version] = SequenceKernels(version)
-        return self._sequences[version]
-
-    def set_argument_types(self, types: Sequence[Any]) -> None:
-        """As `pyopencl.Kernel.set_arg_types`, for all variants, those of later too."""
-        self._types = tuple(types)
-        for launched, kernel in self.kernels.items():
-            self._set_types(launched, kernel)
-
-    def _set_types(self, launched: LaunchedVariant, kernel: pyopencl.Kernel) -> None:
-        if self._types is not None:
-            kernel.set_arg_types((*self._types, *added_types(launched.added)))
+def _keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
+    """Put something among what is known, which does not grow for ever; another thread may clear it at once."""
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[key] = value
 
 
 def words_of(launch: DividedLaunch) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl
@@ -33,11 +33,66 @@ from coarsen.runtime.arguments import (
     set_sorted,
 )
 from coarsen.runtime.enqueue import AnySizes, LaunchOptions, Ready, Target, as_tuple
-from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, plain_offset, plain_sizes
-from coarsen.runtime.launches import KernelLaunches, LaunchedKernels, LaunchedVariant, added_values
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, SequenceVersion, plain_offset, plain_sizes
+from coarsen.runtime.launches import KernelLaunches, LaunchedVariant, added_types, added_values
+
+if TYPE_CHECKING:
+    from coarsen.runtime.laid_out_kernel import RewrittenKernel
+    from coarsen.runtime.sequence import SequenceKernels
 
 # The reason for which the original runs though a variant was chosen.
 _NO_VARIANT = "the variant that was chosen can't be built, or not be given the kernel's arguments"
+
+
+class LaunchedKernels:
+    """The coarsened kernel objects of one `Kernel`; others may use them once it is gone."""
+
+    __slots__ = ("_launches", "_sequences", "_types", "kernels")
+
+    def __init__(self, launches: KernelLaunches) -> None:
+        self._launches = launches
+        self._types: tuple[Any, ...] | None = None
+        self.kernels: dict[LaunchedVariant, pyopencl.Kernel] = {}
+        self._sequences: dict[SequenceVersion, SequenceKernels] = {}
+
+    def __del__(self) -> None:
+        for version, sequence in self._sequences.items():
+            version.unused.append(sequence)
+        if self._types is None:
+            for launched, kernel in self.kernels.items():
+                launched.unused.append(kernel)
+
+    def get(self, launched: LaunchedVariant) -> pyopencl.Kernel | None:
+        """Return the kernel object of a variant; None if the kernel refuses it. Raises DeviceError."""
+        known = self.kernels.get(launched)
+        if known is None:
+            known = self._launches.kernel(launched)
+            if known is not None:
+                self.kernels[launched] = known
+                self._set_types(launched, known)
+        return known
+
+    def sequence(self, version: SequenceVersion) -> SequenceKernels:
+        """Return the kernel objects of a version of several launches, with their scratch."""
+        if version not in self._sequences:
+            try:
+                self._sequences[version] = version.unused.pop()
+            except IndexError:
+                # Imported late: hardly any program has such versions.
+                from coarsen.runtime.sequence import SequenceKernels
+
+                self._sequences[version] = SequenceKernels(version)
+        return self._sequences[version]
+
+    def set_argument_types(self, types: Sequence[Any]) -> None:
+        """As `pyopencl.Kernel.set_arg_types`, for all variants, those of later too."""
+        self._types = tuple(types)
+        for launched, kernel in self.kernels.items():
+            self._set_types(launched, kernel)
+
+    def _set_types(self, launched: LaunchedVariant, kernel: pyopencl.Kernel) -> None:
+        if self._types is not None:
+            kernel.set_arg_types((*self._types, *added_types(launched.added)))
 
 
 class NotedKernel(pyopencl.Kernel):
@@ -59,9 +114,13 @@ class NotedKernel(pyopencl.Kernel):
     _is_exposed = False
     _types: tuple[Any, ...] | None = None
 
-    def __init__(self, program: pyopencl.Program, launches: KernelLaunches) -> None:
-        super().__init__(launches.raw_program, launches.name)
+    def __init__(
+        self, program: pyopencl.Program, launches: KernelLaunches, layouts: RewrittenKernel | None = None
+    ) -> None:
+        super().__init__(launches.plan.raw_program, launches.name)
         self.program = program
+        # What the kernel wants of calls, where its arrays lie otherwise than the source has them.
+        self._layouts = layouts
         self._launches = launches
         self._variants = LaunchedKernels(launches)
         self._set = SetArguments(launches.argument_count)
@@ -137,6 +196,7 @@ class NotedKernel(pyopencl.Kernel):
 
     def set_arg_types(self, arg_types: Sequence[Any]) -> None:
         """As `pyopencl.Kernel.set_arg_types`."""
+        self._refuse_layouts()
         types = tuple(arg_types)
         super().set_arg_types(types)
         self._types = types
@@ -155,6 +215,7 @@ class NotedKernel(pyopencl.Kernel):
         packed: bool = False,
     ) -> None:
         """Set arguments as PyOpenCL does, for the original kernel, and note them for the variants."""
+        self._refuse_layouts()
         called, self._up_to_date = self._up_to_date, None
         self._called = None
         self._ready_set.clear()
@@ -177,6 +238,11 @@ class NotedKernel(pyopencl.Kernel):
             # The others are those of a call, which the kernel object of its variant still has.
             setter(self._variants.kernels[called], *arguments)
             self._up_to_date = called
+
+    def _refuse_layouts(self) -> None:
+        """Raise InvalidInputError where arrays lie otherwise: only a call checks what it is given."""
+        if self._layouts is not None:
+            raise InvalidInputError(f"kernel {self._launches.name}: its arrays lie otherwise: call it")
 
     def _begin_call(self) -> None:
         """Forget what is noted: the arguments of a call take its place, and hold no longer than it takes."""

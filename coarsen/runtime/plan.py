@@ -8,7 +8,7 @@ for the context once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
+from pyopencl._cl import _Program as RawProgram
 
 from coarsen.base.bug_report import words_of
 from coarsen.devices.building import build_for_launches, most_ways_by_barriers
@@ -53,10 +54,10 @@ class CoarseningPlan:
     """The plan of one built program.
 
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
-    `original` makes a kernel object of the uncoarsened program; `kernels` are the names of those to coarsen,
-    `transforms` what may be used for it, on the kind of device that the context has, and `arrays` how arrays lie
-    in them, by kernel's name; `cache_dir` is that of PyOpenCL's cache of binaries; `policy` decides, and where it
-    has no decision the kernel stays as it is; `observer` sees the launches.
+    `raw_program` is what PyOpenCL's uncoarsened program is made around: it makes kernel objects faster; `kernels`
+    are the names of those to coarsen, `transforms` what may be used for it, on the kind of device that the context
+    has, and `arrays` how arrays lie in them, by kernel's name; `cache_dir` is PyOpenCL's cache of binaries;
+    `policy` decides, and where it has no decision the kernel stays as it is; `observer` sees the launches.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class CoarseningPlan:
         kernels: Sequence[str],
         form: Form,
         toolchain: Toolchain,
-        original: Callable[[str], pyopencl.Kernel],
+        raw_program: RawProgram,
         transforms: Transforms = DEFAULT,
         cache_dir: CacheFolder = None,
         policy: Policy | None = None,
@@ -78,7 +79,7 @@ class CoarseningPlan:
         self._arrays = arrays
         self._context = context
         self._cache_dir = cache_dir
-        self._original = original
+        self.raw_program = raw_program
         self._transforms = transforms
         self._source = source
         self._options = tuple(options)
@@ -113,6 +114,10 @@ class CoarseningPlan:
         # PyOpenCL has them as lists of a property and its value.
         properties: Any = self._context.get_info(pyopencl.context_info.PROPERTIES) or ()
         return any(entry and entry[0] != pyopencl.context_properties.PLATFORM for entry in properties)
+
+    def original(self, kernel: str) -> pyopencl.Kernel:
+        """Return a new kernel object of the uncoarsened program; raises LogicError for an unknown name."""
+        return PlainKernel(self.raw_program, kernel)
 
     def seal(self, kernel: str) -> None:
         """Make and build nothing of a kernel any more: what isn't there is as refused, without a word."""
@@ -288,7 +293,7 @@ class CoarseningPlan:
         Raises DeviceError where the device doesn't build what was asked for.
         """
         if wanted == Variant():
-            return self._original(kernel)
+            return self.original(kernel)
         program = self.built(kernel, wanted)
         return None if program is None else PlainKernel(program, kernel)
 
@@ -352,7 +357,7 @@ class CoarseningPlan:
 
     def static_local_memory(self, kernel: str, device: pyopencl.Device) -> int:
         """Return the bytes of local memory of a work-group of the original kernel, before any is passed to it."""
-        fresh = self._original(kernel)
+        fresh = self.original(kernel)
         return int(fresh.get_work_group_info(pyopencl.kernel_work_group_info.LOCAL_MEM_SIZE, device))
 
     def say_once(self, occasion: Hashable, message: str) -> None:

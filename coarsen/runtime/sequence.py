@@ -13,8 +13,8 @@ from coarsen.dispatch.launch_sizes import PassedArgument, SequenceSizes, Source,
 from coarsen.errors import CoarsenError
 from coarsen.runtime.arguments import ENQUEUE, Argument, WaitList, set_all
 from coarsen.runtime.launch import (
-    LaunchSequence,
     OriginalLaunch,
+    OwnLaunch,
     SequenceVersion,
     fits,
     has_work,
@@ -190,16 +190,17 @@ def problem_of_launch(
     return "" if any_groups or is_plain(whole, local) else "its local size doesn't divide its global size"
 
 
-def problem_of_sequence(steps: LaunchSequence, device: pyopencl.Device, any_groups: bool) -> str:
+def problem_of_sequence(own: OwnLaunch, any_groups: bool) -> str:
     """Say why several launches can't work on a device; empty where they can, as `problem_of_launch`."""
-    version, sizes = steps.version, steps.sizes
+    version, sizes, device = own.steps, own.sizes, own.launch.device
+    assert version is not None and sizes is not None, "of several launches"
     if max(sizes.scratch, default=0) > device.max_mem_alloc_size:
         return "its scratch buffers are too large for the device"
-    for kernel, passed, own in zip(version.kernels, version.passed, sizes.launches, strict=True):
-        memory = {**steps.local_memory, **own.local_memory}
-        places = [each.index for each in passed if each.source is Source.CALLER]
+    for kernel, passed, each in zip(version.kernels, version.passed, sizes.launches, strict=True):
+        memory = {**dict(own.local_memory), **each.local_memory}
+        places = [argument.index for argument in passed if argument.source is Source.CALLER]
         local_bytes = sum(memory.get(index, 0) for index in places)
-        launch = OriginalLaunch(device, own.global_size or (), own.local_size, local_bytes)
+        launch = OriginalLaunch(device, each.global_size or (), each.local_size, local_bytes)
         if problem := problem_of_launch(kernel, launch, any_groups=any_groups):
             return problem
     return ""

@@ -36,8 +36,7 @@ from coarsen.tuning.processes.child_process import ChildDiedError, ChildProcess,
 from coarsen.tuning.processes.device_lock import device_lock
 from coarsen.tuning.settings import Deadline, TimeOverError, Tune, TuningProgress
 from coarsen.tuning.tuned import Tuned
-from coarsen.tuning.workload.captured_benchmark import write_launch
-from coarsen.tuning.workload.captured_launch import CapturedLaunch
+from coarsen.tuning.workload.captured_launch import CapturedLaunch, write_launch
 from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant

@@ -1,6 +1,6 @@
 """Captures a launch of a PyOpenCL program: what its arguments hold on the device.
 
-queue, kernel, sizes, arguments ─▶ CapturedLaunch ─▶ `write_capture` (workloads/described/captured.py)
+LaunchRequest ─▶ CapturedLaunch ─▶ `write_launch` (workload/captured_launch.py)
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
+from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning.workload.argument_use import is_readable, pointer_uses
-from coarsen.tuning.workload.benchmark import LocalArgument, LocalSize, NullArgument
+from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.captured_launch import (
     CapturedArgument,
     CapturedBuffer,
@@ -47,32 +48,15 @@ from coarsen.tuning.workload.launch_list import (
 )
 
 
-def captured_launch(
-    source: str,
-    options: tuple[str, ...],
-    kernel: str,
-    queue: pyopencl.CommandQueue,
-    global_size: Sequence[int],
-    local_size: LocalSize,
-    arguments: Sequence[Any],
-    *,
-    global_offset: Sequence[int] | None = None,
-    most_bytes: int | None = None,
-) -> CapturedLaunch:
+def captured_launch(request: LaunchRequest, most_bytes: int | None = None) -> CapturedLaunch:
     """Return a launch with copies of what its buffers hold when the queue has come so far.
 
     What the kernel does not read is not copied.
 
     Args:
-        source: the OpenCL C that the kernel was built from.
-        options: its build options, one by one.
-        kernel: its name.
-        queue: where it would be launched.
-        global_size: in work-items.
-        local_size: in work-items; empty where it is left to the implementation.
-        arguments: as `pyopencl.Kernel.set_args` takes them: buffers, arrays on the device, shared virtual memory,
-            None, NumPy scalars, structures of NumPy or ctypes, vectors of `pyopencl.cltypes`, local memory.
-        global_offset: of the first work-item, in work-items.
+        request: with its queue and its arguments, as `pyopencl.Kernel.set_args` takes them: buffers, arrays on the
+            device, shared virtual memory, None, NumPy scalars, structures of NumPy or ctypes, vectors of
+            `pyopencl.cltypes`, local memory.
         most_bytes: how much the buffers may hold in all; any number if None.
 
     Raises:
@@ -82,7 +66,11 @@ def captured_launch(
             number for each dimension; the kernel doesn't compile.
         RefusalError: the kernel can't be read.
     """
-    offset = tuple(map(int, global_offset or ()))
+    kernel, queue, arguments = request.kernel, request.queue, request.arguments
+    if queue is None or arguments is None:
+        raise InvalidInputError(f"the kernel '{kernel}': a launch is captured with its queue and its arguments")
+    _, global_size, local_size, *_ = request.launch
+    offset = tuple(map(int, request.offset or ()))
     if offset and len(offset) != len(global_size):
         raise InvalidInputError(f"the kernel '{kernel}': the global offset must have {len(global_size)} numbers")
     passed = passed_arguments(kernel, arguments)
@@ -94,14 +82,14 @@ def captured_launch(
             f"{most_bytes / MEBIBYTE:.1f} MiB may be captured"
         )
     macros = describe_device(queue.device).macros
-    lowered = lower(source, kernel, list(options), macros)
+    lowered = lower(request.source, kernel, list(request.options), macros)
     unread = _unread(lowered, passed)
     return CapturedLaunch(
-        source,
-        options,
+        request.source,
+        request.options,
         kernel,
         tuple(map(int, global_size)),
-        tuple(map(int, local_size)),
+        tuple(map(int, local_size or ())),
         tuple(
             unread.get(index) or _captured(queue, lowered, index, passed[index], argument)
             for index, argument in enumerate(arguments)

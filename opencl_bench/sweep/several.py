@@ -33,6 +33,7 @@ from coarsen.tuning.records.measurement import Invalidity, Measurement, Method
 from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.tuning.workload.benchmark import Benchmark
+from coarsen.tuning.workload.launch_list import LAUNCH_SUFFIXES
 from coarsen.variant.transforms import device_kind_of
 
 
@@ -307,7 +308,7 @@ def _names(kernels: str | Path | Iterable[str | Path]) -> list[str | Path]:
     if not given:
         raise InvalidInputError("there is no kernel to measure")
     # The measuring processes may be started in another folder.
-    return [Path(name).resolve() if str(name).endswith(".toml") else name for name in given]
+    return [Path(name).resolve() if str(name).endswith(LAUNCH_SUFFIXES) else name for name in given]
 
 
 def _check(results: Iterable[SweepResult]) -> None:

@@ -16,6 +16,8 @@ from coarsen.models.held_out import JUDGE_PREFIX
 from coarsen.opencl_bench.workloads import suite
 from coarsen.opencl_bench.workloads.suite import KERNEL_FOLDER as KERNEL_FOLDER
 from coarsen.tuning.workload.benchmark import Benchmark
+from coarsen.tuning.workload.captured_benchmark import read_launch
+from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX, LAUNCH_SUFFIXES
 
 ADAPTIVE_PREFIX = "adaptive-"
 RECORDS_PREFIX = "records-"
@@ -82,19 +84,18 @@ def _known(name: str, names: Iterable[str]) -> str:
 
 
 def find_benchmark(name_or_path: str | Path) -> Benchmark:
-    """Return the benchmark of this name: of the suite, of training, described in the package; or of a TOML file.
+    """Return the benchmark of this name: of the suite, of training, described in the package; or of a file.
 
     Args:
         name_or_path: a name of the suite, `launch-0-<number>`, `nest-0-<number>`, `synthetic-0-<number>`,
-            `adaptive-<kernel>`, `records-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml`,
-            is that of a file.
+            `adaptive-<kernel>`, `records-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml` or
+            `.npz`, is that of a description or of a recorded launch.
 
     Raises:
         InvalidInputError: no such benchmark or file, or a mistake in the file.
     """
-    if isinstance(name_or_path, str) and not name_or_path.endswith(".toml"):
+    if isinstance(name_or_path, str) and not name_or_path.endswith(LAUNCH_SUFFIXES):
         if name_or_path.startswith(("launch-", "nest-", "synthetic-")):
-            # Imported late: a launch that is tuned needs none of them.
             from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 
             return training_kernel(name_or_path)
@@ -103,6 +104,8 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
                 known = described(prefix)
                 return _described(name_or_path, known[_known(name_or_path, known)])
         return benchmark(name_or_path)
+    if Path(name_or_path).suffix == CAPTURED_SUFFIX:
+        return read_launch(Path(name_or_path))
     from coarsen.opencl_bench.workloads.described.read import read_benchmark
 
     return read_benchmark(Path(name_or_path))
@@ -121,7 +124,7 @@ def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
     Raises:
         InvalidInputError: nothing is called so, or there is a mistake in its description.
     """
-    if Path(name).name != name or name.endswith(".toml"):
+    if Path(name).name != name or name.endswith(LAUNCH_SUFFIXES):
         # It comes from a table or a row, which may not choose the files that are read.
         raise InvalidInputError(f"{name[:60]!a} is a path and no name of a kernel, so it has no features")
     described = kernels / f"{name}.toml" if kernels is not None else None

@@ -161,7 +161,7 @@ def test_a_recorded_launch_is_measured(run: Run, tmp_path: Path, index: str, sto
     outcome = run("run", "--record", folder, written(tmp_path, SCALE), index)
     recorded = [line for line in outcome.err.splitlines() if line.startswith("recorded: ")]
     assert len(recorded) == 3
-    assert recorded[1].startswith(f"recorded: coarsen bench {folder}/scale-1024.toml -d ")
+    assert recorded[1].startswith(f"recorded: coarsen bench {folder}/scale-1024.npz -d ")
     words = (
         "--quick",
         "--no-confirmation",
@@ -174,7 +174,7 @@ def test_a_recorded_launch_is_measured(run: Run, tmp_path: Path, index: str, sto
         "-d",
         index,
     )
-    measured = run("bench", folder / "scale-1024.toml", *words, "-f", "json")
+    measured = run("bench", folder / "scale-1024.npz", *words, "-f", "json")
     assert measured.code == 0, measured.err
     with open_store(str(store)) as opened:
         rows = opened.measurements()

@@ -126,6 +126,23 @@ def test_launches_that_would_find_other_data_are_refused(queue: cl.CommandQueue)
         program.grow(queue, *size, None, image, count)
 
 
+def test_they_are_kernels_like_others_that_are_called_with_their_arguments(queue: cl.CommandQueue) -> None:
+    program = built(queue, factor=4)
+    assert [kernel.function_name for kernel in program.all_kernels()] == ["grow", "swap", "add"]
+    bodies = coarsen.LaidOutArray(queue, SOA, some_bodies())
+    image = coarsen.LaidOutArray(queue, IMAGE, some_image())
+    kernel: Any = cl.Kernel(program, "grow").clone()
+    with pytest.raises(coarsen.InvalidInputError, match=r"kernel grow: its arrays lie otherwise: call it"):
+        kernel.set_arg(0, bodies.data)
+    with pytest.raises(coarsen.InvalidInputError, match=r"call it"):
+        kernel.set_arg_types([None, None, np.int32])
+    kernel(queue, (64,), (32,), arg0=bodies, arg1=image, arg2=np.int32(COUNT))
+    assert kernel.divided(queue.device, (64,), (32,)).global_size == (16,)
+    np.testing.assert_array_equal(
+        bodies.get(queue)["mass"], some_bodies()["mass"] * 2 + some_image().reshape(-1) + some_bodies()["tag"]
+    )
+
+
 def test_names_that_are_none(queue: cl.CommandQueue) -> None:
     program = coarsen.Program(queue.context, SOURCE, arrays={"body": SOA})
     with pytest.raises(coarsen.InvalidInputError, match=r"no kernel has an argument body"):

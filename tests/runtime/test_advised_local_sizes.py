@@ -65,7 +65,7 @@ def test_a_local_size_that_is_too_large_for_the_original_alone(
     hand = HandToolchain(groups_matter=False)
     for answer, factor, local_size in ((advice(4, (48,)), 4, (12,)), (advice(1, (48,)), 1, (16,))):
         program, _ = advised(context, answer, hand)
-        original = program.record._launches._chooser._original
+        original = program.record._launches._original
         feign_limit(original, context.devices[0], 32)
         program.record(queue, (SIZE,), (16,), *buffers.all)
         assert buffers.factor(queue) == factor

@@ -99,7 +99,7 @@ def test_too_much_runs_the_default(kind: ArgumentKind, context: cl.Context, queu
         queue.finish()
     except cl.Error:
         pass  # A driver that refuses it refuses the default version too.
-    assert [*kernel._launches._chooser._known.values()][-1].local_size == (8,)
+    assert [*kernel._launches._chosen.values()][-1].local_size == (8,)
 
 
 @pytest.mark.parametrize("driver", [None, "another"])

@@ -16,6 +16,7 @@ from coarsen.opencl_bench.workloads.described.check_signature import check_kerne
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark, judge, records
 from coarsen.tuning.engine.plan import DeviceLimits, limits_of
 from coarsen.tuning.workload.benchmark import Benchmark
+from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX, LAUNCH_SUFFIXES
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 
 # Limits of a device on a worker, which are not known here: everything is taken to fit.
@@ -55,7 +56,7 @@ _SUITES: Mapping[str, Callable[[], Iterable[str]]] = MappingProxyType(
 
 def _checked(name: str | Path) -> Benchmark:
     benchmark = find_benchmark(name)
-    if isinstance(name, Path):
+    if isinstance(name, Path) and name.suffix != CAPTURED_SUFFIX:
         check_kernel_of(name)
     return benchmark
 
@@ -97,7 +98,7 @@ def described_name(word: str) -> str | Path:
             what = f"give {' or '.join(others)}" if others else f"coarsen describe {path} writes it"
             raise InvalidInputError(f"{path}: there is no {description.name} beside it; {what}")
         path = description
-    return path.resolve() if path.suffix == ".toml" else word
+    return path.resolve() if path.suffix in LAUNCH_SUFFIXES else word
 
 
 def _place(word: str, device: DeviceDescription, form: str) -> PlannedDevice:

@@ -17,6 +17,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.models.launch.decision import Risk
+from coarsen.tuning.workload.launch_list import LAUNCH_SUFFIXES
 from coarsen.user_models import ModelName
 
 if TYPE_CHECKING:
@@ -148,12 +149,12 @@ def read_input(
     """
     path = Path(word)
     # What neither is a file nor looks like one is a name of the suite.
-    if path.suffix != ".toml" and (path.suffix or path.exists()):
+    if path.suffix not in LAUNCH_SUFFIXES and (path.suffix or path.exists()):
         return KernelInput(lower_file(path, kernel, options), path)
     # Imported late: a plain kernel does without the suite.
     from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
-    name: str | Path = path.resolve() if path.suffix == ".toml" else word
+    name: str | Path = path.resolve() if path.suffix in LAUNCH_SUFFIXES else word
     benchmark = find_benchmark(name)
     if kernel is not None or options:
         raise InvalidInputError(

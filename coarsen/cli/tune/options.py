@@ -33,7 +33,7 @@ class TuneOptions:
     """The options of `coarsen tune`."""
 
     kernel: str = argument(
-        "KERNEL.toml, or KERNEL.cl beside it: described (coarsen describe) or captured; or a name.", "KERNEL"
+        "KERNEL.toml, or KERNEL.cl beside it (coarsen describe); NAME.npz (run --record); or a name.", "KERNEL"
     )
     chosen: Mapping[str, Any] = variant_options("layout", "order")
     device: str | None = option(

@@ -24,6 +24,7 @@ from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, KEY, 
 from coarsen.opencl_bench.workloads.described.read import read_description, read_table
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.tuning.workload.benchmark import Size
+from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX
 
 if TYPE_CHECKING:
     from coarsen.cli.tune.options import TuneOptions
@@ -41,7 +42,7 @@ def described_over_inputs(asked: TuneOptions) -> Path | None:
         InvalidInputError: inputs are asked for, and there are none.
     """
     name, is_asked_for = described_name(asked.kernel), asked.has_inputs or asked.output is not None
-    if isinstance(name, Path):
+    if isinstance(name, Path) and name.suffix != CAPTURED_SUFFIX:
         table = read_table(name)
         return name if is_asked_for or table.has(KEY) else None
     if is_asked_for:

@@ -27,6 +27,7 @@ from coarsen.tuning.processes.child_process import Handler, Message, serve
 from coarsen.tuning.records.code import code_from_json
 from coarsen.tuning.records.measurement import Method
 from coarsen.tuning.workload.benchmark import Benchmark
+from coarsen.tuning.workload.captured_benchmark import read_launch
 from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX
 from coarsen.variant.variant_json import variant_from_json
 
@@ -132,9 +133,6 @@ def benchmark_of(reference: str) -> Benchmark:
         reference: the file of a captured launch, or what `find_benchmark` takes.
     """
     if reference.endswith(CAPTURED_SUFFIX):
-        # Imported late: it comes with the compiler, which the machine of a pack need not have.
-        from coarsen.tuning.workload.captured_benchmark import read_launch
-
         return read_launch(Path(reference))
     found: Benchmark = importlib.import_module(_FINDER).find_benchmark(reference)
     return found

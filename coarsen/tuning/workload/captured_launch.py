@@ -1,13 +1,24 @@
-"""A launch of a real program with all that it was given: its arguments beside the kernel's parameters."""
+"""A launch of a real program with all that it was given: its arguments beside the kernel's parameters.
+
+    CapturedLaunch ─▶ `write_launch` ─▶ one .npz: arrays, and the rest as JSON (`captured_benchmark.py` reads it)
+
+The sizes, scalars and contents are those of the launch. What the kernel may write is an output. What it does not
+read holds a pattern in place of the program's own content, which may be the results already: a variant that leaves
+out some of the work would not be found wrong.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from coarsen.base.codec import encoded
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
@@ -25,7 +36,24 @@ from coarsen.tuning.workload.argument_use import (
     pointer_uses,
     structure_of,
 )
-from coarsen.tuning.workload.benchmark import Array, LocalArgument, LocalSize, NullArgument
+from coarsen.tuning.workload.benchmark import (
+    Argument,
+    Array,
+    BufferArgument,
+    Launch,
+    LocalArgument,
+    LocalSize,
+    NullArgument,
+    ScalarArgument,
+)
+from coarsen.tuning.workload.captured_benchmark import (
+    KINDS,
+    LAUNCH,
+    SCALAR,
+    UNREAD_BYTE,
+    KeptBuffer,
+    KeptLaunch,
+)
 from coarsen.tuning.workload.element_types import (
     ElementType,
     ImageFormat,
@@ -33,11 +61,9 @@ from coarsen.tuning.workload.element_types import (
     opaque_type,
     pixel_type,
 )
-from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared
+from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared, tagged
 from coarsen.tuning.workload.roundings import rounding_steps
 
-# The bytes of the pattern: a finite number in any floating-point type, and none that programs often write.
-UNREAD_BYTE = 0x40
 # Coarsening changes the order of no operations: all that may differ is which of them are contracted. So many
 # contractions of a multiplication with an addition lead to an element.
 _ROUNDINGS = 256
@@ -272,3 +298,102 @@ def _stored_type(kernel: Kernel, entry: CapturedEntry) -> np.dtype[Any]:
     structure = structure_of(kernel, entry.parameter) if entry.type.is_opaque else None
     fields = None if structure is None else fields_of(kernel, structure)
     return fields if fields is not None and fields.names else np.dtype(entry.type.scalar)
+
+
+# The launch as one file.
+
+
+def write_launch(launch: CapturedLaunch, file: Path | BinaryIO, name: str = "") -> None:
+    """Write a launch as one file of NumPy arrays.
+
+    Args:
+        launch: what was captured.
+        file: where it goes.
+        name: what the benchmark is called, of a launch that is kept.
+
+    Raises:
+        InvalidInputError: the kernel doesn't compile; an argument that no workload can have (an event), or whose
+            size isn't the parameter's; a buffer given twice that isn't made of whole elements; the file can't be
+            written.
+    """
+    kernel = lowered_launch(launch)
+    entries = captured_entries(launch, kernel)
+    held = [each for each in entries if isinstance(each.argument, CapturedBuffer | PassedBuffer | CapturedImage)]
+    arguments = tuple(_argument(entry, entries) for entry in entries)
+    outputs = captured_outputs(kernel, entries)
+    described = KeptLaunch(
+        name,
+        launch.source,
+        launch.options,
+        Launch(launch.kernel, launch.global_size, launch.local_size, arguments, launch.global_offset),
+        tuple(map(_buffer, held)),
+        tuple(dict.fromkeys(_owner(name, entries) for name in outputs)),
+        captured_roundings(kernel, entries, outputs),
+    )
+    text = json.dumps(encoded(described, dict.fromkeys(KINDS, _argument_as_data))).encode()
+    arrays: dict[str, Array] = {LAUNCH: np.frombuffer(text, np.uint8)}
+    for entry in held:
+        arrays |= _stored(entry.parameter.name, _contents(kernel, entry))
+    for index, argument in enumerate(arguments):
+        if isinstance(argument, ScalarArgument):
+            arrays[f"scalar {index}"] = np.asarray(argument.value)
+    try:
+        np.savez(file, **cast("Any", arrays))
+    except OSError as error:
+        raise InvalidInputError(f"what its buffers hold can't be copied to a file: {error.strerror}") from None
+
+
+def _argument_as_data(argument: Argument) -> dict[str, Any]:
+    """An argument by the name of its kind; the values of scalars are arrays of the file."""
+    return {SCALAR: {}} if isinstance(argument, ScalarArgument) else tagged(argument)
+
+
+def _buffer(entry: CapturedEntry) -> KeptBuffer:
+    argument, name = entry.argument, entry.parameter.name
+    if isinstance(argument, CapturedImage):
+        shape = argument.format.shape(argument.extents)
+        unread = math.prod(shape) * np.dtype(argument.format.scalar).itemsize
+        return KeptBuffer(name, unread if argument.content is None else None, argument.format)
+    used = entry.element_count * entry.type.byte_count
+    return KeptBuffer(name, used if isinstance(argument, PassedBuffer) else None, None)
+
+
+def _contents(kernel: Kernel, entry: CapturedEntry) -> Array:
+    """The contents of a buffer or an image, in the shape that a workload has them in."""
+    argument = entry.argument
+    if isinstance(argument, CapturedImage):
+        shape = argument.format.shape(argument.extents)
+        empty = np.empty((0, *shape[1:]), argument.format.scalar)
+        return empty if argument.content is None else argument.content.reshape(shape)
+    elements = captured_elements(kernel, entry)
+    if isinstance(argument, PassedBuffer):
+        elements = elements[:0]
+    is_plain = elements.dtype.names or entry.type.components == 1
+    return elements if is_plain else elements.reshape(-1, entry.type.stored_components)
+
+
+def _stored(name: str, contents: Array) -> dict[str, Array]:
+    """A buffer's bytes, and an array without elements of its shape and type.
+
+    As bytes: a copy of structures would leave out what is between their fields.
+    """
+    return {
+        f"content {name}": np.ascontiguousarray(contents).reshape(-1).view(np.uint8),
+        f"type {name}": contents[:0],
+    }
+
+
+def _owner(name: str, entries: Sequence[CapturedEntry]) -> str:
+    """The name of the buffer that a parameter is given: of one that is given twice, the first."""
+    argument = next(entry.argument for entry in entries if entry.parameter.name == name)
+    return entries[argument.index].parameter.name if isinstance(argument, PassedShared) else name
+
+
+def _argument(entry: CapturedEntry, entries: Sequence[CapturedEntry]) -> Argument:
+    """The launch's argument; of a scalar the value in the parameter's type."""
+    argument = entry.argument
+    if isinstance(argument, SamplerArgument | LocalArgument | NullArgument):
+        return argument
+    if isinstance(argument, PassedScalar):
+        return ScalarArgument(entry.type.value(entry.numbers))
+    return BufferArgument(_owner(entry.parameter.name, entries))

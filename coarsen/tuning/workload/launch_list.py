@@ -23,8 +23,10 @@ from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 T = TypeVar("T")
 
 LIST_FILE = "launches.json"
-# Of the file that a captured launch is handed to other processes in; here, as the reader comes with the compiler.
+# Of the file that a captured launch is kept, or handed to other processes, in.
 CAPTURED_SUFFIX = ".npz"
+# Of files that say what a kernel is launched with: descriptions, and captured launches.
+LAUNCH_SUFFIXES = (".toml", CAPTURED_SUFFIX)
 FORMAT = 2
 _LARGEST = 256 * MEBIBYTE
 

@@ -29,6 +29,7 @@ from coarsen.tuning.processes.compiler import Compiled
 from coarsen.tuning.records.code import Code, Form, code_from_json
 from coarsen.tuning.records.measurement import Invalidity, Method, Subject
 from coarsen.tuning.workload.benchmark import Benchmark
+from coarsen.tuning.workload.launch_list import LAUNCH_SUFFIXES
 from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
@@ -184,7 +185,7 @@ class Pack:
     def benchmark(self, sweep: PackedSweep) -> str:
         """Return a sweep's benchmark as `find_benchmark` takes it. Raises InvalidInputError as `path_of` does."""
         name = sweep.benchmark
-        return str(self.path_of(name).resolve()) if name.endswith(".toml") else name
+        return str(self.path_of(name).resolve()) if name.endswith(LAUNCH_SUFFIXES) else name
 
     def check_kernel_file(self, benchmark: Benchmark) -> None:
         """Raise InvalidInputError where a benchmark of the pack has its kernel elsewhere."""

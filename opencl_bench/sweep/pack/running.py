@@ -27,6 +27,7 @@ from coarsen.tuning.measure.session import KEPT_BYTES
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.code import Form
 from coarsen.tuning.records.measurement import Measurement, Method
+from coarsen.tuning.workload.launch_list import LAUNCH_SUFFIXES
 
 SECONDS_PER_MINUTE = 60.0
 
@@ -135,7 +136,7 @@ def _run_sweep(
 ) -> FailedSweep | None:
     reference = pack.benchmark(sweep)
     found = find_benchmark(reference)
-    if reference.endswith(".toml"):
+    if reference.endswith(LAUNCH_SUFFIXES):
         pack.check_kernel_file(found)
     if sweep.content_hash != found.content_hash(sweep.preset):
         raise InvalidInputError(f"{sweep.name} is not what the pack was made with")

@@ -40,6 +40,7 @@ from coarsen.tuning.processes.compiler import Compiled, CompiledSubjects, Compil
 from coarsen.tuning.records.code import Code, Form
 from coarsen.tuning.records.measurement import Invalidity, Method
 from coarsen.tuning.workload.benchmark import Benchmark
+from coarsen.tuning.workload.launch_list import LAUNCH_SUFFIXES
 from coarsen.variant.transforms import DeviceKind
 
 # The limits that every GPU of the last ten years has at least.
@@ -228,11 +229,12 @@ class PackWriter:
 
     def add_benchmark(self, name: str | Path, benchmark: Benchmark, number: int) -> str:
         """Copy a user's benchmark; returns how the plan calls it."""
-        if not str(name).endswith(".toml"):
+        if not str(name).endswith(LAUNCH_SUFFIXES):
             return str(name)
         description = Path(name).resolve()
         folder = Path(BENCHMARK_FOLDER, str(number))
-        for file in (description, benchmark.kernel_file.resolve(), *benchmark.input_files):
+        own = [] if benchmark.source_file is None else [benchmark.source_file.resolve()]
+        for file in (description, *own, *benchmark.input_files):
             if not file.resolve().is_relative_to(description.parent):
                 raise InvalidInputError(f"{file} must be in the folder of {description}, or below, to be packed")
             target = folder / file.resolve().relative_to(description.parent)

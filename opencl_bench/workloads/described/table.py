@@ -149,7 +149,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def toml(value: object) -> str:
-    """Return a value as TOML has it: text, number, flag, or a sequence or mapping of these, in one line."""
+    """Return a value as TOML has it: text, number, flag, or a sequence of these, in one line."""
     match value:
         case str():
             # JSON's strings are TOML's, as long as no character is written as two halves.
@@ -159,13 +159,6 @@ def toml(value: object) -> str:
         case float():
             # Every finite float is written exactly.
             return "nan" if math.isnan(value) else repr(value)
-        case Mapping():
-            return f"{{ {toml_lines(value, ', ')} }}" if value else "{}"
         case Sequence():
             return f"[{', '.join(map(toml, value))}]"
     return str(value)
-
-
-def toml_lines(entries: Mapping[str, object], separator: str = "\n") -> str:
-    """Return the entries of a table as TOML has them, a line for each."""
-    return separator.join(f"{name} = {toml(value)}" for name, value in entries.items())

@@ -21,8 +21,8 @@ from coarsen.tuning.settings import Deadline, Tune
 from coarsen.tuning.tuner import tune_benchmark
 from coarsen.tuning.tuning_processes import LaunchToTune
 from coarsen.tuning.workload.benchmark import Benchmark
-from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch, write_launch
-from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaunch
+from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch
+from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaunch, write_launch
 from coarsen.tuning.workload.launch_list import PassedShared
 from coarsen.variant.transforms import DEFAULT, Transforms
 

@@ -11,15 +11,13 @@ import pytest
 
 from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.described.captured import write_capture
-from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.captured_tuning import tune_captured
-from coarsen.tuning.recording import captured_launch
 from coarsen.tuning.settings import Deadline, Tune
 from coarsen.tuning.workload.captured_launch import CapturedImage, CapturedLaunch
 from coarsen.tuning.workload.element_types import Addressing, Filter, ImageFormat, SamplerArgument
 from coarsen.variant.transforms import DEFAULT
+from tests.captured_files import captured_of, written_capture
 from tests.workload_runs import build_program, kernels_of, run_workload
 
 SOURCE = """\
@@ -49,7 +47,7 @@ def pixels() -> np.ndarray[Any, Any]:
 def captured(queue: pyopencl.CommandQueue, source: pyopencl.Image, target: pyopencl.Image) -> CapturedLaunch:
     sampler = pyopencl.Sampler(queue.context, False, pyopencl.addressing_mode.CLAMP, pyopencl.filter_mode.NEAREST)
     arguments = source, target, sampler, np.float32(0.5)
-    return captured_launch(SOURCE, (), "mirror", queue, (WIDTH, HEIGHT), (4, 4), arguments)
+    return captured_of(SOURCE, "mirror", queue, (WIDTH, HEIGHT), (4, 4), arguments)
 
 
 def test_the_workload_is_the_launch(
@@ -59,8 +57,7 @@ def test_the_workload_is_the_launch(
     assert launch.byte_count == pixels.nbytes, "what is only written is not copied"
     target = launch.arguments[1]
     assert isinstance(target, CapturedImage) and target.content is None
-    path = write_capture(launch, tmp_path, "mirror")
-    check_kernel_of(path)
+    path = written_capture(launch, tmp_path, "mirror")
     benchmark = find_benchmark(path)
     workload = benchmark.workload("test")
     assert workload.images == dict.fromkeys(("source", "target"), ImageFormat("image2d", "RGBA", "float"))
@@ -95,7 +92,7 @@ def test_what_can_t_be_captured_is_said(queue: pyopencl.CommandQueue, pixels: np
 def test_images_count_among_the_bytes(queue: pyopencl.CommandQueue, pixels: np.ndarray[Any, Any]) -> None:
     source, target = image(queue, pixels), image(queue, pixels)
     with pytest.raises(InvalidInputError, match=r"its buffers and images have 0\.0 MiB, and at most"):
-        captured_launch(SOURCE, (), "mirror", queue, (WIDTH, HEIGHT), (4, 4), (source, target), most_bytes=64)
+        captured_of(SOURCE, "mirror", queue, (WIDTH, HEIGHT), (4, 4), (source, target), most_bytes=64)
 
 
 @pytest.mark.compiled_devices

@@ -11,7 +11,6 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.sweep.several import sweep
-from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.captured_tuning import tune_captured
 from coarsen.tuning.engine.plan import DeviceLimits, Space, SweepPlan, points
@@ -31,9 +30,28 @@ from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaun
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import DEFAULT
 from coarsen.variant.variant import Variant
+from tests.captured_files import written_capture
 from tests.opencl_bench.sweep.small_sweep import METHOD
 
 SOURCE = "kernel void add(global float *sum) { sum[get_global_id(0)] += 1.0f; }"
+DESCRIPTION = """\
+file = "add.cl"
+kernel = "add"
+outputs = ["sum"]
+
+[ndrange]
+global_size = [4096]
+local_size = "open"
+
+[sizes.test]
+[sizes.cpu]
+
+[[arguments]]
+name = "sum"
+buffer = "float"
+elements = 4096
+values = "uniform(0, 1)"
+"""
 LIMITS = DeviceLimits(1024, (1024, 1024, 64), 1 << 15)
 MERGED, STRIDED = (Coarsening(4),), (Coarsening(4, stride=32),)
 
@@ -45,17 +63,24 @@ def captured(local_size: tuple[int, ...] = (), count: int = 4096) -> CapturedLau
 
 @pytest.fixture
 def described(tmp_path: Path) -> Path:
-    """The path of the description of a launch that was captured."""
-    return write_capture(captured(), tmp_path, "add")
+    """The path of a description whose launch leaves the local size open."""
+    (tmp_path / "add.cl").write_text(SOURCE)
+    (tmp_path / "add.toml").write_text(DESCRIPTION)
+    return tmp_path / "add.toml"
+
+
+@pytest.fixture(params=["described", "recorded"])
+def file(request: pytest.FixtureRequest, described: Path, tmp_path: Path) -> Path:
+    """The path of a description, and of a launch that was recorded."""
+    return described if request.param == "described" else written_capture(captured(), tmp_path, "add")
 
 
 @pytest.fixture
-def benchmark(described: Path) -> Benchmark:
-    return find_benchmark(described)
+def benchmark(file: Path) -> Benchmark:
+    return find_benchmark(file)
 
 
-def test_the_description_leaves_it_open(described: Path, benchmark: Benchmark) -> None:
-    assert 'local_size = "open"' in described.read_text()
+def test_it_is_left_open(benchmark: Benchmark) -> None:
     assert benchmark.local_sizes_of("cpu") == ((),)
     assert [launch.local_size for launch in benchmark.launches("cpu")] == [()]
     assert [launch.local_size for launch in benchmark.workload("cpu", local_size=(64,)).launches] == [(64,)]
@@ -100,13 +125,13 @@ def test_neither_work_groups_nor_strides_do_without_one(benchmark: Benchmark) ->
     }
 
 
-def test_a_sweep_needs_one(device: DeviceDescription, described: Path, tmp_path: Path) -> None:
+def test_a_sweep_needs_one(device: DeviceDescription, file: Path, tmp_path: Path) -> None:
     name = str(device).split()[0]
     with open_store(str(tmp_path / "results.sqlite")) as store:
         with pytest.raises(InvalidInputError, match=r"its local size is left open; say which to try"):
-            sweep(SweepPlan(described, name, "cpu", space=Space(factors=(1,)), method=METHOD), store)
+            sweep(SweepPlan(file, name, "cpu", space=Space(factors=(1,)), method=METHOD), store)
         space = Space(factors=(1, 4), strides=(1,), local_sizes=((64,),))
-        rows = sweep(SweepPlan(described, name, "cpu", space=space, method=METHOD, confirms=False), store).rows
+        rows = sweep(SweepPlan(file, name, "cpu", space=space, method=METHOD, confirms=False), store).rows
     assert {row.invalidity for row in rows} == {Invalidity.CORRECT}
 
 

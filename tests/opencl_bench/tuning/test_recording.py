@@ -15,12 +15,9 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.sweep.several import sweep
-from coarsen.opencl_bench.workloads.described.captured import write_capture
-from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.plan import Space, SweepPlan
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.recording import captured_launch
 from coarsen.tuning.records.measurement import Invalidity, Role
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.workload.benchmark import (
@@ -29,12 +26,14 @@ from coarsen.tuning.workload.benchmark import (
     NullArgument,
     ScalarArgument,
 )
-from coarsen.tuning.workload.captured_launch import UNREAD_BYTE, CapturedBuffer, CapturedLaunch
+from coarsen.tuning.workload.captured_benchmark import UNREAD_BYTE
+from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaunch
 from coarsen.tuning.workload.launch_list import (
     PassedBuffer,
     PassedScalar,
     PassedShared,
 )
+from tests.captured_files import captured_of, written_capture
 from tests.opencl_bench.sweep.small_sweep import METHOD
 
 SOURCE = """\
@@ -63,11 +62,11 @@ def captured(queue: pyopencl.CommandQueue, **changes: Any) -> CapturedLaunch:  #
         **changes,
     }
     arguments = [each.data if isinstance(each, pyopencl.array.Array) else each for each in values.values()]
-    return captured_launch(SOURCE, (), "blend", queue, (COUNT,), (64,), arguments)
+    return captured_of(SOURCE, "blend", queue, (COUNT,), (64,), arguments)
 
 
 def test_the_workload_is_the_launch(queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
-    path = write_capture(captured(queue), tmp_path / "captured", "blend_0")
+    path = written_capture(captured(queue), tmp_path / "captured", "blend_0")
     benchmark = find_benchmark(path)
     assert (benchmark.name, benchmark.kernel) == ("blend_0", "blend")
     workload = benchmark.workload("cpu", seed=3)
@@ -82,7 +81,7 @@ def test_the_workload_is_the_launch(queue: pyopencl.CommandQueue, tmp_path: Path
 
 
 def test_a_sweep_takes_it(device: DeviceDescription, queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
-    path = write_capture(captured(queue), tmp_path / "captured", "blend_0")
+    path = written_capture(captured(queue), tmp_path / "captured", "blend_0")
     space = Space(factors=(1, 2, 4), strides=(1,))
     plan = SweepPlan(path, str(device).split()[0], "cpu", space=space, method=METHOD, confirms=False)
     with open_store(str(tmp_path / "results.sqlite")) as store:
@@ -104,16 +103,16 @@ def test_what_can_not_be_captured(
     changes: dict[str, Any], message: str, queue: pyopencl.CommandQueue, tmp_path: Path
 ) -> None:
     with pytest.raises(InvalidInputError) as caught:
-        write_capture(captured(queue, **changes), tmp_path / "captured", "blend_0")
+        written_capture(captured(queue, **changes), tmp_path / "captured", "blend_0")
     assert message in str(caught.value)
-    assert not (tmp_path / "captured").exists()
+    assert not [*tmp_path.glob("captured/*")]
 
 
 COPY = "kernel void copy(global int *out, global const int *in) { out[get_global_id(0)] += in[get_global_id(0)]; }"
 
 
 def copied(queue: pyopencl.CommandQueue, *arguments: Any, **options: Any) -> CapturedLaunch:  # noqa: ANN401
-    return captured_launch(COPY, (), "copy", queue, (16,), (16,), arguments, **options)
+    return captured_of(COPY, "copy", queue, (16,), (16,), arguments, **options)
 
 
 def counted(queue: pyopencl.CommandQueue) -> pyopencl.Buffer:
@@ -132,7 +131,7 @@ def test_one_buffer_given_twice_is_one_buffer(queue: pyopencl.CommandQueue, tmp_
     own = part(whole, 1, 1)
     for index, arguments in enumerate([(own, own), (own, part(other, 1, 1))]):
         launch = copied(queue, *arguments)
-        workload = find_benchmark(write_capture(launch, tmp_path, f"copy_{index}")).workload("cpu")
+        workload = find_benchmark(written_capture(launch, tmp_path, f"copy_{index}")).workload("cpu")
         assert list(workload.buffers) == (["out"] if index == 0 else ["out", "in"])
         assert np.array_equal(workload.buffers["out"], np.arange(1024, 2048))
         assert len(workload.launches[0].arguments) == 2
@@ -146,10 +145,10 @@ def test_a_buffer_given_twice_is_made_of_whole_elements(tmp_path: Path) -> None:
         arguments = (CapturedBuffer(np.zeros(byte_count, np.uint8)), PassedShared(0))
         launch = CapturedLaunch(source, (), "f", (16,), (16,), arguments)
         if is_right:
-            assert find_benchmark(write_capture(launch, tmp_path, "f")).workload("cpu").outputs == ("in",)
+            assert find_benchmark(written_capture(launch, tmp_path, "f")).workload("cpu").outputs == ("in",)
             continue
         with pytest.raises(InvalidInputError, match="'in' is given twice, and its 72 bytes are no whole number"):
-            write_capture(launch, tmp_path, "f")
+            written_capture(launch, tmp_path, "f")
 
 
 class Point(ctypes.Structure):
@@ -166,7 +165,7 @@ def test_values_of_ctypes(queue: pyopencl.CommandQueue) -> None:
 
 def test_parts_of_one_buffer(queue: pyopencl.CommandQueue, tmp_path: Path) -> None:
     whole = counted(queue)
-    path = write_capture(copied(queue, part(whole, 0, 1), part(whole, 1, 2)), tmp_path, "copy")
+    path = written_capture(copied(queue, part(whole, 0, 1), part(whole, 1, 2)), tmp_path, "copy")
     buffers = find_benchmark(path).workload("cpu").buffers
     assert np.array_equal(buffers["out"], np.arange(1024))
     assert np.array_equal(buffers["in"], np.arange(1024, 3072))
@@ -199,7 +198,7 @@ def test_shared_virtual_memory(queue: pyopencl.CommandQueue, tmp_path: Path) -> 
     array: Any = pyopencl.SVM(empty(queue.context, 32, np.int32))
     with array.map_rw(queue) as mapped:
         mapped[:] = np.arange(32)
-    path = write_capture(copied(queue, memory, array), tmp_path, "copy")
+    path = written_capture(copied(queue, memory, array), tmp_path, "copy")
     buffers = find_benchmark(path).workload("cpu").buffers
     assert np.array_equal(buffers["out"], np.arange(16))
     assert np.array_equal(buffers["in"], np.arange(32))
@@ -249,9 +248,8 @@ def test_a_sweep_takes_structures_and_null_pointers_and_an_offset(
     flags = pyopencl.mem_flags.READ_WRITE | pyopencl.mem_flags.COPY_HOST_PTR
     buffer = pyopencl.Buffer(queue.context, flags, hostbuf=particles)
     arguments = (buffer, buffer, None, np.array((0.25, 2), SETTINGS)[()])
-    launch = captured_launch(PARTICLES, (), "move", queue, (128,), (32,), arguments, global_offset=(16,))
-    path = write_capture(launch, tmp_path / "captured", "move")
-    check_kernel_of(path)
+    launch = captured_of(PARTICLES, "move", queue, (128,), (32,), arguments, global_offset=(16,))
+    path = written_capture(launch, tmp_path / "captured", "move")
     workload = find_benchmark(path).workload("cpu")
     assert workload.launches[0].global_offset == (16,)
     assert workload.launches[0].arguments[:3] == (BufferArgument("now"), BufferArgument("now"), NullArgument())
@@ -269,36 +267,36 @@ def test_every_float_is_kept(number: float, tmp_path: Path) -> None:
     source = "kernel void fill(global float *out, float value) { out[get_global_id(0)] = value; }"
     given = np.float32(number)
     arguments = (CapturedBuffer(np.zeros(64, np.uint8)), PassedScalar(given.tobytes()))
-    path = write_capture(CapturedLaunch(source, (), "fill", (16,), (16,), arguments), tmp_path, "fill")
+    path = written_capture(CapturedLaunch(source, (), "fill", (16,), (16,), arguments), tmp_path, "fill")
     (launch,) = find_benchmark(path).workload("cpu").launches
     (value,) = (each.value for each in launch.arguments if isinstance(each, ScalarArgument))
     assert value.tobytes() == given.tobytes()
 
 
 def test_contents_are_written_from_where_they_are(tmp_path: Path) -> None:
-    content = np.zeros(32 << 20, np.uint8)
+    content = np.zeros(96 << 20, np.uint8)
     arguments = (CapturedBuffer(content), PassedShared(0))
     launch = CapturedLaunch(COPY, (), "copy", (16,), (16,), arguments)
     tracemalloc.start()
     try:
-        write_capture(launch, tmp_path, "copy")
+        written_capture(launch, tmp_path, "copy")
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert most < content.nbytes // 2
-    assert (tmp_path / "copy.out.npy").stat().st_size > content.nbytes
+    assert (tmp_path / "copy.npz").stat().st_size > content.nbytes
 
 
 def test_what_no_workload_has(tmp_path: Path) -> None:
     source = "kernel void f(global int *out, read_only image1d_buffer_t in) { out[0] = get_image_width(in); }"
     arguments = (CapturedBuffer(np.zeros(64, np.uint8)), NullArgument())
     with pytest.raises(InvalidInputError, match="its parameter 'in' is of type image1d_buffer_t"):
-        write_capture(CapturedLaunch(source, (), "f", (16,), (16,), arguments), tmp_path, "f")
+        written_capture(CapturedLaunch(source, (), "f", (16,), (16,), arguments), tmp_path, "f")
     launch = CapturedLaunch(
         "kernel void g(local int *x) { x[0] = 1; }", (), "g", (16,), (16,), (LocalArgument(64),)
     )
     with pytest.raises(InvalidInputError, match="has no buffer and no image that it may write"):
-        write_capture(launch, tmp_path, "g")
+        written_capture(launch, tmp_path, "g")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -317,18 +315,18 @@ kernel void f(global float *a, global const float *b, global uchar4 *c, global P
     arguments = [pyopencl.array.to_device(queue, content).data for _ in range(4)]
     for path_of in (0, 1):
         given = [arguments[0], arguments[path_of], *arguments[2:]]  # the second time, all that is read is written
-        launch = captured_launch(source, (), "f", queue, (16,), (16,), given)
-        buffers = find_benchmark(write_capture(launch, tmp_path, f"f{path_of}")).workload("cpu").buffers
+        launch = captured_of(source, "f", queue, (16,), (16,), given)
+        buffers = find_benchmark(written_capture(launch, tmp_path, f"f{path_of}")).workload("cpu").buffers
         assert (set(buffers["a"].view(np.uint8).tolist()) == {UNREAD_BYTE}) == (path_of == 1)
         assert set(buffers["c"].reshape(-1).tolist()) == {UNREAD_BYTE}
         assert set(buffers["pairs"].view(np.uint8).tolist()) == {UNREAD_BYTE}
     assert np.array_equal(buffers["b"], content)
     assert isinstance(launch.arguments[0], PassedBuffer)
     # The launch had been made before: that its results are there already hides no variant that writes nothing.
-    workload = find_benchmark(tmp_path / "f1.toml").workload("cpu")
+    workload = find_benchmark(tmp_path / "f1.npz").workload("cpu")
     assert compare(workload.buffers, {**workload.buffers, "a": content}, workload) != []
     plan = SweepPlan(
-        tmp_path / "f1.toml",
+        tmp_path / "f1.npz",
         str(describe_device(queue.device)).split()[0],
         "cpu",
         space=Space(factors=(1, 2), strides=(1,)),
@@ -353,7 +351,7 @@ kernel void f(global float *a, global const float *b, global const float *c, con
 }
 """
     arguments = tuple(CapturedBuffer(np.zeros(64, np.float32).view(np.uint8)) for _ in range(6))
-    path = write_capture(CapturedLaunch(source, (), "f", (16,), (16,), arguments), tmp_path, "f")
+    path = written_capture(CapturedLaunch(source, (), "f", (16,), (16,), arguments), tmp_path, "f")
     assert find_benchmark(path).workload("cpu").outputs == ("a", "b", "c")
 
 
@@ -361,7 +359,7 @@ def test_a_small_mistake_in_a_large_captured_buffer_is_found(tmp_path: Path) -> 
     source = "kernel void f(global float *a) { a[get_global_id(0)] += 1.0f; }"
     content = np.random.default_rng(0).random(1 << 20, np.float32)
     launch = CapturedLaunch(source, (), "f", (1 << 20,), (64,), (CapturedBuffer(content.view(np.uint8)),))
-    workload = find_benchmark(write_capture(launch, tmp_path, "f")).workload("cpu")
+    workload = find_benchmark(written_capture(launch, tmp_path, "f")).workload("cpu")
     wanted = content + np.float32(1)
     wrong = wanted.copy()
     wrong[777_777] *= np.float32(1.001)
@@ -396,5 +394,5 @@ def test_halves_are_compared_by_what_their_code_rounds(
     source = HALVES.replace("LOOP", loop).replace("global half *out", f"global {out} *out")
     numbers = CapturedBuffer(np.zeros(64, np.uint8))
     launch = CapturedLaunch(source, (), "halves", (16,), (16,), (numbers, numbers, PassedScalar(bytes(4))))
-    workload = find_benchmark(write_capture(launch, tmp_path, "halves")).workload("test")
+    workload = find_benchmark(written_capture(launch, tmp_path, "halves")).workload("test")
     assert workload.rounding_steps == roundings

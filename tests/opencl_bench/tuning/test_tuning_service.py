@@ -27,8 +27,8 @@ from coarsen.tuning.settings import TimeOverError
 from coarsen.tuning.tuned import Decision, LaidOutChoice, Tuned
 from coarsen.tuning.tuning_processes import LaunchToTune
 from coarsen.tuning.tuning_service import ENCODERS, _failed, _keep_text
-from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch, write_launch
-from coarsen.tuning.workload.captured_launch import CapturedLaunch
+from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch
+from coarsen.tuning.workload.captured_launch import CapturedLaunch, write_launch
 from coarsen.tuning.workload.launch_list import PassedBuffer
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import ArrayLayout

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.workload.benchmark import Benchmark, LocalArgument, NullArgument, ScalarArgument, Workload
-from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch, write_launch
+from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch
 from coarsen.tuning.workload.captured_launch import (
     CapturedArgument,
     CapturedBuffer,
     CapturedImage,
     CapturedLaunch,
+    write_launch,
 )
 from coarsen.tuning.workload.element_types import Addressing, Filter, ImageFormat, SamplerArgument
 from coarsen.tuning.workload.launch_list import (
@@ -24,6 +24,7 @@ from coarsen.tuning.workload.launch_list import (
     PassedScalar,
     PassedShared,
 )
+from tests.captured_files import written_capture
 
 
 def buffer(count: int) -> CapturedBuffer:
@@ -106,14 +107,24 @@ def contents(workload: Workload) -> object:
     return sizes, arguments, buffers, workload.outputs, workload.images, workload.rounding_steps
 
 
-def test_it_is_measured_as_the_description_says(launch: CapturedLaunch, tmp_path: Path) -> None:
-    described, benchmark = find_benchmark(write_capture(launch, tmp_path, "f")), read(launch, tmp_path)
-    assert contents(benchmark.workload(PRESET)) == contents(described.workload("test"))
-    assert benchmark.source == described.source
-    for name in ("kernel", "dimensions", "build_options", "tunables", "other_kernels", "clock"):
-        assert getattr(benchmark, name) == getattr(described, name)
-    for name in ("input_macros", "buffers_fit_any_local_size", "shared_local_size", "arrays"):
-        assert getattr(benchmark, name) == getattr(described, name)
+def test_what_is_kept_is_what_is_measured(launch: CapturedLaunch, tmp_path: Path) -> None:
+    kept, benchmark = find_benchmark(written_capture(launch, tmp_path, "f-16")), read(launch, tmp_path)
+    assert (kept.name, kept.kernel, benchmark.name) == ("f-16", "f", "f")
+    assert (list(kept.presets), list(benchmark.presets)) == (["test", "cpu", "gpu"], [PRESET])
+    assert (
+        contents(kept.workload("gpu")) == contents(kept.workload("test")) == contents(benchmark.workload(PRESET))
+    )
+
+
+def test_what_is_kept_is_told_from_others_by_its_contents(tmp_path: Path) -> None:
+    source, global_size, local_size, arguments = CASES["scalars"]
+    given = (arguments, arguments, (buffer(60), *arguments[1:]), (*arguments[:-1], PassedScalar(bytes(8))))
+    files = [
+        written_capture(CapturedLaunch(source, (), "f", global_size, local_size, each), tmp_path / str(index), "f")
+        for index, each in enumerate(given)
+    ]
+    hashes = [find_benchmark(file).content_hash("cpu") for file in files]
+    assert hashes[0] == hashes[1] and len(set(hashes)) == 3
 
 
 def test_another_local_size_divides_the_global_size(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import WrittenArgument
-from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.measure.comparison import padding_of, without_padding
 from coarsen.tuning.measure.opencl_machine import OpenClMachine
@@ -23,6 +22,7 @@ from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaun
 from coarsen.tuning.workload.padding import written_arguments
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
+from tests.captured_files import written_capture
 
 TYPES = """
 typedef struct { char tag; int count; } Hole;
@@ -152,7 +152,7 @@ def test_a_mistake_beside_padding_is_found_and_garbage_in_it_is_none(
     source = f"{TYPES} kernel void k(global const float *a, global {parameter}) {{ {ITEM} {body} }}"
     content = CapturedBuffer(np.arange(COUNT, dtype=np.float32).view(np.uint8))
     filled = CapturedBuffer(np.full(COUNT * size, 0x40, np.uint8))
-    path = write_capture(CapturedLaunch(source, (), "k", (COUNT,), (64,), (content, filled)), tmp_path, "k")
+    path = written_capture(CapturedLaunch(source, (), "k", (COUNT,), (64,), (content, filled)), tmp_path, "k")
     compiled = CompileService().compile(
         {
             "benchmark": str(path),
