@@ -192,7 +192,7 @@ class LaunchChooser:
             problem = problem_of_launch(kernel, own.launch, bool(found.coarsenings), self._plan.any_groups)
         if problem and decision.otherwise is not None:
             return self._carried_out(launch, decision.otherwise(problem))
-        return replace(found, regrouped=True, own=own, reason=found.reason or decision.reason)
+        return found._replace(regrouped=True, own=own, reason=found.reason or decision.reason)
 
     def _as_written(self, own: OwnLaunch) -> pyopencl.Kernel:
         """Return a kernel object of the source as it is written, with a version's macros."""
@@ -231,7 +231,7 @@ class LaunchChooser:
                 found = choice.best(launch, decision.variant.coarsenings)
         else:
             found = DividedLaunch(grouped.global_size, grouped.local_size, ())
-        found = replace(found, regrouped=grouped.local_size != launch.local_size)
+        found = found._replace(regrouped=grouped.local_size != launch.local_size)
         wanted = decision.variant.local_size or launch.local_size
         is_as_advised = (
             found.coarsenings == decision.variant.coarsenings
@@ -247,7 +247,7 @@ class LaunchChooser:
         if not is_as_advised:
             limits = "the launch's sizes and buffers, and the device, allow"
             reason = f"as near to what is advised ({decision.variant}) as {limits}"
-        return replace(found, transforms=transforms, reason=reason)
+        return found._replace(transforms=transforms, reason=reason)
 
     def _as_programs(
         self, launch: OriginalLaunch, decision: Decision, required: Sizes | None, assumptions: Assumptions
@@ -258,12 +258,12 @@ class LaunchChooser:
         kept = arrays if assumptions.placed else tuple(plan for plan in arrays if plan.place is GLOBAL)
         found = self._choice(required, general, kept).best(launch, decision.variant.coarsenings)
         if not found.coarsenings:
-            return replace(found, reason=decision.reason or None)
+            return found._replace(reason=decision.reason or None)
         reasons = [*filter(None, [decision.reason])]
         if general is not None:
             reasons += [_OVERLAPS] * (not assumptions.distinct) + [_TOO_LARGE] * (not assumptions.wide_accesses)
         reasons += [_NOT_PLACED] * (kept != arrays)
-        return replace(found, transforms=general, reason="; ".join(reasons)) if reasons else found
+        return found._replace(transforms=general, reason="; ".join(reasons)) if reasons else found
 
     def _general_transforms(self, assumptions: Assumptions) -> Transforms | None:
         """Return the program's transforms without what may not be used; None where these are the program's own."""
@@ -368,11 +368,11 @@ class VariantChoice(NamedTuple):
             if reason is None:
                 # Where there is nothing to merge, more local memory would change nothing.
                 is_said = note and not (hindrance is Hindrance.LOCAL_MEMORY and not candidate.coarsenings)
-                chosen = replace(candidate, arrays=self.arrays if candidate.coarsenings else ())
-                return replace(chosen, note=note, hindrance=hindrance) if is_said else chosen
+                chosen = candidate._replace(arrays=self.arrays if candidate.coarsenings else ())
+                return chosen._replace(note=note, hindrance=hindrance) if is_said else chosen
             note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
         unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
-        return replace(unchanged, note=note or None, hindrance=hindrance if note else None)
+        return unchanged._replace(note=note or None, hindrance=hindrance if note else None)
 
     def _candidates(self, launch: OriginalLaunch, wanted: Configuration) -> Iterator[DividedLaunch]:
         """Yield the launches to try, best first."""
@@ -386,7 +386,7 @@ class VariantChoice(NamedTuple):
             if guarded is not None:
                 yield guarded
             if self.is_exact:
-                yield replace(divided, global_size=sizes[0], local_size=sizes[1], coarsenings=())
+                yield divided._replace(global_size=sizes[0], local_size=sizes[1], coarsenings=())
                 return
         yield divided
 
