@@ -85,9 +85,14 @@ def build_for_launches(
     """
     with _without_warnings():
         if by_each_start and cache_dir is not False and isinstance(source, str) and _is_pocl(context):
+            # Imported late, as PyOpenCL does: no other driver's programs need it here.
+            from pyopencl.cache import create_built_program_from_source_cached as cached
+
+            words, folders = PlainProgram._process_build_options(context, list(options))
+            place = cache_dir or getattr(context, "cache_dir", None)
             # Without a place for its cache, PyOpenCL looks for a variable of the environment that isn't set.
             with suppress(OSError, KeyError):
-                return _from_binary(context, source, options, devices, cache_dir)
+                return PlainProgram(cached(context, source, words, devices, place, folders)[0])
         program = PlainProgram(context, source)
         program.build(list(options), devices, cast("Any", cache_dir))
     return program
@@ -97,22 +102,6 @@ def _is_pocl(context: pyopencl.Context) -> bool:
     """Return True for PoCL unless PyOpenCL's cache is off: PyOpenCL doesn't use it for PoCL."""
     is_pocl = context.devices[0].platform.name == "Portable Computing Language"
     return is_pocl and not getattr(pyopencl, "_PYOPENCL_NO_CACHE", False)
-
-
-def _from_binary(
-    context: pyopencl.Context,
-    source: str,
-    options: Sequence[str],
-    devices: Sequence[pyopencl.Device] | None,
-    cache_dir: str | None,
-) -> pyopencl.Program:
-    # Imported late, as PyOpenCL does: no other driver's programs need it here.
-    from pyopencl.cache import create_built_program_from_source_cached
-
-    words, folders = PlainProgram._process_build_options(context, list(options))
-    place = cache_dir or getattr(context, "cache_dir", None)
-    built, _ = create_built_program_from_source_cached(context, source, words, devices, place, folders)
-    return PlainProgram(built)
 
 
 # Devices whose compilers take minutes for some kernels, and what of a kernel shows it beforehand.
