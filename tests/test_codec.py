@@ -1,11 +1,11 @@
-"""Dataclasses come back from JSON as they were, and nothing else is taken for one."""
+"""Dataclasses and named tuples come back from JSON as they were, and nothing else is taken for one."""
 
 from __future__ import annotations
 
 import enum
 import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
@@ -24,6 +24,11 @@ class Inner:
     colour: Colour
 
 
+class Place(NamedTuple):
+    line: int
+    file: str | None = None
+
+
 @dataclass(frozen=True)
 class Outer:
     name: str
@@ -35,15 +40,20 @@ class Outer:
     inner: Inner
     many: tuple[Inner, ...]
     named: dict[str, Inner]
+    places: tuple[Place, ...]
 
 
 INNER = Inner((("m", 1), ("n", 2)), Colour.BLUE)
-OUTER = Outer("é", -(2**63), 0.5, True, "b", None, INNER, (INNER,), {"x": INNER})
+OUTER = Outer("é", -(2**63), 0.5, True, "b", None, INNER, (INNER,), {"x": INNER}, (Place(1, "f"), Place(2)))
 WRITTEN: dict[str, Any] = json.loads(json.dumps(encoded(OUTER)))
 
 
 def test_json_gives_the_same_value() -> None:
-    assert decoded(Outer, WRITTEN, "the thing") == OUTER
+    found = decoded(Outer, WRITTEN, "the thing")
+    assert found == OUTER
+    assert WRITTEN["places"] == [{"line": 1, "file": "f"}, {"line": 2, "file": None}]
+    assert [type(each) for each in found.places] == [Place, Place]
+    assert decoded(Place, encoded(Place(3)), "the place") == Place(3)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +76,9 @@ def test_json_gives_the_same_value() -> None:
         ({"inner": {"pairs": [["m"]], "colour": "red"}}, "must be a list of pairs"),
         ({"inner": {"pairs": []}}, "has no field 'colour'"),
         ({"many": {}}, "must be a list"),
+        ({"places": [[1, "f"]]}, "the thing's places is not a JSON object"),
+        ({"places": [{"line": 1}]}, "has no field 'file'"),
+        ({"places": [{"line": "1", "file": None}]}, "'line' of the thing's places must be a whole number"),
         ({"named": []}, "must be an object"),
         ({"more": 1}, "the thing has an unknown field 'more'"),
         ({"name": "x" * 100 + "\ud800"}, r"\.\.\."),

@@ -1,10 +1,11 @@
-"""Dataclasses as JSON, and back, strictly: every field has to be there, of its type, and no other may be.
+"""Records as JSON, and back, strictly: every field has to be there, of its type, and no other may be.
 
     encoded(Subject("sgemm", …))                        {"benchmark": "sgemm", …}
     decoded(Subject, {"benchmark": "sgemm", …}, "the subject")
 
 The types that fields may have: texts, whole numbers of 64 bits, finite numbers, flags, enumerations, literals,
-tuples, dictionaries with texts as keys, `None` beside one of these, and dataclasses of such fields.
+tuples, dictionaries with texts as keys, `None` beside one of these, and records of such fields. A record is a
+dataclass or a named tuple.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ def encoded(value: object, encoders: Coders = _NONE) -> Any:  # noqa: ANN401 (an
     """Return a value as dictionaries, lists, texts, numbers, flags and None.
 
     Args:
-        value: a dataclass, or what a field of one may hold.
+        value: a record, or what a field of one may hold.
         encoders: for types that have a form of their own.
     """
     if type(value) in encoders:
         return encoders[type(value)](value)
-    if is_dataclass(value):
-        return {field.name: encoded(getattr(value, field.name), encoders) for field in fields(value)}
+    if _is_record(value):
+        return {name: encoded(getattr(value, name), encoders) for name in _names(type(value))}
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, tuple | list):
@@ -51,10 +52,10 @@ def encoded(value: object, encoders: Coders = _NONE) -> Any:  # noqa: ANN401 (an
 
 
 def decoded(kind: type[T], value: object, where: str, decoders: Coders = _NONE) -> T:
-    """Return the dataclass that `encoded` made a value of.
+    """Return the record that `encoded` made a value of.
 
     Args:
-        kind: the dataclass.
+        kind: its class.
         value: what JSON was decoded to.
         where: what the value is called in errors: `the plan`.
         decoders: for types that have a form of their own; they raise InvalidInputError.
@@ -77,9 +78,18 @@ def decoded(kind: type[T], value: object, where: str, decoders: Coders = _NONE) 
 
 @cache
 def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401 (mypy takes no generic class for hashable)
-    """The types of a dataclass's fields, in their order."""
+    """The types of a record's fields, in their order."""
     found = get_type_hints(kind)
-    return {field.name: found[field.name] for field in fields(kind)}
+    return {name: found[name] for name in _names(kind)}
+
+
+def _names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """The names of a record's fields, in their order."""
+    return kind._fields if hasattr(kind, "_fields") else tuple(field.name for field in fields(kind))
+
+
+def _is_record(value: object) -> bool:
+    return is_dataclass(value) or hasattr(value, "_fields")
 
 
 @cache
@@ -94,7 +104,7 @@ def _form(hint: Any) -> tuple[Any, tuple[Any, ...]]:  # noqa: ANN401
         return Union, (kind,)
     if origin in (tuple, dict, Literal):
         return origin, parts
-    if is_dataclass(hint):
+    if _is_record(hint):
         return is_dataclass, ()
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return enum.Enum, tuple(entry.value for entry in hint)

@@ -8,6 +8,7 @@ typer takes as long to load as a program with one kernel takes to start: words w
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import logging
 import os
@@ -142,6 +143,10 @@ def run_with(options: RunOptions) -> int:
 
     script = Script(options.program, tuple(options.arguments or ()), options.module)
     process = os.getpid()
+    if not gc.isenabled():
+        # What is loaded stays: the program's own collections pass it over.
+        gc.freeze()
+        gc.enable()
     result = run_program(script, otherwise, settings, recorder)
     if os.getpid() == process:
         # A process that the program forked may come here too.

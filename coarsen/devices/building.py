@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, cast
 
 import pyopencl
@@ -66,6 +66,7 @@ def build_for_launches(
     options: Sequence[str] = (),
     devices: Sequence[pyopencl.Device] | None = None,
     cache_dir: str | Literal[False] | None = None,
+    by_each_start: bool = False,
 ) -> pyopencl.Program:
     """Return a program whose kernels are only launched, from PyOpenCL's cache where it is there.
 
@@ -76,14 +77,31 @@ def build_for_launches(
         devices: of the context; all if None.
         cache_dir: as `pyopencl.Program.build` takes it: False turns the cache off, though its annotation leaves
             that out.
+        by_each_start: whether later processes will build the same, so that it pays to keep PoCL's binary, too:
+            PoCL takes up to 3 s to write one that loads in 3 ms, and 22 ms to preprocess a source that it knows.
 
     Raises:
         pyopencl.Error: the device does not build it.
     """
-    program = PlainProgram(context, source)
     with _without_warnings():
+        if by_each_start and cache_dir is not False and isinstance(source, str) and _is_pocl(context):
+            # Imported late, as PyOpenCL does: no other driver's programs need it here.
+            from pyopencl.cache import create_built_program_from_source_cached as cached
+
+            words, folders = PlainProgram._process_build_options(context, list(options))
+            place = cache_dir or getattr(context, "cache_dir", None)
+            # Without a place for its cache, PyOpenCL looks for a variable of the environment that isn't set.
+            with suppress(OSError, KeyError):
+                return PlainProgram(cached(context, source, words, devices, place, folders)[0])
+        program = PlainProgram(context, source)
         program.build(list(options), devices, cast("Any", cache_dir))
     return program
+
+
+def _is_pocl(context: pyopencl.Context) -> bool:
+    """Return True for PoCL unless PyOpenCL's cache is off: PyOpenCL doesn't use it for PoCL."""
+    is_pocl = context.devices[0].platform.name == "Portable Computing Language"
+    return is_pocl and not getattr(pyopencl, "_PYOPENCL_NO_CACHE", False)
 
 
 # Devices whose compilers take minutes for some kernels, and what of a kernel shows it beforehand.

@@ -81,20 +81,32 @@ class LoaderSetup(NamedTuple):
     temporary: tempfile.TemporaryDirectory[str] | None = None
 
 
-@functools.cache
-def prepare_loader() -> LoaderSetup:
+_DONE: list[LoaderSetup] = []
+
+
+def prepare_loader(is_for_program: bool = False) -> LoaderSetup:
     """Make the system's and pip's drivers known to PyOpenCL's loader, which reads them at its first query.
 
     Done once per process. Changes `OCL_ICD_VENDORS` in this process's environment (child processes inherit
     it) unless the user's environment already decides, or pip holds no driver that the loader would miss.
+
+    Args:
+        is_for_program: whether a program is to run as without this package: Debian's Oclgrind is left out then, a
+            simulator that the loader would list first.
     """
+    if not _DONE:
+        _DONE.append(_prepared(is_for_program))
+    return _DONE[0]
+
+
+def _prepared(is_for_program: bool) -> LoaderSetup:
     if importlib.util.find_spec("pyopencl") is None:
         return LoaderSetup(None, ())
     user_variable = deciding_variable(os.environ)
     if user_variable is not None:
         return LoaderSetup(None, (), user_variable)
     system = tuple(system_drivers())
-    extra = (*extra_drivers(), *unnamed_nvidia_driver(system))
+    extra = (*extra_drivers(is_for_program), *unnamed_nvidia_driver(system))
     hidden = tuple(driver for driver in extra if not driver.loaded_by_pyopencl)
     if not hidden:
         return LoaderSetup(None, system + extra)
@@ -127,7 +139,7 @@ def system_drivers() -> Iterator[Driver]:
                 yield Driver(library, str(icd_file))
 
 
-def extra_drivers() -> Iterator[Driver]:
+def extra_drivers(is_for_program: bool = False) -> Iterator[Driver]:
     """Yield the drivers that no ICD file of the system names: those in pip packages, and Debian's Oclgrind."""
     oclgrind_in_pip = False
     for distribution, pattern in _PIP_DRIVERS:
@@ -135,7 +147,7 @@ def extra_drivers() -> Iterator[Driver]:
         if library is not None:
             oclgrind_in_pip |= library.name.startswith("liboclgrind")
             yield Driver(str(library), distribution, library.parent == _pyopencl_driver_folder())
-    debian = _debian_oclgrind()
+    debian = None if is_for_program else _debian_oclgrind()
     if debian is not None and not oclgrind_in_pip:
         yield Driver(str(debian), "oclgrind")
 

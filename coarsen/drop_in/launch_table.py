@@ -11,7 +11,6 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyopencl
@@ -26,8 +25,7 @@ from coarsen.tuning.remembered.choice import RememberedChoice, SizeClass
 from coarsen.tuning.settings import Tune
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchRow:
+class LaunchRow(NamedTuple):
     """The launches of one kernel and class of sizes that ran alike.
 
     Attributes:

@@ -133,7 +133,7 @@ def run_program(
     """
     check_script(script)
     # Before the program's first question to OpenCL: drivers that pip installed are there for it, too.
-    prepare_loader()
+    prepare_loader(is_for_program=True)
     # The program may go to another folder.
     chosen = _with_absolute_store(settings or Tune())
     store = _shown(str(chosen.store))

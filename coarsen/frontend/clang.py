@@ -11,10 +11,9 @@ import os
 import re
 import shlex
 import shutil
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from coarsen.errors import InvalidInputError
 
@@ -27,8 +26,7 @@ HEADERS = Path(__file__).parent / "headers"
 _TIME_LIMIT_SECONDS = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Clang:
+class Clang(NamedTuple):
     """A clang: the words that start it, where it was found, and whether it has its own `opencl-c-base.h`."""
 
     command: tuple[str, ...]

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from coarsen.frontend.clang import HEADERS
 
@@ -78,8 +78,7 @@ _PARTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceMacros:
+class DeviceMacros(NamedTuple):
     """The facts that a source may find out about its device.
 
     Attributes:
@@ -101,8 +100,8 @@ class DeviceMacros:
         """
         everything = (*_OF_KHRONOS, *_OF_VENDORS)
         for further in ((), _OF_KHRONOS, everything):
-            yield replace(self, extensions=self.extensions.union(further))
-        yield replace(self, extensions=self.extensions.union(everything), has_further=True)
+            yield self._replace(extensions=self.extensions.union(further))
+        yield self._replace(extensions=self.extensions.union(everything), has_further=True)
 
     @property
     def options(self) -> tuple[str, ...]:

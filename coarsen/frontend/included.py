@@ -6,8 +6,8 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 _MOST_FILES = 1000
 _LARGEST_FILE = 16 << 20
@@ -17,8 +17,7 @@ _UNTOLD = re.compile(r"__has_(?:include|embed)|__(?:DATE|TIME|TIMESTAMP)__")
 _ANY = re.compile(r"include|import|embed|__has_|__DATE|__TIME|\?\?|\\\s")
 
 
-@dataclass(frozen=True, slots=True)
-class IncludedFiles:
+class IncludedFiles(NamedTuple):
     """Files that a source may include.
 
     Attributes:
@@ -113,8 +112,7 @@ _DIRECTIVE = re.compile(rf"(?:#|%:){_BLANK}(__include_macros|include_next|includ
 _NAME = re.compile(rf'{_BLANK}(?:"([^"\n]*)"|<([^>\n]*)>)', re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class FileDirective:
+class FileDirective(NamedTuple):
     """A directive that reads a file. `name` is empty where a macro gives it; quoted ones are looked for first in
     the folder of the file that has the directive.
     """

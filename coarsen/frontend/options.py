@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from coarsen.errors import InvalidInputError
 
@@ -35,8 +35,7 @@ _VENDOR = re.compile(r"-(?:cl-nv-|cl-amd-|cl-intel-|cl-ext=|fbin-|f?save-temps|q
 _SINGLE_PRECISION_ONLY = "-cl-single-precision-constant"  # literals are folded by the front end
 
 
-@dataclass(frozen=True, slots=True)
-class BuildOptions:
+class BuildOptions(NamedTuple):
     """Build options by what they are for. Each field holds words as they stand on a command line."""
 
     standard: str = "-cl-std=CL1.2"

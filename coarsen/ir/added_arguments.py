@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class AddedArgument:
+class AddedArgument(NamedTuple):
     """An argument that a transform added after the kernel's own; the launcher knows what to pass.
 
     Attributes:
@@ -26,8 +24,7 @@ class AddedArgument:
     like: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedArgument:
+class DescribedArgument(NamedTuple):
     """An added argument: its name in the kernel, and that of the argument it is like, if any.
 
     `dimensions`: how many extents of that array are passed.

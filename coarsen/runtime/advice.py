@@ -14,7 +14,6 @@ launch's own local size, to the original kernel; but where it is exact, to the o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import pyopencl
@@ -68,8 +67,7 @@ class LaunchRequest(NamedTuple):
     toolchain: Toolchain | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """The way in which a launch is to be carried out.
 
     Args:

@@ -113,11 +113,11 @@ class VariantChoice(NamedTuple):
             if reason is None:
                 # Where there is nothing to merge, more local memory would change nothing.
                 is_said = note and not (hindrance is Hindrance.LOCAL_MEMORY and not candidate.coarsenings)
-                chosen = replace(candidate, arrays=self.arrays if candidate.coarsenings else ())
-                return replace(chosen, note=note, hindrance=hindrance) if is_said else chosen
+                chosen = candidate._replace(arrays=self.arrays if candidate.coarsenings else ())
+                return chosen._replace(note=note, hindrance=hindrance) if is_said else chosen
             note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
         unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
-        return replace(unchanged, note=note or None, hindrance=hindrance if note else None)
+        return unchanged._replace(note=note or None, hindrance=hindrance if note else None)
 
     def _candidates(self, launch: OriginalLaunch, wanted: Configuration) -> Iterator[DividedLaunch]:
         """Yield the launches to try, best first."""
@@ -131,7 +131,7 @@ class VariantChoice(NamedTuple):
             if guarded is not None:
                 yield guarded
             if self.is_exact:
-                yield replace(divided, global_size=sizes[0], local_size=sizes[1], coarsenings=())
+                yield divided._replace(global_size=sizes[0], local_size=sizes[1], coarsenings=())
                 return
         yield divided
 

@@ -91,7 +91,7 @@ def without_needless_guard(launch: DividedLaunch, global_size: Sizes) -> Divided
         if launch.global_size[coarsening.dimension] % coarsening.stride:
             return launch
         covered[coarsening.dimension] *= coarsening.factor
-    return replace(launch, guarded=tuple(covered) != global_size)
+    return launch._replace(guarded=tuple(covered) != global_size)
 
 
 def _axes(global_size: Sizes, local_size: Sizes | None, coarsenings: Configuration) -> tuple[_Axis, ...]:

@@ -42,8 +42,7 @@ class Hindrance(enum.Enum):
     LOCAL_MEMORY = enum.auto()
 
 
-@dataclass(frozen=True, slots=True)
-class DividedLaunch:
+class DividedLaunch(NamedTuple):
     """The way a launch is carried out.
 
     `coarsenings` are those of the kernel to launch, none for the original kernel (the sizes are then the
@@ -94,7 +93,7 @@ def divide_launch(
         if chosen is None:
             return _no_group_holds(global_size, wanted)
         divided = _divided(global_size, chosen, wanted)
-        return divided if divided.coarsenings else replace(divided, local_size=None)
+        return divided if divided.coarsenings else divided._replace(local_size=None)
     if local_size is not None:
         return _divided(global_size, local_size, wanted)
     return _divided_openly(global_size, wanted, limits)
@@ -107,7 +106,7 @@ def _divided(global_size: Sizes, local_size: Sizes, wanted: Configuration) -> Di
     is_lone = all(_is_lone_group(coarsening, global_size, local_size) for coarsening in wanted)
     note = None if is_lone else _note(global_size, local_size, wanted, used)
     divided = DividedLaunch(_quotients(global_size, used), _quotients(local_size, items), used)
-    return divided if note is None else replace(divided, note=note, hindrance=Hindrance.SIZES)
+    return divided if note is None else divided._replace(note=note, hindrance=Hindrance.SIZES)
 
 
 def _is_lone_group(coarsening: Coarsening, global_size: Sizes, local_size: Sizes) -> bool:
@@ -299,8 +298,7 @@ class SequenceVersion:
     unused: deque[Any] = field(default_factory=deque)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnLaunch:
+class OwnLaunch(NamedTuple):
     """What a version is launched with in the place of what the program passes.
 
     Args:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -191,7 +191,7 @@ class KernelLaunches:
             problem = problem_of_launch(kernel, own.launch, bool(found.coarsenings), self.plan.any_groups)
         if problem and decision.otherwise is not None:
             return self._carried_out(launch, decision.otherwise(problem))
-        return replace(found, regrouped=True, own=own, reason=found.reason or decision.reason)
+        return found._replace(regrouped=True, own=own, reason=found.reason or decision.reason)
 
     def _as_written(self, own: OwnLaunch) -> pyopencl.Kernel:
         """Return a kernel object of the source as it is written, with a version's macros."""
@@ -234,7 +234,7 @@ class KernelLaunches:
                 found = choice.best(launch, decision.variant.coarsenings)
         else:
             found = DividedLaunch(grouped.global_size, grouped.local_size, ())
-        found = replace(found, regrouped=grouped.local_size != launch.local_size)
+        found = found._replace(regrouped=grouped.local_size != launch.local_size)
         wanted = decision.variant.local_size or launch.local_size
         is_as_advised = (
             found.coarsenings == decision.variant.coarsenings
@@ -250,7 +250,7 @@ class KernelLaunches:
         if not is_as_advised:
             limits = "the launch's sizes and buffers, and the device, allow"
             reason = f"as near to what is advised ({decision.variant}) as {limits}"
-        return replace(found, transforms=transforms, reason=reason)
+        return found._replace(transforms=transforms, reason=reason)
 
     def _as_programs(
         self, launch: OriginalLaunch, decision: Decision, required: Sizes | None, assumptions: Assumptions
@@ -264,12 +264,12 @@ class KernelLaunches:
         choice = VariantChoice(self.name, self._original, self.plan, required is not None, general, kept)
         found = choice.best(launch, decision.variant.coarsenings)
         if not found.coarsenings:
-            return replace(found, reason=decision.reason or None)
+            return found._replace(reason=decision.reason or None)
         reasons = [*filter(None, [decision.reason])]
         if general is not None:
             reasons += [_OVERLAPS] * (not assumptions.distinct) + [_TOO_LARGE] * (not assumptions.wide_accesses)
         reasons += [_NOT_PLACED] * (kept != arrays)
-        return replace(found, transforms=general, reason="; ".join(reasons)) if reasons else found
+        return found._replace(transforms=general, reason="; ".join(reasons)) if reasons else found
 
     def _local_size(
         self, launch: OriginalLaunch, decision: Decision, required: Sizes | None, kernel: pyopencl.Kernel

@@ -138,7 +138,7 @@ class CoarseningPlan:
         variant = self.variant_of(wanted.coarsenings, wanted.any_size, wanted.transforms)
         try:
             if self.code(kernel, variant) is not None:
-                self.built(kernel, variant)
+                self.built(kernel, variant, by_each_start=True)
         except CoarsenError as error:
             # The first launch says so.
             forget_frames(error)
@@ -297,7 +297,7 @@ class CoarseningPlan:
         program = self.built(kernel, wanted)
         return None if program is None else PlainKernel(program, kernel)
 
-    def built(self, kernel: str, wanted: Variant) -> pyopencl.Program | None:
+    def built(self, kernel: str, wanted: Variant, by_each_start: bool = False) -> pyopencl.Program | None:
         """Return the program of a variant, as `variant` does its kernel."""
         key = (kernel if wanted.coarsenings else "", wanted)
         if kernel in self._sealed and key not in self._programs:
@@ -306,7 +306,9 @@ class CoarseningPlan:
             if key not in self._programs and not wanted.coarsenings:
                 self._programs[key] = self._as_written(wanted.definitions)
             if key not in self._programs:
-                self._programs[key] = self._built(kernel, wanted, self._codes.coarsen(kernel, wanted))
+                self._programs[key] = self._built(
+                    kernel, wanted, self._codes.coarsen(kernel, wanted), by_each_start
+                )
         except (RefusalError, InvalidInputError) as error:
             forget_frames(error)
             self.say_once((key, str(error)), f"kernel {kernel} stays as it is: {error}")
@@ -388,11 +390,11 @@ class CoarseningPlan:
         source, options = self._codes.source_with(definitions)
         return build_for_launches(self._context, source, options, self._devices, self._cache_dir)
 
-    def _built(self, kernel: str, wanted: Variant, code: Code) -> pyopencl.Program | None:
+    def _built(self, kernel: str, wanted: Variant, code: Code, by_each_start: bool) -> pyopencl.Program | None:
+        content, options = code.spirv or code.text, self._codes.build_options(code, wanted.definitions)
         try:
-            options = self._codes.build_options(code, wanted.definitions)
             return build_for_launches(
-                self._context, code.spirv or code.text, options, self._devices, self._cache_dir
+                self._context, content, options, self._devices, self._cache_dir, by_each_start
             )
         except pyopencl.Error as error:
             message = f"the device does not build the coarsened kernel {kernel}: {error}"

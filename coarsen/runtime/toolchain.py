@@ -7,9 +7,9 @@ in every process.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from coarsen.base.codec import encoded
 from coarsen.frontend.clang import find_clang
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 Form = Literal["opencl_c", "spirv"]
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """A coarsened kernel as the device is given it, and what its launches must know.
 
     Attributes:
@@ -76,8 +75,7 @@ class Code:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PredictedFactor:
+class PredictedFactor(NamedTuple):
     """The prediction for a kernel: the factor, 1 where it should stay as it is, and its dimension."""
 
     factor: int

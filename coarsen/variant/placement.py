@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
@@ -150,8 +151,7 @@ NO_PAD = Pad()
 XOR = Pad(PadKind.XOR)
 
 
-@dataclass(frozen=True, slots=True)
-class RowPermutation:
+class RowPermutation(NamedTuple):
     """An exclusive or of the units of each row: unit u of row r lies where u ^ (r & `mask`) would.
 
     Attributes:

@@ -88,8 +88,8 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
 
     Args:
         name_or_path: a name of the suite, `launch-0-<number>`, `nest-0-<number>`, `synthetic-0-<number>`,
-            `adaptive-<kernel>`, `records-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml` or
-            `.npz`, is that of a description or of a recorded launch.
+            `adaptive-<kernel>`, `records-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml`
+            or `.npz`, is that of a description or of a recorded launch.
 
     Raises:
         InvalidInputError: no such benchmark or file, or a mistake in the file.

@@ -206,6 +206,19 @@ def test_nvidias_driver_where_only_the_library_path_leads(nvidia: Path, monkeypa
     assert [driver.library for driver in drivers.unnamed_nvidia_driver([])] == [str(nvidia)]
 
 
+def test_a_program_that_is_run_does_not_see_debians_simulator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, library = tmp_path / "bin" / "oclgrind", tmp_path / "lib" / "oclgrind" / "liboclgrind-rt-icd.so"
+    for file in (command, library):
+        file.parent.mkdir(parents=True)
+        file.touch(0o755)
+    monkeypatch.setenv("PATH", str(command.parent))
+    monkeypatch.setattr(drivers, "_PIP_DRIVERS", ())
+    assert [driver.library for driver in drivers.extra_drivers()] == [str(library)]
+    assert not [*drivers.extra_drivers(is_for_program=True)]
+
+
 def test_nothing_is_prepared_without_pyopencl(tmp_path: Path) -> None:
     code = (
         "import sys\n"

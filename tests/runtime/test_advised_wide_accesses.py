@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pyopencl as cl
@@ -103,7 +102,7 @@ def test_a_compiled_kernel_runs_with_wide_accesses_while_buffers_are_small(
             asked.append(variant.transforms.wide_accesses)
             made = super().coarsen_anew(source, options, kernel, variant, form)
             assert made.objects_below is None or made.objects_below >= 1 << 32
-            return replace(made, objects_below=None if made.objects_below is None else 32 * SIZE)
+            return made._replace(objects_below=None if made.objects_below is None else 32 * SIZE)
 
     toolchain = Limited()
     if is_requested:

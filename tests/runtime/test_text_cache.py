@@ -82,7 +82,7 @@ def test_each_part_of_a_request_counts(changed: dict[str, Any], tmp_path: Path) 
 
 
 def test_the_form_counts(tmp_path: Path) -> None:
-    spirv = Compiler(replace(KERNEL, text="", spirv=b"\x03\x02#\x07"))
+    spirv = Compiler(KERNEL._replace(text="", spirv=b"\x03\x02#\x07"))
     asked(Compiler(), tmp_path)
     for _ in range(2):
         assert asked(spirv, tmp_path, form="spirv").spirv == b"\x03\x02#\x07"

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 import platformdirs
 
@@ -190,8 +190,7 @@ def _in_folder(named: str) -> Path:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRefusal:
+class StoredRefusal(NamedTuple):
     """Why a kernel is refused, as `RefusalError` has it."""
 
     code: str
