@@ -137,7 +137,7 @@ def read_results(*files: str | Path) -> Results:
     """Return the measurements in files; a row that is in several of them counts once.
 
     Args:
-        files: .parquet, .jsonl (what running a pack wrote, too) or .json (T4, of old).
+        files: .parquet or .jsonl (what running a pack wrote, too).
 
     Raises:
         InvalidInputError: no file is named, one can't be read, or none has a measurement.

@@ -233,7 +233,7 @@ def _import(asked: ResultsOptions) -> None:
 
     stores = [word for word in asked.words if _is_store(word)]
     files = [Path(word) for word in asked.words if word not in stores]
-    choices = {file: read_choices(file) for file in files if _has_choices(file)}
+    choices = {file: read_choices(file) for file in files if file.suffix == ".json"}
     rows = {file: read_results(file) for file in files if file not in choices}
     with open_store(asked.store) as opened:
         for file, kept in choices.items():
@@ -266,19 +266,6 @@ def _is_store(word: str) -> bool:
         return path.suffix in (".sqlite", ".db")
     with path.open("rb") as file:
         return file.read(len(_SQLITE)) == _SQLITE
-
-
-def _has_choices(file: Path) -> bool:
-    """Return True for a file of remembered choices, as opposed to rows in the format T4."""
-    from coarsen.base.files import read_file
-    from coarsen.tuning.remembered.choice_json import LARGEST_FILE
-
-    if file.suffix != ".json":
-        return False
-    return b'"remembered"' in read_file(file, LARGEST_FILE)[:_HEAD]
-
-
-_HEAD = 200
 
 
 def _copied(source: str, rows: int, new: int) -> str:
