@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,14 +21,6 @@ from coarsen.models.analytic.machine import DeviceProfile, MemoryLevel, Quantity
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
     from coarsen.devices.health import Health
-
-
-class Verdict(enum.IntEnum):
-    """The exit codes of a check: all is there; something that coarsening needs is missing; only a device is."""
-
-    COMPLETE = 0
-    INCOMPLETE = 2
-    NO_DEVICE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,16 +164,16 @@ def _check(output_format: Format) -> None:
     else:
         print_table(["part", "status", "details"], map(_finding_row, findings))
     verdict = verdict_of(findings)
-    if verdict is not Verdict.COMPLETE:
+    if verdict:
         raise typer.Exit(verdict)
 
 
-def verdict_of(findings: Iterable[Finding]) -> Verdict:
-    """Return the exit code that findings call for."""
+def verdict_of(findings: Iterable[Finding]) -> int:
+    """Return the exit code that findings call for: whatever coarsening needs counts before what running needs."""
     missing = {finding.need for finding in findings if not finding.is_there}
     if Need.TO_COARSEN in missing:
-        return Verdict.INCOMPLETE
-    return Verdict.NO_DEVICE if Need.TO_RUN in missing else Verdict.COMPLETE
+        return InvalidInputError.exit_code
+    return DeviceError.exit_code if Need.TO_RUN in missing else 0
 
 
 def _finding_row(finding: Finding) -> list[str]:

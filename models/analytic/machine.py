@@ -52,14 +52,14 @@ class MemoryLevel:
     """A level of the memory.
 
     Args:
-        bytes: the largest footprint that it was seen to hold; None for the last one, the memory itself.
         bandwidth: of the whole device, in bytes per second.
         latency: of a load that depends on the one before, in seconds; None where unknown.
+        bytes: the largest footprint that it was seen to hold; None for the last one, the memory itself.
     """
 
-    bytes: float | None
     bandwidth: float
     latency: float | None = None
+    bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,23 +6,17 @@ import dataclasses
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
-from coarsen.base.codec import decoded
+from coarsen.base.codec import decoded, encoded
 from coarsen.base.files import MEBIBYTE, read_file, replace_file
 from coarsen.errors import InvalidInputError
 from coarsen.models.analytic.machine import (
     DeviceProfile,
-    IssueRate,
-    LaunchCosts,
-    MemoryLevel,
     Point,
     Quantity,
-    Source,
 )
 
 SHIPPED = Path(__file__).parent / "data"
@@ -87,16 +81,13 @@ LARGEST_NUMBER = 1e30
 
 def profile_to_json(profile: DeviceProfile) -> dict[str, Any]:
     """Return a profile as JSON data; what is not known is left out."""
-    content = {field.name: getattr(profile, field.name) for field in dataclasses.fields(profile)}
-    return {"format": FORMAT, "version": VERSION, **cast("dict[str, Any]", _plain(content))}
+    return {"format": FORMAT, "version": VERSION, **_known(encoded(profile))}
 
 
-def _plain(value: object) -> object:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _plain({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items() if each is not None and each != ()}
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+def _known(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(value, dict):
+        return {key: _known(each) for key, each in value.items() if each not in (None, [])}
+    return [_known(each) for each in value] if isinstance(value, list) else value
 
 
 def write_profile(profile: DeviceProfile, path: Path) -> None:
@@ -135,32 +126,11 @@ def profile_from_json(data: object, origin: str) -> DeviceProfile:
         )
     given = {key: value for key, value in data.items() if key not in ("format", "version")}
     try:
-        profile: DeviceProfile = _read(DeviceProfile, "the profile", given)
+        profile = decoded(DeviceProfile, given, "the profile", has_defaults=True)
         _check_numbers(profile)
     except (InvalidInputError, OverflowError) as error:
         raise InvalidInputError(f"{origin}: the profile is damaged: {error}") from None
     return profile
-
-
-def _read(kind: type[Any], where: str, data: object) -> Any:  # noqa: ANN401 (a dataclass of that kind)
-    """Return a part of a profile; what was left out has its default value."""
-    if isinstance(data, Mapping):
-        data = {**{each.name: _plain(_default(each)) for each in dataclasses.fields(kind)}, **data}
-        data = {name: value for name, value in data.items() if value is not dataclasses.MISSING}
-    return decoded(kind, data, where, _PARTS)
-
-
-def _default(each: dataclasses.Field[Any]) -> object:
-    if each.default_factory is not dataclasses.MISSING:
-        return each.default_factory()
-    # What is None is left out, too, where that is no default.
-    return None if each.default is dataclasses.MISSING and "None" in str(each.type) else each.default
-
-
-def _rates(data: object) -> Mapping[str, IssueRate]:
-    if not isinstance(data, Mapping):
-        raise InvalidInputError("the rates of the profile must be an object")
-    return MappingProxyType({name: _read(IssueRate, f"the rate {name!r}", rate) for name, rate in data.items()})
 
 
 def _nested(value: object, place: str = "", holder: object = None) -> Iterator[tuple[object, str, object]]:
@@ -188,13 +158,6 @@ def _check_numbers(profile: DeviceProfile) -> None:
         points = [each.at for each in value if isinstance(each, Point)] if isinstance(value, tuple) else []
         if any(right <= left for left, right in itertools.pairwise(points)):
             raise InvalidInputError(f"{place} must be in rising order of 'at'")
-
-
-_NAMES = {Quantity: "number", Point: "point", MemoryLevel: "level", LaunchCosts: "launch", Source: "source"}
-_PARTS: Mapping[Any, Callable[[Any], Any]] = {
-    Mapping[str, IssueRate]: _rates,
-    **{kind: partial(_read, kind, f"a {name} of the profile") for kind, name in _NAMES.items()},
-}
 
 
 # On a machine that does nothing else nearly all numbers spread by less.

@@ -98,7 +98,7 @@ def test_what_a_profile_lacks_is_said() -> None:
 
 
 def test_a_level_holds_footprints_up_to_its_size() -> None:
-    levels = replace(PROFILE, bandwidth=(), levels=(MemoryLevel(1024.0, 4e11), MemoryLevel(None, 1e11)))
+    levels = replace(PROFILE, bandwidth=(), levels=(MemoryLevel(4e11, bytes=1024.0), MemoryLevel(1e11)))
     assert [bandwidth_at(levels, at) for at in (10.0, 1024.0, 1025.0, None)] == [4e11, 4e11, 1e11, 1e11]
 
 
