@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from coarsen.models.examples import Curve
     from coarsen.opencl_bench.inputs.over_inputs import tune_inputs
     from coarsen.opencl_bench.reporting.page.page import write_report
-    from coarsen.opencl_bench.results.curves import CurveData
     from coarsen.opencl_bench.results.examples import Examples, examples_of
-    from coarsen.opencl_bench.results.measured_curves import read_curves
+    from coarsen.opencl_bench.results.measured_curves import CurveData, read_curves
     from coarsen.opencl_bench.results.results import Results, read_results, shipped_results, stored_results
     from coarsen.opencl_bench.sweep.several import measure_kernels
     from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark

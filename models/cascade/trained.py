@@ -8,7 +8,6 @@ from pathlib import Path
 
 from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURES
 from coarsen.models.best_factors import CITATION
-from coarsen.models.cascade.components import VARIANCE
 from coarsen.models.cascade.model import CascadeModel, StepModel, component_labels
 from coarsen.models.cascade.storage import FORMAT_VERSION, NETWORKS, SHIPPED, TRANSFORMS, tensors_of
 from coarsen.models.cascade.training import (
@@ -16,6 +15,7 @@ from coarsen.models.cascade.training import (
     HIDDEN_UNITS,
     ITERATIONS,
     LEARNING_RATE,
+    VARIANCE,
     WEIGHT_DECAY,
     Progress,
     fit_cascade,

@@ -6,17 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS
 from coarsen.models.evaluation.scores import log_speedup_of
 from coarsen.models.examples import Example, Fit, Predictor
-
-if TYPE_CHECKING:
-    from coarsen.models.cascade.training import Progress
-
 
 # The factor by device and dimension.
 _Factors = Mapping[tuple[str, int], int]
@@ -69,7 +64,7 @@ class Entrant:
     is_random: bool = False
 
 
-def cascade_entrant(progress: Progress | None = None) -> Entrant:
+def cascade_entrant(progress: Callable[[int, int], None] | None = None) -> Entrant:
     """Return the cascade as an entrant; `progress` is told how far its training is."""
 
     def fit(fits: Sequence[Fit]) -> Iterable[Predictor]:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.results.best import newest_versions
 from coarsen.opencl_bench.results.exchange.files import read_results as read_file
 from coarsen.opencl_bench.results.measured_rows import shipped_files
-from coarsen.opencl_bench.results.versions import newest_versions
 from coarsen.tuning.records.measurement import Measurement
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coarsen.opencl_bench.results.curves import CurveData
+    from coarsen.opencl_bench.results.measured_curves import CurveData
 
 # The most names in a line of text.
 _LISTED = 20

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.results.exchange.files import read_results, write_results
-from coarsen.opencl_bench.results.exchange.tables import write_table
+from coarsen.opencl_bench.results.exchange.files import read_results, write_results, write_table
 from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement

@@ -16,13 +16,12 @@ from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.evaluation.evaluation import Plan
 from coarsen.models.examples import Curve, Example
 from coarsen.models.held_out import refuse_judge
-from coarsen.opencl_bench.results.curves import CurveData, merged, read_table
 from coarsen.opencl_bench.results.examples import examples_of
-from coarsen.opencl_bench.results.measured_curves import read_curves
+from coarsen.opencl_bench.results.measured_curves import CurveData, merged, read_curves, read_table
 from coarsen.opencl_bench.results.measured_rows import shipped_files
 
 if TYPE_CHECKING:
-    from coarsen.cli.evaluate.options import EvaluateOptions
+    from coarsen.cli.evaluate.command import EvaluateOptions
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from coarsen.models.evaluation.scores import (
 )
 
 if TYPE_CHECKING:
-    from coarsen.cli.evaluate.options import EvaluateOptions
+    from coarsen.cli.evaluate.command import EvaluateOptions
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.cli.results.options import ResultsOptions
+    from coarsen.cli.results.command import ResultsOptions
     from coarsen.opencl_bench.results.results import Results
 
 TUNED_SUFFIX = ".tuned.json"
@@ -118,8 +118,7 @@ def draw_tuned(path: Path, asked: ResultsOptions) -> None:
     """
     # Imported late: they load matplotlib.
     from coarsen.dispatch.tuned_file import TunedFile
-    from coarsen.opencl_bench.reporting.draw_input_times import draw_input_times
-    from coarsen.opencl_bench.reporting.input_times import input_times
+    from coarsen.opencl_bench.reporting.draw_input_times import draw_input_times, input_times
     from coarsen.opencl_bench.reporting.sheet import save
 
     file = TunedFile.read(path)

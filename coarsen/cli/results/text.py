@@ -21,9 +21,8 @@ from coarsen.cli.output import (
 )
 from coarsen.cli.stores import KEY_DIGITS
 from coarsen.errors import CoarsenError
-from coarsen.opencl_bench.results.best import BestRow, Summary, best_words, verified_against
+from coarsen.opencl_bench.results.best import BestRow, Summary, best_words, newest_versions, verified_against
 from coarsen.opencl_bench.results.paste import paste_of, paste_of_variant
-from coarsen.opencl_bench.results.versions import newest_versions
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.measure.speedup import Speedup, median
 from coarsen.tuning.records.measurement import Invalidity, Measurement

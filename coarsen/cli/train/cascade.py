@@ -20,11 +20,11 @@ from coarsen.models.model_files import model_name
 from coarsen.targets import target_of
 
 if TYPE_CHECKING:
-    from coarsen.cli.train.options import TrainOptions
+    from coarsen.cli.train.command import TrainOptions
     from coarsen.models.cascade.trained import TrainedModel
     from coarsen.models.cascade.training import Progress
     from coarsen.models.examples import Example
-    from coarsen.opencl_bench.results.curves import CurveData
+    from coarsen.opencl_bench.results.measured_curves import CurveData
 
 
 _METHODS = {
@@ -92,8 +92,7 @@ def curves_of(device: str, wanted: TrainOptions) -> tuple[str, CurveData, tuple[
         InvalidInputError: the data can't be read, or has nothing of the device.
     """
     # Imported late: only training needs the suite.
-    from coarsen.opencl_bench.results.curves import merged
-    from coarsen.opencl_bench.results.measured_curves import read_curves
+    from coarsen.opencl_bench.results.measured_curves import merged, read_curves
 
     if wanted.data:
         data = merged([read_curves(source, None, wanted.kernels) for source in wanted.data])
