@@ -331,7 +331,7 @@ OPTION_NAMES: dict[str, set[str]] = {
     "wide_accesses": {
         "coarsen.cli.apply.report_json",
         "coarsen.cli.main",
-        "coarsen.cli.tune.command",
+        "coarsen.cli.tune.options",
         "coarsen.cost.planned_work.counting",
         "coarsen.cost.planned_work.planned_kernel",
         "coarsen.models.launch.grid",
@@ -360,6 +360,7 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.cli.apply.report_text",
         "coarsen.cli.main",
         "coarsen.cli.tune.command",
+        "coarsen.cli.tune.options",
         "coarsen.opencl_bench.inputs.over_inputs",
         "coarsen.pipeline",
         "coarsen.policy.remembered",

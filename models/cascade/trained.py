@@ -22,8 +22,7 @@ from coarsen.models.cascade.training import (
     unobserved,
 )
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
-from coarsen.models.evaluation.entrants import cascade_entrant
-from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
+from coarsen.models.evaluation.evaluation import Evaluation, Plan, cascade_entrant, evaluate
 from coarsen.models.evaluation.scores import HitScore
 from coarsen.models.examples import Example
 from coarsen.models.model_files import write_model

@@ -1,5 +1,5 @@
 """The speed-ups of predicted factors on kernels held out (Magni, Dubach, O'Boyle, PACT 2014, figure 10): the
-drawing.
+drawing, and the numbers.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.evaluation.entrants import NEVER, ORACLE
-from coarsen.models.evaluation.evaluation import Evaluation
+from coarsen.models.evaluation.evaluation import NEVER, ORACLE, Evaluation
 from coarsen.models.evaluation.scores import Outcome
 from coarsen.opencl_bench.reporting.sheet import (
     BLACK,

@@ -1,4 +1,4 @@
-"""Drawing of time over the input: a curve for each version, the chosen one marked, break-even points as bands."""
+"""Time over the input: a curve for each version, the chosen one marked, break-even points as bands; the numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curves from measurements, one per kernel, device and dimension.
+"""Curves of speed-ups, one per kernel, device and dimension: from measurements, and from tables.
 
 A curve is of the kernel's own local size (that of its preset; of a kernel that has none, the only one measured),
 with stride 1, over the same local size uncoarsened: what a user who changes nothing else gets. Both are taken
@@ -169,14 +169,7 @@ def _own_local_size(case: _Case) -> LocalSize:
     return next(iter(measured))
 
 
-# Curves from files, whose kind the name and the first line tell.
-#
-# kind                                                                 read by
-# -------------------------------------------------------------------  ----------------
-# a table of runtimes (.csv): kernel,factor,DEVICE_ns,...              `curve_tables`
-# a table of best factors (.csv): kernel,device,best_factor,...        `curve_tables`
-# results (.parquet, .json, .jsonl), or a store of them                `measured_curves`
-# the name of a sweep that comes with the package                      `measured_curves`
+# Curves from a table (.csv) of runtimes or of best factors, from results, a store, or a sweep of the package.
 
 
 def read_curves(source: str, preset: str | None = None, kernels: Path | None = None) -> CurveData:
@@ -212,7 +205,7 @@ def _check_preset(source: str, preset: str | None, rows: Sequence[Measurement]) 
         )
 
 
-# Effect of coarsening on kernels on devices: one curve of speed-ups per kernel, device and dimension.
+# Curves from tables of runtimes (kernel,factor,DEVICE_ns,...) or best factors (kernel,device,best_factor,...).
 
 
 @dataclass(frozen=True)

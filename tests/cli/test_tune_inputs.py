@@ -14,7 +14,7 @@ import pyopencl as cl
 import pytest
 
 import coarsen
-from coarsen.cli.tune.command import TuneOptions
+from coarsen.cli.tune.options import TuneOptions
 from coarsen.cli.tune.over_inputs import ListedInputs
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.inputs import over_inputs

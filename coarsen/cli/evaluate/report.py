@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from coarsen.cli.evaluate.data import kernel_count, read_data
 from coarsen.cli.output import counted, print_line, print_lines, print_table
 from coarsen.cli.progress import Fits, watching
-from coarsen.models.evaluation.entrants import NEVER, ORACLE, UNIQUE
-from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
+from coarsen.models.evaluation.evaluation import NEVER, ORACLE, UNIQUE, Evaluation, Plan, evaluate
 from coarsen.models.evaluation.scores import (
     GIVEN_UP_SPEEDUP,
     HitScore,
@@ -24,7 +23,7 @@ from coarsen.models.evaluation.scores import (
 )
 
 if TYPE_CHECKING:
-    from coarsen.cli.evaluate.command import EvaluateOptions
+    from coarsen.cli.evaluate.options import EvaluateOptions
 
 
 @dataclass(frozen=True)

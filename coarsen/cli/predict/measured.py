@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from coarsen.cli.output import Format, print_json, print_line, print_lines, print_table
-from coarsen.cli.predict.command import KernelInput
+from coarsen.cli.predict.options import KernelInput
 from coarsen.cli.predict.output import (
     CHOSEN,
     interval_text,
@@ -39,7 +39,7 @@ from coarsen.tuning.tuned import Decision
 from coarsen.variant.variant_json import variant_to_json
 
 if TYPE_CHECKING:
-    from coarsen.cli.predict.command import PredictOptions
+    from coarsen.cli.predict.options import PredictOptions
 
 # Launches that are measured where nobody says how many.
 USUAL_TRIALS = 4

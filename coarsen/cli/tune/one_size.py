@@ -19,7 +19,7 @@ from coarsen.variant.variant import shape
 from coarsen.variant.variant_json import variant_to_json
 
 if TYPE_CHECKING:
-    from coarsen.cli.tune.command import TuneOptions
+    from coarsen.cli.tune.options import TuneOptions
     from coarsen.devices.discovery import DeviceDescription
     from coarsen.drop_in.measured_launch import Kept
     from coarsen.policy.keys import KernelFacts

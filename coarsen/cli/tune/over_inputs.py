@@ -26,7 +26,7 @@ from coarsen.tuning.store.database import Store, open_store
 from coarsen.tuning.workload.benchmark import Size
 
 if TYPE_CHECKING:
-    from coarsen.cli.tune.command import TuneOptions
+    from coarsen.cli.tune.options import TuneOptions
     from coarsen.devices.discovery import DeviceDescription
 
 

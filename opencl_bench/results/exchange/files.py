@@ -1,4 +1,4 @@
-"""Results in a file of any of the formats, which the file's name tells."""
+"""Results in a file of any of the formats, which the file's name tells; Parquet tables."""
 
 from __future__ import annotations
 

@@ -10,9 +10,7 @@ import pytest
 
 from coarsen.cost.work_counts import InstructionClass, LaunchSizes
 from coarsen.errors import InvalidInputError
-from coarsen.models.analytic.cpu import cpu, vectorises
-from coarsen.models.analytic.estimate import Estimate, bandwidth_at
-from coarsen.models.analytic.gpu import gpu
+from coarsen.models.analytic.estimate import Estimate, bandwidth_at, cpu, gpu, vectorises
 from coarsen.models.analytic.machine import (
     FLOAT,
     FLOAT_VECTOR,
