@@ -88,7 +88,7 @@ def devices(asked: DevicesOptions) -> None:
     if asked.calibrate is not None:
         _print_profile(_calibrated(asked.calibrate, asked.output), asked.output_format)
     elif asked.profile is not None:
-        from coarsen.models.analytic.profiles import find_profile
+        from coarsen.models.analytic.machine import find_profile
 
         _print_profile(find_profile(asked.profile), asked.output_format)
     elif asked.check:
@@ -184,7 +184,7 @@ def _finding_row(finding: Finding) -> list[str]:
 def _calibrated(spec: str, output: Path | None) -> DeviceProfile:
     # Imported late: PyOpenCL is slow to import.
     from coarsen.devices.selection import find_device
-    from coarsen.models.analytic.profiles import busy_remark, profile_name, write_profile
+    from coarsen.models.analytic.machine import busy_remark, profile_name, write_profile
     from coarsen.opencl_bench.calibration.calibrate import calibrate as measured
     from coarsen.tuning.processes.device_lock import device_lock
 
@@ -205,7 +205,7 @@ def _calibrated(spec: str, output: Path | None) -> DeviceProfile:
 
 def _own_file(name: str) -> Path:
     """The file of a profile in the user's folder, which is made."""
-    from coarsen.models.analytic.profiles import user_folder
+    from coarsen.models.analytic.machine import user_folder
 
     folder = user_folder()
     try:
@@ -219,7 +219,7 @@ def _own_file(name: str) -> Path:
 
 def _print_profile(profile: DeviceProfile, output_format: Format) -> None:
     if output_format is Format.JSON:
-        from coarsen.models.analytic.profiles import profile_to_json
+        from coarsen.models.analytic.machine import profile_to_json
 
         print_json(profile_to_json(profile))
         return

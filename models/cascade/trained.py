@@ -8,8 +8,16 @@ from pathlib import Path
 
 from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURES
 from coarsen.models.best_factors import CITATION
-from coarsen.models.cascade.model import CascadeModel, StepModel, component_labels
-from coarsen.models.cascade.storage import FORMAT_VERSION, NETWORKS, SHIPPED, TRANSFORMS, tensors_of
+from coarsen.models.cascade.model import (
+    FORMAT_VERSION,
+    NETWORKS,
+    SHIPPED,
+    TRANSFORMS,
+    CascadeModel,
+    StepModel,
+    component_labels,
+    tensors_of,
+)
 from coarsen.models.cascade.training import (
     FEWEST_EXAMPLES,
     HIDDEN_UNITS,

@@ -1,4 +1,4 @@
-"""Speed-up against coarsening factor (Magni, Dubach, O'Boyle, PACT 2014, figure 2): the drawing, and the numbers."""
+"""Speed-up against coarsening factor (Magni, Dubach, O'Boyle, PACT 2014, figure 2): drawing and numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time over the input: a curve for each version, the chosen one marked, break-even points as bands; the numbers."""
+"""Time over the input: a curve for each version, the chosen one marked, break-even points as bands."""
 
 from __future__ import annotations
 

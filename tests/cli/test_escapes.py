@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.models.analytic.profiles import write_profile
+from coarsen.models.analytic.machine import write_profile
 from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.tuning.remembered.choice_json import write_choices
@@ -137,7 +137,7 @@ def test_a_source_with_pragmas(run: Run, described: Path) -> None:
 
 
 def test_a_model(run: Run, tmp_path: Path) -> None:
-    from coarsen.models.cascade.storage import SHIPPED
+    from coarsen.models.cascade.model import SHIPPED
 
     kernel = tmp_path / "copy.cl"
     kernel.write_text("kernel void copy(global int *a) { a[get_global_id(0)] *= 2; }")

@@ -14,13 +14,14 @@ from coarsen.models.analytic.estimate import Estimate, bandwidth_at, cpu, gpu, v
 from coarsen.models.analytic.machine import (
     FLOAT,
     FLOAT_VECTOR,
+    SHIPPED,
     IssueRate,
     LaunchCosts,
     MemoryLevel,
     Point,
     Quantity,
+    shipped_profile,
 )
-from coarsen.models.analytic.profiles import SHIPPED, shipped_profile
 from tests.models.analytic.profiles import PROFILE
 from tests.models.analytic.test_pieces import ACCESS, WORK
 

@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.analytic.machine import DeviceProfile, Point, Source, interpolated
-from coarsen.models.analytic.profiles import (
+from coarsen.models.analytic.machine import (
     SHIPPED,
+    DeviceProfile,
+    Point,
+    Source,
     find_profile,
+    interpolated,
     profile_from_json,
     profile_name,
     profile_to_json,
