@@ -373,11 +373,11 @@ def tensors_of(model: CascadeModel) -> Tensors:
 
 
 def _projection(tensors: Tensors) -> Projection:
-    _, components = tensors["projection.weights"].shape
-    both = (INPUT_COUNT, components)
-    mean, scale = (_array(tensors, "projection", part, (INPUT_COUNT,)) for part in ("mean", "scale"))
-    loadings, weights = (_array(tensors, "projection", part, both) for part in ("loadings", "weights"))
-    return Projection(mean, scale, loadings, weights, _array(tensors, "projection", "shares", (components,)))
+    components = tensors["projection.weights"].shape[1:]
+    inputs = (INPUT_COUNT,)
+    both = (*inputs, *components)
+    shapes = {"mean": inputs, "scale": inputs, "loadings": both, "weights": both, "shares": components}
+    return Projection(**_arrays(tensors, "projection", shapes))
 
 
 def _steps(cards: list[Mapping[str, Any]], tensors: Tensors, components: int) -> tuple[StepModel, ...]:
@@ -391,19 +391,17 @@ def _steps(cards: list[Mapping[str, Any]], tensors: Tensors, components: int) ->
 
 
 def _network(tensors: Tensors, components: int) -> Network:
-    hidden = len(tensors["network.hidden_biases"])
-    weights, biases, outputs, bias = (
-        _array(tensors, "network", part, shape)
-        for part, shape in (
-            ("hidden_weights", (hidden, components)),
-            ("hidden_biases", (hidden,)),
-            ("output_weights", (hidden,)),
-            ("output_bias", (1,)),
+    hidden = (len(tensors["network.hidden_biases"]),)
+    weights = {"hidden_weights": (*hidden, components), "hidden_biases": hidden, "output_weights": hidden}
+    arrays = _arrays(tensors, "network", {**weights, "output_bias": (1,)})
+    bias = arrays.pop("output_bias")
+    return Network(**arrays, output_bias=float(bias[0]))
+
+
+def _arrays(tensors: Tensors, whose: str, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+    return {
+        what: checked_tensor(
+            tensors, f"{whose}.{what}", shape, np.float64, SMALLEST if what == "scale" else -LARGEST
         )
-    )
-    return Network(weights, biases, outputs, float(bias[0]))
-
-
-def _array(tensors: Tensors, whose: str, what: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    least = SMALLEST if what == "scale" else -LARGEST
-    return checked_tensor(tensors, f"{whose}.{what}", shape, np.float64, least)
+        for what, shape in shapes.items()
+    }

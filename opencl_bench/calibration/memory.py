@@ -1,4 +1,4 @@
-"""What memory and operations cost: bandwidth and latency by footprint, strides of lanes, how fast operations issue.
+"""What memory and operations cost: bandwidth and latency by footprint, strides of lanes, rates of operations.
 
 Bandwidth is measured of data that others read before, and of data that each unit rereads.
 """

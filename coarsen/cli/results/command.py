@@ -76,12 +76,13 @@ def _ls(asked: ResultsOptions) -> None:
             else:
                 print_choices(choices, opened.location)
             return
-        from coarsen.cli.results.text import print_summaries, summaries_as_data, without_history
+        from coarsen.cli.results.text import print_summaries, summary_as_data, without_history
         from coarsen.opencl_bench.results.best import summaries
 
         found = summaries(without_history(asked.rows(opened)))
         if asked.is_json:
-            print_json({**summaries_as_data(found, opened.location), **choices_as_data(choices, opened.location)})
+            cases = [summary_as_data(each) for each in found]
+            print_json({"cases": cases, **choices_as_data(choices, opened.location)})
             return
         print_summaries(found, opened.location)
         if choices:
@@ -90,12 +91,12 @@ def _ls(asked: ResultsOptions) -> None:
 
 
 def _best(asked: ResultsOptions) -> None:
-    from coarsen.cli.results.text import print_best, print_best_as_json
+    from coarsen.cli.results.text import print_best
 
     check_packages(PLOTTING, "plotting")
     found = _chosen(asked)
     _say_presets(found)
-    (print_best_as_json if asked.is_json else print_best)(found.best())
+    print_best(found.best(), is_json=asked.is_json)
 
 
 def _plot(asked: ResultsOptions) -> None:

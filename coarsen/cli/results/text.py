@@ -49,11 +49,6 @@ def print_summaries(summaries: Sequence[Summary], location: str) -> None:
     print_line(f"{counted(rows, 'row')} in {location}")
 
 
-def summaries_as_data(summaries: Iterable[Summary], location: str) -> dict[str, Any]:
-    """Return the same for JSON."""
-    return {"store": location, "cases": [_summary_as_data(summary) for summary in summaries]}
-
-
 def print_measurement(measurement: Measurement) -> None:
     """Print all that is known of a row, a field a line, and how to use its configuration."""
     print_fields(_fields(measurement))
@@ -79,7 +74,8 @@ _SUMMARY_COLUMNS: Mapping[str, Callable[[Summary], str]] = MappingProxyType(
 )
 
 
-def _summary_as_data(summary: Summary) -> dict[str, Any]:
+def summary_as_data(summary: Summary) -> dict[str, Any]:
+    """Return a summary for JSON."""
     return {
         **picked(summary.case, "device platform form"),
         "driver": summary.case.driver_version,
@@ -115,14 +111,13 @@ def _minute(time: str) -> str:
     return time[:16].replace("T", " ")
 
 
-def print_best(table: pd.DataFrame) -> None:
-    """Print the best configurations and the geometric means.
-
-    Args:
-        table: from `Results.best`.
-    """
+def print_best(table: pd.DataFrame, *, is_json: bool) -> None:
+    """Print the best configurations and the geometric means; `table` is from `Results.best`."""
     from coarsen.opencl_bench.results.rows import geometric_means
 
+    if is_json:
+        print_json({"best": records(table), "geometric_means": records(geometric_means(table))})
+        return
     print_records(table.itertuples(), _BEST_COLUMNS, numbers=("measured", "failed"))
     print_line()
     for row in geometric_means(table).itertuples():
@@ -130,13 +125,6 @@ def print_best(table: pd.DataFrame) -> None:
         kernels = f"{row.measured} of {counted(row.kernels, 'kernel')} measured"
         others = f", other layouts {row.laid_out} more" if row.laid_out else ""
         print_line(f"{row.label}: {mean}{kernels}; coarsening helps {row.helped}{others}")
-
-
-def print_best_as_json(table: pd.DataFrame) -> None:
-    """Print what `print_best` prints as JSON."""
-    from coarsen.opencl_bench.results.rows import geometric_means
-
-    print_json({"best": records(table), "geometric_means": records(geometric_means(table))})
 
 
 def records(rows: pd.DataFrame) -> list[dict[str, object]]:
