@@ -14,11 +14,16 @@ from coarsen.base.names import lazy_names
 
 if TYPE_CHECKING:
     from coarsen.models.best_factors import PUBLISHED
-    from coarsen.models.cascade.model import CascadeModel, Contribution, Prediction, Step
-    from coarsen.models.cascade.storage import available_models, load_model
+    from coarsen.models.cascade.model import (
+        CascadeModel,
+        Contribution,
+        Prediction,
+        Step,
+        available_models,
+        load_model,
+    )
     from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
-    from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
-    from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
+    from coarsen.models.evaluation.evaluation import ENTRANTS, Entrant, Evaluation, Plan, evaluate
     from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore
     from coarsen.models.examples import Example, Predictor
     from coarsen.models.launch.model import LaunchModel
@@ -52,11 +57,12 @@ __all__ = [
 
 _NAMES_IN = {
     "best_factors": ("PUBLISHED",),
-    "cascade.model": ("CascadeModel", "Contribution", "Prediction", "Step"),
-    "cascade.storage": ("available_models", "load_model"),
+    "cascade.model": (
+        *("CascadeModel", "Contribution", "Prediction", "Step"),
+        *("available_models", "load_model"),
+    ),
     "device_descriptors": ("DEVICE_DESCRIPTORS", "DeviceDescriptor"),
-    "evaluation.entrants": ("ENTRANTS", "Entrant"),
-    "evaluation.evaluation": ("Evaluation", "Plan", "evaluate"),
+    "evaluation.evaluation": ("ENTRANTS", "Entrant", "Evaluation", "Plan", "evaluate"),
     "evaluation.scores": ("HitScore", "Outcome", "SpeedupScore"),
     "examples": ("Example", "Predictor"),
     "launch.model": ("LaunchModel",),

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from coarsen.models.examples import Curve
     from coarsen.opencl_bench.inputs.over_inputs import tune_inputs
     from coarsen.opencl_bench.reporting.page.page import write_report
-    from coarsen.opencl_bench.results.curves import CurveData
-    from coarsen.opencl_bench.results.examples import Examples, examples_of
-    from coarsen.opencl_bench.results.measured_curves import read_curves
+    from coarsen.opencl_bench.results.measured_curves import CurveData, Examples, examples_of, read_curves
     from coarsen.opencl_bench.results.results import Results, read_results, shipped_results, stored_results
     from coarsen.opencl_bench.sweep.several import measure_kernels
     from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
@@ -60,9 +58,7 @@ _NAMES_IN = {
     "coarsen.tuning.workload.benchmark": ("Benchmark",),
     f"{__name__}.inputs.over_inputs": ("tune_inputs",),
     f"{__name__}.reporting.page.page": ("write_report",),
-    f"{__name__}.results.curves": ("CurveData",),
-    f"{__name__}.results.examples": ("Examples", "examples_of"),
-    f"{__name__}.results.measured_curves": ("read_curves",),
+    f"{__name__}.results.measured_curves": ("CurveData", "Examples", "examples_of", "read_curves"),
     f"{__name__}.results.results": ("Results", "read_results", "shipped_results", "stored_results"),
     f"{__name__}.sweep.several": ("measure_kernels",),
     f"{__name__}.workloads.lookup": ("SUITE", "find_benchmark"),

@@ -13,16 +13,15 @@ begins with `page`: its finding on top, your panels, and below them how to read 
 from __future__ import annotations
 
 from coarsen.opencl_bench.inputs.evidence import worth_of_choice, worth_of_versions
-from coarsen.opencl_bench.reporting.curve_points import curve_points
-from coarsen.opencl_bench.reporting.draw_curves import draw_curves
-from coarsen.opencl_bench.reporting.draw_evaluations import draw_predictions
-from coarsen.opencl_bench.reporting.draw_input_times import draw_input_times
-from coarsen.opencl_bench.reporting.evaluations import (
+from coarsen.opencl_bench.reporting.draw_curves import curve_points, draw_curves
+from coarsen.opencl_bench.reporting.draw_evaluations import (
     choice_table,
+    draw_predictions,
     factor_table,
     markdown,
 )
-from coarsen.opencl_bench.reporting.input_times import (
+from coarsen.opencl_bench.reporting.draw_input_times import (
+    draw_input_times,
     input_times,
     section_times,
 )

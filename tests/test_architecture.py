@@ -379,7 +379,7 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.cost.planned_work.counting",
         "coarsen.cost.planned_work.planned_kernel",
         "coarsen.dispatch.header",
-        "coarsen.opencl_bench.results.exchange.tables",
+        "coarsen.opencl_bench.results.exchange.files",
         "coarsen.opencl_bench.results.launch_cases",
         "coarsen.opencl_bench.results.measured_curves",
         "coarsen.opencl_bench.results.paste",

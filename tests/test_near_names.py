@@ -13,7 +13,7 @@ from coarsen.base.names import did_you_mean
 from coarsen.cli.main import main
 from coarsen.devices.selection import select_device
 from coarsen.errors import CoarsenError
-from coarsen.models.evaluation.entrants import entrant
+from coarsen.models.evaluation.evaluation import entrant
 from coarsen.opencl_bench.results.results import shipped_results
 from coarsen.opencl_bench.workloads.described.distributions import parse_distribution
 from coarsen.opencl_bench.workloads.lookup import SUITE, benchmark

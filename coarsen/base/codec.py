@@ -15,7 +15,7 @@ import math
 import re
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -51,7 +51,9 @@ def encoded(value: object, encoders: Coders = _NONE) -> Any:  # noqa: ANN401 (an
     return value
 
 
-def decoded(kind: type[T], value: object, where: str, decoders: Coders = _NONE) -> T:
+def decoded(
+    kind: type[T], value: object, where: str, decoders: Coders = _NONE, *, has_defaults: bool = False
+) -> T:
     """Return the record that `encoded` made a value of.
 
     Args:
@@ -59,6 +61,7 @@ def decoded(kind: type[T], value: object, where: str, decoders: Coders = _NONE) 
         value: what JSON was decoded to.
         where: what the value is called in errors: `the plan`.
         decoders: for types that have a form of their own; they raise InvalidInputError.
+        has_defaults: whether a field that is not there has its default, where there is one.
 
     Raises:
         InvalidInputError: a field is missing, unknown or malformed.
@@ -67,13 +70,20 @@ def decoded(kind: type[T], value: object, where: str, decoders: Coders = _NONE) 
         raise InvalidInputError(f"{where} is not a JSON object")
     hints: dict[str, Any] = _hints(cast("Any", kind))
     for name in hints:
-        if name not in value:
+        if name not in value and not (has_defaults and _has_default(kind, name)):
             raise InvalidInputError(f"{where} has no field {name!r}")
     unknown = sorted(str(name) for name in value if name not in hints)
     if unknown:
         raise InvalidInputError(f"{where} has an unknown field {unknown[0]!a}")
-    reader = _Reader(where, decoders)
-    return kind(**{name: reader.read(name, hint, value[name]) for name, hint in hints.items()})
+    reader = _Reader(where, decoders, has_defaults)
+    return kind(**{name: reader.read(name, hint, value[name]) for name, hint in hints.items() if name in value})
+
+
+def _has_default(kind: Any, name: str) -> bool:  # noqa: ANN401 (as above)
+    if not is_dataclass(kind):
+        return name in kind._field_defaults
+    field = kind.__dataclass_fields__[name]
+    return field.default is not MISSING or field.default_factory is not MISSING
 
 
 @cache
@@ -104,6 +114,8 @@ def _form(hint: Any) -> tuple[Any, tuple[Any, ...]]:  # noqa: ANN401
         return Union, (kind,)
     if origin in (tuple, dict, Literal):
         return origin, parts
+    if origin is Mapping:
+        return dict, parts
     if _is_record(hint):
         return is_dataclass, ()
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
@@ -114,9 +126,10 @@ def _form(hint: Any) -> tuple[Any, tuple[Any, ...]]:  # noqa: ANN401
 class _Reader:
     """Reads the fields of one dataclass; errors name the field."""
 
-    def __init__(self, where: str, decoders: Coders) -> None:
+    def __init__(self, where: str, decoders: Coders, has_defaults: bool) -> None:
         self._where = where
         self._decoders = decoders
+        self._has_defaults = has_defaults
 
     def read(self, name: str, hint: Any, value: object) -> Any:  # noqa: ANN401 (any type, any value)
         if hint in self._decoders:
@@ -134,7 +147,8 @@ class _Reader:
             return self._one_of(name, parts, value)
         if form is enum.Enum:
             return hint(self._one_of(name, parts, value))
-        return decoded(cast("type[Any]", hint), value, f"{self._where}'s {name}", self._decoders)
+        where = f"{self._where}'s {name}"
+        return decoded(cast("type[Any]", hint), value, where, self._decoders, has_defaults=self._has_defaults)
 
     def _tuple(self, name: str, kinds: tuple[Any, ...], value: object) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple):

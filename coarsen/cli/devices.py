@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,14 +21,6 @@ from coarsen.models.analytic.machine import DeviceProfile, MemoryLevel, Quantity
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
     from coarsen.devices.health import Health
-
-
-class Verdict(enum.IntEnum):
-    """The exit codes of a check: all is there; something that coarsening needs is missing; only a device is."""
-
-    COMPLETE = 0
-    INCOMPLETE = 2
-    NO_DEVICE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +88,7 @@ def devices(asked: DevicesOptions) -> None:
     if asked.calibrate is not None:
         _print_profile(_calibrated(asked.calibrate, asked.output), asked.output_format)
     elif asked.profile is not None:
-        from coarsen.models.analytic.profiles import find_profile
+        from coarsen.models.analytic.machine import find_profile
 
         _print_profile(find_profile(asked.profile), asked.output_format)
     elif asked.check:
@@ -173,16 +164,16 @@ def _check(output_format: Format) -> None:
     else:
         print_table(["part", "status", "details"], map(_finding_row, findings))
     verdict = verdict_of(findings)
-    if verdict is not Verdict.COMPLETE:
+    if verdict:
         raise typer.Exit(verdict)
 
 
-def verdict_of(findings: Iterable[Finding]) -> Verdict:
-    """Return the exit code that findings call for."""
+def verdict_of(findings: Iterable[Finding]) -> int:
+    """Return the exit code that findings call for: whatever coarsening needs counts before what running needs."""
     missing = {finding.need for finding in findings if not finding.is_there}
     if Need.TO_COARSEN in missing:
-        return Verdict.INCOMPLETE
-    return Verdict.NO_DEVICE if Need.TO_RUN in missing else Verdict.COMPLETE
+        return InvalidInputError.exit_code
+    return DeviceError.exit_code if Need.TO_RUN in missing else 0
 
 
 def _finding_row(finding: Finding) -> list[str]:
@@ -193,7 +184,7 @@ def _finding_row(finding: Finding) -> list[str]:
 def _calibrated(spec: str, output: Path | None) -> DeviceProfile:
     # Imported late: PyOpenCL is slow to import.
     from coarsen.devices.selection import find_device
-    from coarsen.models.analytic.profiles import busy_remark, profile_name, write_profile
+    from coarsen.models.analytic.machine import busy_remark, profile_name, write_profile
     from coarsen.opencl_bench.calibration.calibrate import calibrate as measured
     from coarsen.tuning.processes.device_lock import device_lock
 
@@ -214,7 +205,7 @@ def _calibrated(spec: str, output: Path | None) -> DeviceProfile:
 
 def _own_file(name: str) -> Path:
     """The file of a profile in the user's folder, which is made."""
-    from coarsen.models.analytic.profiles import user_folder
+    from coarsen.models.analytic.machine import user_folder
 
     folder = user_folder()
     try:
@@ -228,7 +219,7 @@ def _own_file(name: str) -> Path:
 
 def _print_profile(profile: DeviceProfile, output_format: Format) -> None:
     if output_format is Format.JSON:
-        from coarsen.models.analytic.profiles import profile_to_json
+        from coarsen.models.analytic.machine import profile_to_json
 
         print_json(profile_to_json(profile))
         return

@@ -57,7 +57,7 @@ def _declared(of: VariantOption) -> tuple[Any, Any]:
     text = of.help if of.default is None else f"{of.help}  [default: {of.default}]"
     if kind in (int, type(None)):
         return list[int] | None, option(text, of.field.upper(), flag, parser=whole_number)
-    return list[kind] | None, option(text, None, flag)  # type: ignore[valid-type]
+    return list[kind] | None, option(text, "|".join(kind), flag)  # type: ignore[arg-type, valid-type]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,22 +8,29 @@ from pathlib import Path
 
 from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURES
 from coarsen.models.best_factors import CITATION
-from coarsen.models.cascade.components import VARIANCE
-from coarsen.models.cascade.model import CascadeModel, StepModel, component_labels
-from coarsen.models.cascade.storage import FORMAT_VERSION, NETWORKS, SHIPPED, TRANSFORMS, tensors_of
+from coarsen.models.cascade.model import (
+    FORMAT_VERSION,
+    NETWORKS,
+    SHIPPED,
+    TRANSFORMS,
+    CascadeModel,
+    StepModel,
+    component_labels,
+    tensors_of,
+)
 from coarsen.models.cascade.training import (
     FEWEST_EXAMPLES,
     HIDDEN_UNITS,
     ITERATIONS,
     LEARNING_RATE,
+    VARIANCE,
     WEIGHT_DECAY,
     Progress,
     fit_cascade,
     unobserved,
 )
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
-from coarsen.models.evaluation.entrants import cascade_entrant
-from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
+from coarsen.models.evaluation.evaluation import Evaluation, Plan, cascade_entrant, evaluate
 from coarsen.models.evaluation.scores import HitScore
 from coarsen.models.examples import Example
 from coarsen.models.model_files import write_model

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from coarsen.cost.work_counts import Sizes, padded
-from coarsen.models.analytic.machine import DeviceProfile
-from coarsen.models.analytic.profiles import shipped_profile
+from coarsen.models.analytic.machine import DeviceProfile, shipped_profile
 from coarsen.models.device_descriptors import DeviceDescriptor
 from coarsen.variant.transforms import DeviceKind
 

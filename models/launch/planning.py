@@ -13,9 +13,7 @@ from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes,
 from coarsen.cost.work_functions import launched_sizes
 from coarsen.errors import InvalidInputError
 from coarsen.features.kernel_facts import kernel_facts
-from coarsen.models.analytic.cpu import cpu
-from coarsen.models.analytic.estimate import Estimate
-from coarsen.models.analytic.gpu import gpu
+from coarsen.models.analytic.estimate import Estimate, cpu, gpu
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.variant.variant import Variant
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import CoarsenError, printable
-from coarsen.models.analytic.profiles import busy_remark, write_profile
+from coarsen.models.analytic.machine import busy_remark, write_profile
 from coarsen.opencl_bench.calibration.calibrate import calibrate
 from coarsen.tuning.processes.device_lock import device_lock
 

@@ -15,13 +15,22 @@ from coarsen.base.bug_report import __version__
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError
 from coarsen.models.analytic.machine import DeviceProfile, LaunchCosts, Quantity, Source
-from coarsen.opencl_bench.calibration.device import NO_ITEM, ProbedDevice, Settings, source_of
-from coarsen.opencl_bench.calibration.fitting import at_least, intercept, levels_of, seconds_of, slope
-from coarsen.opencl_bench.calibration.issue import issue_rates
+from coarsen.opencl_bench.calibration.device import (
+    NO_ITEM,
+    ProbedDevice,
+    Settings,
+    at_least,
+    intercept,
+    levels_of,
+    seconds_of,
+    slope,
+    source_of,
+)
 from coarsen.opencl_bench.calibration.memory import (
     TILE_WORDS,
     bandwidth_curve,
     cached_stride_cost,
+    issue_rates,
     latency_curve,
     local_memory,
     stride_cost,

@@ -1,10 +1,12 @@
 """The speed-ups of predicted factors on kernels held out (Magni, Dubach, O'Boyle, PACT 2014, figure 10): the
-drawing.
+drawing, and the numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,13 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from coarsen.models.evaluation.entrants import ORACLE
-from coarsen.opencl_bench.reporting.evaluations import (
-    MEAN,
-    method_means,
-    predictions_finding,
-    speedup_bars,
-)
+from coarsen.errors import InvalidInputError
+from coarsen.models.evaluation.evaluation import NEVER, ORACLE, Evaluation
+from coarsen.models.evaluation.scores import Outcome
 from coarsen.opencl_bench.reporting.sheet import (
     BLACK,
     GREEN,
@@ -28,6 +26,7 @@ from coarsen.opencl_bench.reporting.sheet import (
     PURPLE,
     SKY,
     VERMILLION,
+    listed,
     mark_one,
     page,
     speedup_axis,
@@ -126,3 +125,155 @@ def _looks(methods: Sequence[str]) -> Looks:
     known |= {name: _OTHERS[index % len(_OTHERS)] for index, name in enumerate(others)}
     known |= {ORACLE: _LOOKS[ORACLE]} if ORACLE in methods else {}
     return {name: {"edgecolor": BLACK, "linewidth": 0.4, **look} for name, look in known.items()}
+
+
+# Choices of predictors for kernels held out, and their results (Magni, Dubach, O'Boyle, PACT 2014, table 5 and
+# figure 10): the numbers.
+
+# What stands for all kernels of a device together.
+MEAN = "geometric mean"
+
+
+def choice_table(evaluation: Evaluation) -> pd.DataFrame:
+    """One row per device, kernel and method, the oracle among them, in the order of the data.
+
+    Args:
+        evaluation: of any methods on any devices.
+
+    Returns:
+        columns `device`, `kernel`, `best` (the best factor), `method`, `factor` (that which most seeds chose, the
+        smaller of equals), `share` (of the seeds that chose it), `speedup` (geometric mean over seeds), `low` and
+        `high` (over seeds). The speed-ups are NaN where the best factor alone is known.
+    """
+    return pd.DataFrame(
+        [
+            _choice(method, own)
+            for device in evaluation.devices
+            for method, outcomes in evaluation.on(device).items()
+            for own in _by_kernel(outcomes)
+        ]
+    )
+
+
+def speedup_bars(choices: pd.DataFrame) -> pd.DataFrame:
+    """The rows that have a speed-up, and after each device's kernels a row per method with the geometric mean.
+
+    Args:
+        choices: from `choice_table`. `never` is left out: its speed-up is 1.
+
+    Returns:
+        columns `device`, `kernel` (or `MEAN`), `method`, `speedup`, `low`, `high`; those of a mean are NaN.
+
+    Raises:
+        InvalidInputError: there is no speed-up.
+    """
+    columns = ["device", "kernel", "method", "speedup", "low", "high"]
+    known = choices.loc[choices["speedup"].notna() & (choices["method"] != NEVER), columns]
+    if known.empty:
+        raise InvalidInputError("no runtimes are known, only best factors: there are no speed-ups to show")
+    means = [
+        {
+            "device": device,
+            "kernel": MEAN,
+            "method": method,
+            "speedup": float(np.exp(np.log(own["speedup"]).mean())),
+        }
+        for (device, method), own in known.groupby(["device", "method"], sort=False)
+    ]
+    return pd.concat([known, pd.DataFrame(means)], ignore_index=True)
+
+
+def factor_table(choices: pd.DataFrame) -> pd.DataFrame:
+    """Best and predicted factors, as in table 5: one row per kernel.
+
+    Args:
+        choices: from `choice_table`.
+
+    Returns:
+        columns `kernel` and, for each device, `DEVICE best` and `DEVICE METHOD`, without oracle and `never`; text,
+        with `~` where not all seeds agree, and empty where nothing is known.
+    """
+    table: dict[str, dict[str, str]] = {}
+    for row in choices.itertuples():
+        cells = table.setdefault(row.kernel, {})
+        cells[f"{row.device} best"] = str(row.best)
+        if row.method not in (NEVER, ORACLE):
+            cells[f"{row.device} {row.method}"] = f"{row.factor}{'~' if row.share < 1 else ''}"
+    rows = pd.DataFrame.from_dict(table, orient="index").fillna("")
+    return rows.rename_axis("kernel").reset_index()
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A table as Markdown.
+
+    Args:
+        table: of whatever can be written as text, such as `factor_table` gives.
+
+    Returns:
+        The lines of the table, its heading first.
+    """
+    lines = [list(map(str, table.columns)), ["---"] * len(table.columns), *table.astype(str).to_numpy().tolist()]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def predictions_finding(bars: pd.DataFrame) -> str:
+    """Say which method comes nearest to the best factors on each device, by the geometric mean.
+
+    Args:
+        bars: from `speedup_bars`.
+    """
+    means = method_means(bars)
+    parts = [_nearest(device, own) for device, own in means.items() if set(own) - {ORACLE}]
+    if not parts:
+        best = [f"{own[ORACLE]:.2f} on {device}" for device, own in means.items()]
+        return f"Geometric mean of the speed-ups of the best factors: {listed(best)}"
+    if all(ORACLE in own for own in means.values()):
+        return f"Nearest to the best factors on kernels held out, by the geometric mean: {'; '.join(parts)}"
+    return f"Largest geometric mean of the speed-ups on kernels held out: {'; '.join(parts)}"
+
+
+def method_means(bars: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return the geometric means by device and method, in their order.
+
+    Args:
+        bars: from `speedup_bars`.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for row in bars[bars["kernel"] == MEAN].itertuples():
+        found.setdefault(row.device, {})[row.method] = row.speedup
+    return found
+
+
+def _nearest(device: str, means: Mapping[str, float]) -> str:
+    """The method of the largest mean, or all of those that are written alike."""
+    shown = {method: f"{mean:.2f}" for method, mean in means.items() if method != ORACLE}
+    largest = max(means[method] for method in shown)
+    names = listed([method for method, text in shown.items() if text == f"{largest:.2f}"])
+    beside = f" of {means[ORACLE]:.2f}" if ORACLE in means else ""
+    return f"{names} on {device} ({largest:.2f}{beside})"
+
+
+def _by_kernel(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
+    kernels: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        kernels.setdefault(outcome.example.kernel, []).append(outcome)
+    yield from kernels.values()
+
+
+def _choice(method: str, outcomes: Sequence[Outcome]) -> dict[str, object]:
+    """The row of one kernel's outcomes, one for each seed."""
+    example = outcomes[0].example
+    counts = Counter(outcome.factor for outcome in outcomes)
+    factor = min(counts, key=lambda each: (-counts[each], each))
+    logs = [outcome.log_speedup if outcome.is_measured else math.nan for outcome in outcomes]
+    return {
+        "device": example.device,
+        "kernel": example.kernel,
+        "best": example.best_factor,
+        "method": method,
+        "factor": factor,
+        "share": counts[factor] / len(outcomes),
+        "speedup": math.exp(float(np.mean(logs))),
+        "low": math.exp(min(logs)),
+        "high": math.exp(max(logs)),
+    }

@@ -77,11 +77,7 @@ def _row(measurement: Measurement, intervals: bool) -> dict[str, Any]:
         **_numbers(measurement, intervals),
         "repetitions": len(measurement.nanoseconds),
         "cold_cache": measurement.method.cold_cache,
-        "compile_seconds": measurement.compile_seconds,
-        "measure_seconds": measurement.measure_seconds,
-        "timed_seconds": measurement.timed_seconds,
-        "started_at": measurement.started_at,
-        "invocation": measurement.invocation,
+        **{name: getattr(measurement, name) for name in COLUMNS[-5:]},
     }
 
 

@@ -28,9 +28,8 @@ from coarsen.models.held_out import refuse_judge
 from coarsen.models.launch.case import LaunchCase, launch_inputs
 from coarsen.models.launch.device import launch_device
 from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
-from coarsen.opencl_bench.results.best import seconds_of
+from coarsen.opencl_bench.results.best import newest_versions, seconds_of
 from coarsen.opencl_bench.results.measured_rows import read_rows
-from coarsen.opencl_bench.results.versions import newest_versions
 from coarsen.opencl_bench.workloads.lookup import find_measured
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.records.code import FORMS

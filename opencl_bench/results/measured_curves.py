@@ -1,4 +1,4 @@
-"""Curves from measurements, one per kernel, device and dimension.
+"""Curves of speed-ups, one per kernel, device and dimension: from measurements, and from tables.
 
 A curve is of the kernel's own local size (that of its preset; of a kernel that has none, the only one measured),
 with stride 1, over the same local size uncoarsened: what a user who changes nothing else gets. Both are taken
@@ -8,19 +8,25 @@ missing; one that was given up, since it took more than ten times the best so fa
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from coarsen.errors import InvalidInputError
+from coarsen.base.files import read_file
+from coarsen.base.processes import mapped
+from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.features import FACTORS, FeatureTable, feature_table
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import known_descriptor
 from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
-from coarsen.models.examples import Curve, best_factor_of
-from coarsen.opencl_bench.results.best import seconds_of
-from coarsen.opencl_bench.results.curves import CurveData, read_table
+from coarsen.models.examples import Curve, CurveKey, Example, best_factor_of, family_of
+from coarsen.opencl_bench.results.best import Shown, at, newest_versions, seconds_of, shown_presets
 from coarsen.opencl_bench.results.measured_rows import read_rows, shipped_files
-from coarsen.opencl_bench.results.versions import Shown, at, newest_versions, shown_presets
 from coarsen.opencl_bench.workloads.lookup import find_measured
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.records.code import FORMS
@@ -166,14 +172,7 @@ def _own_local_size(case: _Case) -> LocalSize:
     return next(iter(measured))
 
 
-# Curves from files, whose kind the name and the first line tell.
-#
-# kind                                                                 read by
-# -------------------------------------------------------------------  ----------------
-# a table of runtimes (.csv): kernel,factor,DEVICE_ns,...              `curve_tables`
-# a table of best factors (.csv): kernel,device,best_factor,...        `curve_tables`
-# results (.parquet, .json, .jsonl), or a store of them                `measured_curves`
-# the name of a sweep that comes with the package                      `measured_curves`
+# Curves from a table (.csv) of runtimes or of best factors, from results, a store, or a sweep of the package.
 
 
 def read_curves(source: str, preset: str | None = None, kernels: Path | None = None) -> CurveData:
@@ -207,3 +206,226 @@ def _check_preset(source: str, preset: str | None, rows: Sequence[Measurement]) 
         raise InvalidInputError(
             f"{source}: nothing was measured at preset '{preset}'; there is: {', '.join(presets)}"
         )
+
+
+# Curves from tables of runtimes (kernel,factor,DEVICE_ns,...) or best factors (kernel,device,best_factor,...).
+
+
+@dataclass(frozen=True)
+class CurveData:
+    """The curves of a file, the factors that its authors predicted by kernel and device, and remarks on it."""
+
+    curves: tuple[Curve, ...]
+    predicted: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def predicted_on(self, device: str) -> dict[str, int]:
+        """Return the factors that the authors predicted on a device, by kernel."""
+        return {kernel: factor for (kernel, place), factor in self.predicted.items() if place == device}
+
+
+def merged(parts: Sequence[CurveData]) -> CurveData:
+    """Return the curves of several files as one.
+
+    Of a kernel that one file has the curve of and another the best factor, the curve is taken.
+
+    Raises:
+        InvalidInputError: two files have the same curve.
+    """
+    curves: dict[CurveKey, Curve] = {}
+    for curve in (curve for part in parts for curve in part.curves):
+        known = curves.get(curve.place)
+        if known is not None and bool(known.speedup) == bool(curve.speedup):
+            raise InvalidInputError(f"{curve.kernel} on {curve.device} is in the data twice")
+        if known is None or curve.speedup:
+            curves[curve.place] = curve
+    predicted = {place: factor for part in parts for place, factor in part.predicted.items()}
+    return CurveData(tuple(curves.values()), predicted, tuple(note for part in parts for note in part.notes))
+
+
+_UNIT = "_ns"
+# A picosecond and thirty years: the ratio of two times stays a number that has a logarithm.
+_SHORTEST, _LONGEST = 1e-3, 1e18
+_BEST_COLUMNS = ("kernel", "device", "best_factor")
+_PREDICTED = "predicted_factor"
+
+
+@dataclass(frozen=True)
+class _TableRow:
+    """A row's cells by column, and how a message calls it: the file and the row's line in it."""
+
+    place: str
+    cells: Mapping[str, str]
+
+    def text(self, column: str) -> str:
+        """Return a cell that must not be empty."""
+        if not self.cells[column]:
+            raise InvalidInputError(f"{self.place}: the column '{column}' is empty")
+        return self.cells[column]
+
+    def factor(self, column: str) -> int:
+        """Return a coarsening factor."""
+        text = self.cells[column]
+        if text not in map(str, FACTORS):
+            known = ", ".join(map(str, FACTORS))
+            raise InvalidInputError(f"{self.place}: the {column} '{text[:30]}' is none of {known}")
+        return int(text)
+
+    def nanoseconds(self, column: str) -> float | None:
+        """Return a runtime, None where the cell is empty: the configuration could not run."""
+        text = self.cells[column]
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not _SHORTEST <= value <= _LONGEST:
+            raise InvalidInputError(f"{self.place}: the {column} '{text[:30]}' is no time above 0")
+        return value
+
+
+def read_table(path: Path) -> CurveData:
+    """Return the curves of a table of runtimes or of best factors.
+
+    Raises:
+        InvalidInputError: the file can't be read, its columns are those of no table, or a row is wrong. The
+            message names file and line.
+    """
+    try:
+        text = read_file(path).decode("utf-8-sig")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        columns = tuple(column.strip() for column in next(reader, []))
+        rows = [_row(path, columns, cells, reader.line_num) for cells in reader if cells]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInputError(f"{path}: can't be read: {error}") from None
+    if not rows:
+        raise InvalidInputError(f"{path}: the table has no rows")
+    for column in columns:
+        if columns.count(column) > 1:
+            raise InvalidInputError(f"{path}: the column '{column}' is there twice")
+    if {*_BEST_COLUMNS} <= {*columns}:
+        return _best_factors(path, columns, rows)
+    if {"kernel", "factor"} < {*columns}:
+        return _runtimes(path, columns, rows)
+    raise InvalidInputError(
+        f"{path}: the columns are neither those of runtimes (kernel,factor,DEVICE{_UNIT}), nor of best factors "
+        f"({','.join(_BEST_COLUMNS)})"
+    )
+
+
+def _row(path: Path, columns: Sequence[str], cells: Sequence[str], line: int) -> _TableRow:
+    place = f"{path}, line {line}"
+    if len(cells) != len(columns):
+        raise InvalidInputError(f"{place}: {len(cells)} cells under {len(columns)} columns")
+    return _TableRow(place, {column: cell.strip() for column, cell in zip(columns, cells, strict=True)})
+
+
+def _runtimes(path: Path, columns: Sequence[str], rows: Sequence[_TableRow]) -> CurveData:
+    timed = [column for column in columns if column not in ("kernel", "factor")]
+    for column in timed:
+        if not column.removesuffix(_UNIT) or not column.endswith(_UNIT):
+            raise InvalidInputError(f"{path}: the column '{column}' is no device's: DEVICE{_UNIT}")
+    times: dict[tuple[str, str], dict[int, float | None]] = {}
+    for row in rows:
+        kernel, factor = row.text("kernel"), row.factor("factor")
+        for column in timed:
+            known = times.setdefault((kernel, column.removesuffix(_UNIT)), {})
+            if factor in known:
+                raise InvalidInputError(f"{row.place}: factor {factor} of {kernel} is there twice")
+            known[factor] = row.nanoseconds(column)
+    return CurveData(tuple(_curves_of_times(path, times)))
+
+
+def _curves_of_times(path: Path, times: Mapping[tuple[str, str], Mapping[int, float | None]]) -> Iterator[Curve]:
+    for (kernel, device), known in times.items():
+        measured = {factor: time for factor, time in sorted(known.items()) if time is not None}
+        if not measured:
+            continue
+        if 1 not in measured:
+            raise InvalidInputError(f"{path}: {kernel} has no time at factor 1 on {device}")
+        speedup = {factor: measured[1] / time for factor, time in measured.items() if factor > 1}
+        if speedup:
+            yield Curve(kernel, device, 0, None, speedup, best_factor_of(speedup))
+
+
+def _best_factors(path: Path, columns: Sequence[str], rows: Sequence[_TableRow]) -> CurveData:
+    for column in columns:
+        if column not in (*_BEST_COLUMNS, _PREDICTED):
+            raise InvalidInputError(f"{path}: a table of best factors has no column '{column}'")
+    curves: dict[tuple[str, str], Curve] = {}
+    predicted: dict[tuple[str, str], int] = {}
+    for row in rows:
+        place = row.text("kernel"), row.text("device")
+        if place in curves:
+            raise InvalidInputError(f"{row.place}: {place[0]} on {place[1]} is there twice")
+        curves[place] = Curve(*place, 0, None, {}, row.factor("best_factor"))
+        if _PREDICTED in columns:
+            predicted[place] = row.factor(_PREDICTED)
+    return CurveData(tuple(curves.values()), predicted)
+
+
+# From curves to what predictors learn from: each kernel is lowered once, and its features are computed.
+#
+# curves ─▶ kernels × dimensions ─▶ features, in several processes ─▶ Example
+
+# A kernel by its name in the data, the folder that may describe it, the dimensions that are coarsened.
+_Asked = tuple[str, Path | None, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Examples, and which curves have none, since the kernel can't be coarsened that way."""
+
+    examples: tuple[Example, ...]
+    notes: tuple[str, ...]
+
+
+def examples_of(
+    curves: Sequence[Curve],
+    kernels: Path | None = None,
+    processes: int | None = None,
+) -> Examples:
+    """Return the curves with their kernels' features.
+
+    Args:
+        curves: of any kernels and devices.
+        kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
+        processes: how many compute features. None: as many as there are processors, but for a script just one;
+            one that has its work under `if __name__ == "__main__":` may say more.
+
+    Raises:
+        InvalidInputError: a kernel that is not known, or does not compile; the message names it.
+    """
+    wanted: defaultdict[str, dict[int, None]] = defaultdict(dict)
+    for curve in curves:
+        wanted[curve.kernel][curve.dimension] = None
+    asked = [(name, kernels, tuple(dimensions)) for name, dimensions in wanted.items()]
+    known = dict(zip(wanted, mapped(_tables, asked, processes), strict=True))
+    examples = [
+        Example(**vars(curve), family=family, table=table)
+        for curve in curves
+        for family, tables in (known[curve.kernel],)
+        if not isinstance(table := tables[curve.dimension], str)
+    ]
+    refusals = (text for _, tables in known.values() for text in tables.values() if isinstance(text, str))
+    return Examples(tuple(examples), tuple(dict.fromkeys(refusals)))
+
+
+def _tables(asked: _Asked) -> tuple[str, Mapping[int, FeatureTable | str]]:
+    """The family, and along each dimension the features, or in one sentence why it can't be coarsened so."""
+    name, folder, dimensions = asked
+    benchmark = find_measured(name, folder)
+    family = benchmark.family or family_of(name)
+    try:
+        kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
+    except RefusalError as refusal:
+        return family, dict.fromkeys(dimensions, f"{name} can't be coarsened: {refusal}")
+    return family, {dimension: _table(name, kernel, dimension) for dimension in dimensions}
+
+
+def _table(name: str, kernel: Kernel, dimension: int) -> FeatureTable | str:
+    try:
+        return feature_table(kernel, dimension)
+    except RefusalError as refusal:
+        return f"{name} can't be coarsened along dimension {dimension}: {refusal}"

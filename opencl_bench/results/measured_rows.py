@@ -15,7 +15,7 @@ def read_rows(source: str) -> list[Measurement]:
     """Return the rows.
 
     Args:
-        source: a file of results (.parquet, .json, .jsonl), a store (an SQLite file or a URL), or the name
+        source: a file of results (.parquet, .jsonl), a store (an SQLite file or a URL), or the name
             of a sweep that comes with the package, `synthetic_intel` for example.
 
     Raises:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.results.best import newest_versions
 from coarsen.opencl_bench.results.exchange.files import read_results as read_file
 from coarsen.opencl_bench.results.measured_rows import shipped_files
-from coarsen.opencl_bench.results.versions import newest_versions
 from coarsen.tuning.records.measurement import Measurement
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coarsen.opencl_bench.results.curves import CurveData
+    from coarsen.opencl_bench.results.measured_curves import CurveData
 
 # The most names in a line of text.
 _LISTED = 20
@@ -137,7 +137,7 @@ def read_results(*files: str | Path) -> Results:
     """Return the measurements in files; a row that is in several of them counts once.
 
     Args:
-        files: .parquet, .jsonl (what running a pack wrote, too) or .json (T4, of old).
+        files: .parquet or .jsonl (what running a pack wrote, too).
 
     Raises:
         InvalidInputError: no file is named, one can't be read, or none has a measurement.

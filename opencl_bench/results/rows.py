@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.best import seconds_of
+from coarsen.opencl_bench.results.best import seconds_of, shown_presets
 from coarsen.opencl_bench.results.frames import device_labels, frame
-from coarsen.opencl_bench.results.versions import shown_presets
 from coarsen.tuning.engine.choice import CLEAR_GAIN as CLEAR_GAIN
 from coarsen.tuning.engine.choice import Choice, Compared, choose
 from coarsen.tuning.measure.speedup import Speedup
@@ -241,20 +240,36 @@ def best_table(frame: pd.DataFrame) -> pd.DataFrame:
     Raises:
         InvalidInputError: no rows.
     """
-    everything = labelled(frame)
-    cases = everything[[*CASE, "preset"]].drop_duplicates()
-    if (everything["role"] == Role.COMPARISON.value).any():
-        rows = comparisons(frame)
-        wanted = [*CASE, *_TEXTS, "factor", "speedup", "low", "high", "tie", "confirmed"]
-        found = pd.concat([best(rows)[wanted], _left_as_they_are(everything.reset_index(drop=True))])
-        table = cases.merge(found, on=CASE, how="left").merge(
-            outcome_counts(rows).reset_index(), on=CASE, how="left"
-        )
-    else:
-        table = cases.assign(**dict.fromkeys(_TEXTS, ""), factor=0, tie=False, confirmed=False)
-        table[["speedup", "low", "high"]] = np.nan
-        table[["configurations", "measured", "excluded", "failed"]] = 0
-    return _filled(table).sort_values(["benchmark", "label"], key=lambda column: column.str.casefold())
+    rows = labelled(frame).reset_index(drop=True)
+    is_compared = (rows["role"] == Role.COMPARISON.value).any()
+    counts = outcome_counts(comparisons(frame)).to_dict("index") if is_compared else {}
+    none = dict.fromkeys(("configurations", "measured", "excluded", "failed"), 0)
+    lines = [{**_best_line(rows, *each), **counts.get(each[0], none)} for each in choices(rows).items()]
+    table = pd.DataFrame(lines).astype(dict.fromkeys(_TEXTS, object))
+    return table.sort_values(["benchmark", "label"], key=lambda column: column.str.casefold())
+
+
+def _best_line(rows: pd.DataFrame, case: tuple[str, str], choice: Choice) -> dict[str, object]:
+    """The best of a kernel on a device; the baseline where nothing is faster, whether it has a row or not."""
+    label, benchmark = case
+    preset = rows.loc[(rows["label"] == label) & (rows["benchmark"] == benchmark), "preset"].iloc[0]
+    gain, own = choice.speedup or Speedup(math.nan, math.nan, math.nan), {**dict.fromkeys(_TEXTS, ""), "factor": 0}
+    if choice.best is not None:
+        own = rows.loc[int(choice.best.key), [*_TEXTS, "factor"]].to_dict()
+    elif choice.speedup is not None:
+        own |= {"configuration": f"uncoarsened, local size {choice.baseline}", "factor": 1}
+    return {
+        "label": label,
+        "benchmark": benchmark,
+        "preset": preset,
+        **own,
+        "baseline": choice.baseline if choice.speedup else "",
+        "speedup": gain.ratio,
+        "low": gain.low,
+        "high": gain.high,
+        "tie": gain.low <= 1 <= gain.high,
+        "confirmed": choice.processes > 0,
+    }
 
 
 def geometric_means(table: pd.DataFrame) -> pd.DataFrame:
@@ -271,28 +286,6 @@ def geometric_means(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([_mean(label, table[table["label"] == label]) for label in names_of(table, "label")])
 
 
-def _left_as_they_are(rows: pd.DataFrame) -> pd.DataFrame:
-    """The best of kernels of which nothing is faster than a baseline that was not compared with itself."""
-    return pd.DataFrame(
-        {
-            **dict(zip(CASE, case, strict=True)),
-            "key": "",
-            "baseline": choice.baseline,
-            "arrays": "",
-            "oracle": "",
-            "factor": 1,
-            "configuration": f"uncoarsened, local size {choice.baseline}",
-            "speedup": 1.0,
-            "low": 1.0,
-            "high": 1.0,
-            "tie": True,
-            "confirmed": False,
-        }
-        for case, choice in choices(rows).items()
-        if choice.best is None and choice.speedup is not None and choice.baseline is not None
-    )
-
-
 def _mean(label: str, rows: pd.DataFrame) -> dict[str, object]:
     usable = measured(rows)
     return {
@@ -303,16 +296,6 @@ def _mean(label: str, rows: pd.DataFrame) -> dict[str, object]:
         "laid_out": int(((usable["factor"] == 1) & is_rearranged(usable) & lies_above(usable)).sum()),
         "kernels": len(rows),
     }
-
-
-def _filled(table: pd.DataFrame) -> pd.DataFrame:
-    texts = dict.fromkeys(_TEXTS, "")
-    whole = dict.fromkeys(("factor", "configurations", "measured", "excluded", "failed"), 0)
-    # A column of texts that are all missing is one of numbers until it is told otherwise.
-    truths = {name: table[name].eq(True) for name in ("tie", "confirmed")}
-    known = table.assign(**truths).astype(dict.fromkeys(texts, object))
-    filled = known.fillna(texts | whole)
-    return filled.astype(dict.fromkeys(whole, "int64")).reset_index(drop=True)
 
 
 def frame_with_intervals(

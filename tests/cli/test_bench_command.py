@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.results.exchange.tables import read_table
+from coarsen.opencl_bench.results.exchange.files import read_table
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
 from coarsen.opencl_bench.sweep.several import SweepResult
 from coarsen.tuning.engine.plan import SweepPlan

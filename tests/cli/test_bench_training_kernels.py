@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from coarsen.devices.selection import find_device
+from coarsen.opencl_bench.results.exchange.files import read_table
 from coarsen.opencl_bench.results.exchange.lines import read_lines
-from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.run_pack import main as run_pack
 from coarsen.opencl_bench.sweep.grid_design import grid_space
 from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS

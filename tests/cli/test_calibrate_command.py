@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.models.analytic.machine import DeviceProfile
-from coarsen.models.analytic.profiles import busy_remark, read_profile, write_profile
+from coarsen.models.analytic.machine import DeviceProfile, busy_remark, read_profile, write_profile
 from coarsen.opencl_bench.calibration import __main__ as alone
 from tests.models.analytic.profiles import PROFILE
 

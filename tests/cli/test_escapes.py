@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.models.analytic.profiles import write_profile
+from coarsen.models.analytic.machine import write_profile
 from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.tuning.remembered.choice_json import write_choices
@@ -27,7 +27,6 @@ from tests.cli.test_tuned_inputs import described, tuned
 from tests.models.analytic.profiles import PROFILE
 from tests.opencl_bench.measurements import some_measurement
 from tests.opencl_bench.remembered_choices import CHOICE
-from tests.opencl_bench.results.exchange.test_t4 import document_of
 
 PLANTED = "\x1b[31m\x1b]0;owned\x07\x9b1m"
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -81,15 +80,13 @@ def test_remembered_choices(run: Run, tmp_path: Path, monkeypatch: pytest.Monkey
     check(run, [("results", "ls", "--remembered")] if store.exists() else [])
 
 
-@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 def test_results(suffix: str, run: Run, tmp_path: Path) -> None:
     path = tmp_path / f"rows{suffix}"
     commands: list[tuple[object, ...]] = [("results", "import", path, "--store", tmp_path / "store.sqlite")]
     if suffix == ".jsonl":
         with LineFile(path) as file:
             file.add(some_measurement())
-    elif suffix == ".json":
-        path.write_text(json.dumps(document_of([some_measurement()])))
     else:
         write_results([some_measurement()], path)
     for content in _changed(suffix, path.read_bytes()):
@@ -100,7 +97,7 @@ def test_results(suffix: str, run: Run, tmp_path: Path) -> None:
 
 
 def _changed(suffix: str, content: bytes) -> Iterator[bytes]:
-    if suffix in (".json", ".jsonl"):
+    if suffix == ".jsonl":
         for other in planted(json.loads(content)):
             yield (json.dumps(other) + "\n").encode()
     else:
@@ -140,7 +137,7 @@ def test_a_source_with_pragmas(run: Run, described: Path) -> None:
 
 
 def test_a_model(run: Run, tmp_path: Path) -> None:
-    from coarsen.models.cascade.storage import SHIPPED
+    from coarsen.models.cascade.model import SHIPPED
 
     kernel = tmp_path / "copy.cl"
     kernel.write_text("kernel void copy(global int *a) { a[get_global_id(0)] *= 2; }")

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.results.exchange.files import read_results, write_results
-from coarsen.opencl_bench.results.exchange.tables import write_table
+from coarsen.opencl_bench.results.exchange.files import read_results, write_results, write_table
 from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
@@ -201,8 +200,8 @@ def test_several_files_are_one_set_of_results(tmp_path: Path, run: Run, results:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nowhere.json", "can't be read: No such file or directory"),
-        ("results.txt", "the name of a results file ends in .parquet, .jsonl or .json"),
+        ("nowhere.jsonl", "can't be read: No such file or directory"),
+        ("results.txt", "the name of a results file ends in .parquet or .jsonl"),
     ],
 )
 def test_files_that_are_no_results(name: str, message: str, tmp_path: Path, run: Run) -> None:
@@ -210,7 +209,7 @@ def test_files_that_are_no_results(name: str, message: str, tmp_path: Path, run:
     assert (outcome.code, outcome.error) == (2, f"{tmp_path / name}: {message}")
 
 
-@pytest.mark.parametrize("name", ["broken.parquet", "broken.json", "broken.jsonl"])
+@pytest.mark.parametrize("name", ["broken.parquet", "broken.jsonl"])
 def test_broken_files(name: str, tmp_path: Path, run: Run) -> None:
     path = tmp_path / name
     path.write_bytes(b'{"results": 1}\nthis is none\n')

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.results.exchange.tables import write_table
+from coarsen.opencl_bench.results.exchange.files import write_table
 from coarsen.tuning.store.database import open_store
 from tests.opencl_bench.reporting.figures.sweeps import compared, two_devices
 from tests.opencl_bench.reporting.tuned_files import tuned

@@ -41,8 +41,8 @@ def test_the_table_shows_the_same(run: Run) -> None:
     # As table 5 and the leave-one-out evaluation in the card have it.
     assert lines[2] == (
         "How far to believe it: for kernels left out of its training it finds the best factor of 3 of 17, never "
-        "coarsening is right for 5 and what the paper predicted for 8; so it is no better than leaving kernels as "
-        "they are"
+        "coarsening is right for 5, the one factor that is best over the other kernels for 5 and what the paper "
+        "predicted for 8; so it is no better than leaving kernels as they are"
     )
     assert lines[4].split() == ["at", "factor", "coarsen", "further?", "probability", "examples"]
     for line, step in zip(lines[5:], predicted.steps, strict=False):

@@ -13,7 +13,7 @@ import pytest
 from coarsen.cli.main import COMMANDS, load_command
 from coarsen.opencl_bench import plots, shipped_results
 from coarsen.opencl_bench.results import frames
-from coarsen.opencl_bench.results.exchange import tables
+from coarsen.opencl_bench.results.exchange import files
 from tests.docs.conftest import ROOT
 from tests.docs.pages import Page, Site, css_addresses
 from tests.docs.pages import page as page_at
@@ -87,7 +87,7 @@ def test_every_code_is_explained(site: Site) -> None:
 
 def test_every_column_is_explained(site: Site) -> None:
     text = site.page("reference/results-format.html").text
-    columns = {*frames.COLUMNS, *(column.name for column in tables.COLUMNS)}
+    columns = {*frames.COLUMNS, *(column.name for column in files.COLUMNS)}
     assert {name for name in columns if not re.search(rf"\b{name}\b", text)} == set()
 
 

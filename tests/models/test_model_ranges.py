@@ -14,8 +14,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.cascade import storage as cascade
-from coarsen.models.cascade.storage import load_model
+from coarsen.models.cascade import model as cascade
+from coarsen.models.cascade.model import load_model
 from coarsen.models.launch.files import SHIPPED as LAUNCH
 from coarsen.models.launch.storage import load_launch
 

@@ -6,7 +6,7 @@ work    loops, instructions and accesses as functions of the sizes of the launch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from coarsen.analysis.expressions import (
@@ -44,12 +44,11 @@ _OF_VARIANTS = {**COARSENING_OPTIONS, **TRANSFORM_OPTIONS}
 _NOTHING = "-"
 _UNKNOWN = "depends on data"
 _KINDS = ("paper", "work")
+_COUNTS = ("barriers", "atomics", "chain_operations", "chain_accesses")
 
 Data = dict[str, Any]
 Row = tuple[str, Expression | None]
 Sizes = Mapping[str, Quantity]
-# What makes data of something that was found, what prints it, and what was found.
-Part = tuple[Callable[..., Data], Callable[..., None], tuple[Any, ...]]
 
 
 def show_features(asked: ApplyOptions, kinds: str) -> None:
@@ -72,14 +71,15 @@ def show_features(asked: ApplyOptions, kinds: str) -> None:
     along = _dimension(asked.chosen)
     lowered = lower_file(asked.file, asked.kernel, asked.build_options)
     with naming_file(asked.file):
-        shown: list[Part] = [(_features_as_data, _print_features, (feature_table(lowered, along),))]
-        if has_work:
-            shown.append(_work(lowered, asked))
+        table = feature_table(lowered, along)
+        work = work_functions(lowered) if has_work else None
+        sizes = None if work is None else _sizes(lowered, work, asked)
     if asked.report_format is Format.JSON:
-        print_json({name: value for as_data, _, parts in shown for name, value in as_data(*parts).items()})
+        print_json({**_features_as_data(table), **({} if work is None else {"work": _work_as_data(work, sizes)})})
         return
-    for _, show, parts in shown:
-        show(*parts)
+    _print_features(table)
+    if work is not None:
+        _print_work(lowered, work, sizes)
 
 
 def _dimension(chosen: Mapping[str, Any]) -> int:
@@ -108,18 +108,17 @@ def _print_features(table: FeatureTable) -> None:
 # The work of a kernel as functions of the sizes of its launch.
 
 
-def _work(kernel: Kernel, asked: ApplyOptions) -> Part:
-    functions = work_functions(kernel)
+def _sizes(kernel: Kernel, functions: WorkFunctions, asked: ApplyOptions) -> Sizes | None:
+    """The sizes of the launch that the functions have, by name; None where no launch is given."""
     items = parsed_size("--global-size", asked.global_size)
     if items is None:
-        return _work_as_data, _print_work, (kernel, functions, None)
+        return None
     launch = LaunchSizes(padded(items), launch_size(kernel, parsed_size("--local-size", asked.local_size)))
     sizes = {**launch_sizes_by_name(launch), **whole_arguments(kernel, asked.size or ())}
-    used = {name: size for name, size in sizes.items() if name in functions.names}
-    return _work_as_data, _print_work, (kernel, functions, used)
+    return {name: size for name, size in sizes.items() if name in functions.names}
 
 
-def _work_as_data(_: Kernel, functions: WorkFunctions, sizes: Sizes | None) -> Data:
+def _work_as_data(functions: WorkFunctions, sizes: Sizes | None) -> Data:
     """The functions as JSON, with their values where there are sizes."""
     data: Data = {
         "arguments": functions.arguments,
@@ -128,8 +127,7 @@ def _work_as_data(_: Kernel, functions: WorkFunctions, sizes: Sizes | None) -> D
             for loop in functions.loops
         ],
         "instructions": {kind.value: _as_data(count) for kind, count in functions.instructions.items()},
-        **{name: _as_data(getattr(functions, name)) for name in ("barriers", "atomics")},
-        **{name: _as_data(getattr(functions, name)) for name in ("chain_operations", "chain_accesses")},
+        **{name: _as_data(getattr(functions, name)) for name in _COUNTS},
         "local_bytes": functions.local_bytes,
         "live_words": functions.live_words,
         "accesses": [_access_as_data(access) for access in functions.accesses],
@@ -138,7 +136,7 @@ def _work_as_data(_: Kernel, functions: WorkFunctions, sizes: Sizes | None) -> D
     if sizes is not None:
         data["sizes"] = dict(sizes)
         data["values"] = {words: _value(function, sizes) for words, function in _work_rows(functions)}
-    return {"work": data}
+    return data
 
 
 def _access_as_data(access: AccessFunction) -> Data:

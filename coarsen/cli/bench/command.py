@@ -77,7 +77,9 @@ class BenchOptions:
         "how long.  [default: until it ends by itself]",
         "NUMBER|SHARE%|SECONDSs",
     )
-    form: list[CodeForm] | None = option("What a device is given; several for --pack.  [default: opencl_c]")
+    form: list[CodeForm] | None = option(
+        "What a device is given; several for --pack.  [default: opencl_c]", "opencl_c|spirv"
+    )
     quick: bool = option("Few runs, wide intervals: a first look.", default=False)
     no_confirmation: bool = option("Don't time the best configurations once more in new processes.", default=False)
     caches: Literal["warm", "cold"] = option("cold flushes the caches before every timed run.", default="warm")

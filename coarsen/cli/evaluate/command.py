@@ -40,8 +40,7 @@ def evaluate(asked: EvaluateOptions) -> None:
         raise InvalidInputError("--models is for --launch: the other models are fitted anew")
     if asked.training and not asked.unseen:
         raise InvalidInputError("--training is for --unseen and --launch")
-    from coarsen.models.evaluation.entrants import entrant
-    from coarsen.models.evaluation.evaluation import Plan
+    from coarsen.models.evaluation.evaluation import Plan, entrant
 
     names = tuple(entrant(name).name for name in asked.model or DEFAULT_METHODS)
     dimension, devices = checked_dimension(asked.dimension), tuple(asked.device or ())

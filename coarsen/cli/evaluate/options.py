@@ -16,7 +16,7 @@ class EvaluateOptions:
 
     data: list[str] = option(
         "What to evaluate on: runtimes (.csv: kernel,factor,DEVICE_ns,…), best factors (.csv: "
-        "kernel,device,best_factor), results (.parquet, .json, .jsonl), a store, or a sweep that comes "
+        "kernel,device,best_factor), results (.parquet, .jsonl), a store, or a sweep that comes "
         "along, intel for example. May be repeated.",
         "FILE",
         default=MISSING,

@@ -229,12 +229,17 @@ def held_out_text(evaluation: object) -> str:
     if "cascade" not in found or "never" not in found:
         return ""
     own, never = found["cascade"], found["never"]
-    others = [f"never coarsening is right for {never:.3g}"]
-    others += [f"what the paper predicted for {found['published']:.3g}"] if "published" in found else []
+    words = {
+        "never": "never coarsening is right for",
+        "unique": "the one factor that is best over the other kernels for",
+        "published": "what the paper predicted for",
+    }
+    *others, last = [f"{text} {found[name]:.3g}" for name, text in words.items() if name in found]
+    beside = " and ".join(filter(None, (", ".join(others), last)))
     than = "no better" if own <= never else "better"
     return (
         f"for kernels left out of its training it finds the best factor of {own:.3g} of {kernels}, "
-        f"{' and '.join(others)}; so it is {than} than leaving kernels as they are"
+        f"{beside}; so it is {than} than leaving kernels as they are"
     )
 
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from coarsen.base.names import did_you_mean
 from coarsen.cli.declared import flags_of, takes
 from coarsen.cli.output import counted, print_json, print_line
-from coarsen.cli.results.options import ResultsOptions
-from coarsen.cli.results.plot import PLOTTING, TUNED_SUFFIX
+from coarsen.cli.results.plot import PLOTTING, TUNED_SUFFIX, ResultsOptions
 from coarsen.cli.stores import STORE_PACKAGES, check_packages, choice_key, existing_store, row_or_choice
 from coarsen.errors import InvalidInputError
 
@@ -77,12 +76,13 @@ def _ls(asked: ResultsOptions) -> None:
             else:
                 print_choices(choices, opened.location)
             return
-        from coarsen.cli.results.text import print_summaries, summaries_as_data, without_history
+        from coarsen.cli.results.text import print_summaries, summary_as_data, without_history
         from coarsen.opencl_bench.results.best import summaries
 
         found = summaries(without_history(asked.rows(opened)))
         if asked.is_json:
-            print_json({**summaries_as_data(found, opened.location), **choices_as_data(choices, opened.location)})
+            cases = [summary_as_data(each) for each in found]
+            print_json({"cases": cases, **choices_as_data(choices, opened.location)})
             return
         print_summaries(found, opened.location)
         if choices:
@@ -91,12 +91,12 @@ def _ls(asked: ResultsOptions) -> None:
 
 
 def _best(asked: ResultsOptions) -> None:
-    from coarsen.cli.results.text import print_best, print_best_as_json
+    from coarsen.cli.results.text import print_best
 
     check_packages(PLOTTING, "plotting")
     found = _chosen(asked)
     _say_presets(found)
-    (print_best_as_json if asked.is_json else print_best)(found.best())
+    print_best(found.best(), is_json=asked.is_json)
 
 
 def _plot(asked: ResultsOptions) -> None:
@@ -139,7 +139,7 @@ def _chosen(asked: ResultsOptions, sources: Sequence[Path] | None = None) -> Res
 def _say_presets(found: Results) -> None:
     """Say which presets are not shown, where kernels were measured at several."""
     from coarsen.cli.messages import note
-    from coarsen.opencl_bench.results.versions import preset_notes
+    from coarsen.opencl_bench.results.best import preset_notes
 
     for sentence in preset_notes(found.measurements):
         note(sentence)
@@ -200,8 +200,7 @@ def _export(asked: ResultsOptions) -> None:
         return
     is_compact = file.name.endswith(COMPACT_SUFFIX)
     with existing_store(asked.store, NEEDED_PACKAGES) as opened:
-        from coarsen.opencl_bench.results.exchange.files import write_results
-        from coarsen.opencl_bench.results.exchange.tables import write_compact_table
+        from coarsen.opencl_bench.results.exchange.files import write_compact_table, write_results
 
         rows = list(asked.rows(opened))
         if not rows:
@@ -233,7 +232,7 @@ def _import(asked: ResultsOptions) -> None:
 
     stores = [word for word in asked.words if _is_store(word)]
     files = [Path(word) for word in asked.words if word not in stores]
-    choices = {file: read_choices(file) for file in files if _has_choices(file)}
+    choices = {file: read_choices(file) for file in files if file.suffix == ".json"}
     rows = {file: read_results(file) for file in files if file not in choices}
     with open_store(asked.store) as opened:
         for file, kept in choices.items():
@@ -266,19 +265,6 @@ def _is_store(word: str) -> bool:
         return path.suffix in (".sqlite", ".db")
     with path.open("rb") as file:
         return file.read(len(_SQLITE)) == _SQLITE
-
-
-def _has_choices(file: Path) -> bool:
-    """Return True for a file of remembered choices, as opposed to rows in the format T4."""
-    from coarsen.base.files import read_file
-    from coarsen.tuning.remembered.choice_json import LARGEST_FILE
-
-    if file.suffix != ".json":
-        return False
-    return b'"remembered"' in read_file(file, LARGEST_FILE)[:_HEAD]
-
-
-_HEAD = 200
 
 
 def _copied(source: str, rows: int, new: int) -> str:

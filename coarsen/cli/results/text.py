@@ -21,9 +21,8 @@ from coarsen.cli.output import (
 )
 from coarsen.cli.stores import KEY_DIGITS
 from coarsen.errors import CoarsenError
-from coarsen.opencl_bench.results.best import BestRow, Summary, best_words, verified_against
+from coarsen.opencl_bench.results.best import BestRow, Summary, best_words, newest_versions, verified_against
 from coarsen.opencl_bench.results.paste import paste_of, paste_of_variant
-from coarsen.opencl_bench.results.versions import newest_versions
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.measure.speedup import Speedup, median
 from coarsen.tuning.records.measurement import Invalidity, Measurement
@@ -48,11 +47,6 @@ def print_summaries(summaries: Sequence[Summary], location: str) -> None:
         print_line()
     rows = sum(summary.rows for summary in summaries)
     print_line(f"{counted(rows, 'row')} in {location}")
-
-
-def summaries_as_data(summaries: Iterable[Summary], location: str) -> dict[str, Any]:
-    """Return the same for JSON."""
-    return {"store": location, "cases": [_summary_as_data(summary) for summary in summaries]}
 
 
 def print_measurement(measurement: Measurement) -> None:
@@ -80,7 +74,8 @@ _SUMMARY_COLUMNS: Mapping[str, Callable[[Summary], str]] = MappingProxyType(
 )
 
 
-def _summary_as_data(summary: Summary) -> dict[str, Any]:
+def summary_as_data(summary: Summary) -> dict[str, Any]:
+    """Return a summary for JSON."""
     return {
         **picked(summary.case, "device platform form"),
         "driver": summary.case.driver_version,
@@ -116,14 +111,13 @@ def _minute(time: str) -> str:
     return time[:16].replace("T", " ")
 
 
-def print_best(table: pd.DataFrame) -> None:
-    """Print the best configurations and the geometric means.
-
-    Args:
-        table: from `Results.best`.
-    """
+def print_best(table: pd.DataFrame, *, is_json: bool) -> None:
+    """Print the best configurations and the geometric means; `table` is from `Results.best`."""
     from coarsen.opencl_bench.results.rows import geometric_means
 
+    if is_json:
+        print_json({"best": records(table), "geometric_means": records(geometric_means(table))})
+        return
     print_records(table.itertuples(), _BEST_COLUMNS, numbers=("measured", "failed"))
     print_line()
     for row in geometric_means(table).itertuples():
@@ -131,13 +125,6 @@ def print_best(table: pd.DataFrame) -> None:
         kernels = f"{row.measured} of {counted(row.kernels, 'kernel')} measured"
         others = f", other layouts {row.laid_out} more" if row.laid_out else ""
         print_line(f"{row.label}: {mean}{kernels}; coarsening helps {row.helped}{others}")
-
-
-def print_best_as_json(table: pd.DataFrame) -> None:
-    """Print what `print_best` prints as JSON."""
-    from coarsen.opencl_bench.results.rows import geometric_means
-
-    print_json({"best": records(table), "geometric_means": records(geometric_means(table))})
 
 
 def records(rows: pd.DataFrame) -> list[dict[str, object]]:

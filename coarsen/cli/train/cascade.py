@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.cli.evaluate.data import name_in, synthetic_files
-from coarsen.cli.evaluate.report import print_choices, print_hits, print_speedups
+from coarsen.cli.evaluate.report import name_in, print_choices, print_hits, print_speedups, synthetic_files
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_lines
 from coarsen.cli.predict.output import held_out_text
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from coarsen.models.cascade.trained import TrainedModel
     from coarsen.models.cascade.training import Progress
     from coarsen.models.examples import Example
-    from coarsen.opencl_bench.results.curves import CurveData
+    from coarsen.opencl_bench.results.measured_curves import CurveData
 
 
 _METHODS = {
@@ -70,7 +69,7 @@ def train_cascade(wanted: TrainOptions, device: str) -> TrainedModel:
 def _learned(wanted: TrainOptions, device: str) -> _Learned:
     # Imported late: only training needs the suite.
     from coarsen.base.processes import processors
-    from coarsen.opencl_bench.results.examples import examples_of
+    from coarsen.opencl_bench.results.measured_curves import examples_of
 
     name, data, sources = curves_of(device, wanted)
     curves = [curve for curve in data.curves if curve.device == name and curve.dimension == wanted.dim]
@@ -92,8 +91,7 @@ def curves_of(device: str, wanted: TrainOptions) -> tuple[str, CurveData, tuple[
         InvalidInputError: the data can't be read, or has nothing of the device.
     """
     # Imported late: only training needs the suite.
-    from coarsen.opencl_bench.results.curves import merged
-    from coarsen.opencl_bench.results.measured_curves import read_curves
+    from coarsen.opencl_bench.results.measured_curves import merged, read_curves
 
     if wanted.data:
         data = merged([read_curves(source, None, wanted.kernels) for source in wanted.data])

@@ -23,7 +23,7 @@ class TrainOptions:
         default=ModelName.CASCADE,
     )
     data: list[str] | None = option(
-        "What is learned from: runtimes (.csv: kernel,factor,DEVICE_ns,…), results (.parquet, .json, "
+        "What is learned from: runtimes (.csv: kernel,factor,DEVICE_ns,…), results (.parquet, "
         ".jsonl), a store, a sweep that comes along, synthetic_intel for example, or for the cascade best factors "
         "(.csv: kernel,device,best_factor). May be repeated.  [default: what was published of the cascade's "
         "device; else the synthetic kernels' measurements]",

@@ -65,7 +65,8 @@ def select_baseline(measurer: RowMeasurer, candidates: Sequence[Variant]) -> Sel
             first = candidate
     correct = [row for row in rows if row.invalidity is Invalidity.CORRECT]
     if not correct:
-        problem = rows[0].reason if rows else "no uncoarsened configuration fits the device"
+        none = "no local size to try fits the kernel's rules and the device: give others (--space local-size)"
+        problem = rows[0].reason if rows else none
         return Selected(None, problem, tuple(rows))
     return Selected(max(correct, key=speedup).candidate, "", tuple(rows))
 

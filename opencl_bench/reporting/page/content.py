@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.opencl_bench.inputs.evidence import ChoiceWorth, Evidence, VersionWorth
-from coarsen.opencl_bench.reporting.input_times import InputTimes
+from coarsen.opencl_bench.reporting.draw_input_times import InputTimes
 from coarsen.remarks.explanation import Explanation
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.transforms import REPLICATION_ALONE

@@ -16,8 +16,7 @@ from typing import Any
 import pandas as pd
 
 from coarsen.base.processes import mapped
-from coarsen.opencl_bench.reporting.curve_points import Choice, curve_points
-from coarsen.opencl_bench.reporting.draw_curves import draw_curves
+from coarsen.opencl_bench.reporting.draw_curves import Choice, curve_points, draw_curves
 from coarsen.opencl_bench.reporting.page.code import Chosen, shown_code
 from coarsen.opencl_bench.reporting.page.content import (
     Best,

@@ -19,8 +19,13 @@ from coarsen.dispatch.tree import Split, nodes, rules
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.evidence import evidence_of, worth_of_choice, worth_of_versions
-from coarsen.opencl_bench.reporting.draw_input_times import draw_times
-from coarsen.opencl_bench.reporting.input_times import InputTimes, duration, input_times, section_times
+from coarsen.opencl_bench.reporting.draw_input_times import (
+    InputTimes,
+    draw_times,
+    duration,
+    input_times,
+    section_times,
+)
 from coarsen.opencl_bench.reporting.page.content import (
     Best,
     Picture,

@@ -10,19 +10,18 @@ import pytest
 
 from coarsen.cost.work_counts import InstructionClass, LaunchSizes
 from coarsen.errors import InvalidInputError
-from coarsen.models.analytic.cpu import cpu, vectorises
-from coarsen.models.analytic.estimate import Estimate, bandwidth_at
-from coarsen.models.analytic.gpu import gpu
+from coarsen.models.analytic.estimate import Estimate, bandwidth_at, cpu, gpu, vectorises
 from coarsen.models.analytic.machine import (
     FLOAT,
     FLOAT_VECTOR,
+    SHIPPED,
     IssueRate,
     LaunchCosts,
     MemoryLevel,
     Point,
     Quantity,
+    shipped_profile,
 )
-from coarsen.models.analytic.profiles import SHIPPED, shipped_profile
 from tests.models.analytic.profiles import PROFILE
 from tests.models.analytic.test_pieces import ACCESS, WORK
 
@@ -98,7 +97,7 @@ def test_what_a_profile_lacks_is_said() -> None:
 
 
 def test_a_level_holds_footprints_up_to_its_size() -> None:
-    levels = replace(PROFILE, bandwidth=(), levels=(MemoryLevel(1024.0, 4e11), MemoryLevel(None, 1e11)))
+    levels = replace(PROFILE, bandwidth=(), levels=(MemoryLevel(4e11, bytes=1024.0), MemoryLevel(1e11)))
     assert [bandwidth_at(levels, at) for at in (10.0, 1024.0, 1025.0, None)] == [4e11, 4e11, 1e11, 1e11]
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, WorkCounts
 from coarsen.ir.types import AddressSpace
-from coarsen.models.analytic.estimate import moved_bytes, sectors, sharing
-from coarsen.models.analytic.gpu import occupancy
+from coarsen.models.analytic.estimate import moved_bytes, occupancy, sectors, sharing
 from tests.models.analytic.profiles import PROFILE
 
 ACCESS = AccessCount(

@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.analytic.machine import DeviceProfile, Point, Source, interpolated
-from coarsen.models.analytic.profiles import (
+from coarsen.models.analytic.machine import (
     SHIPPED,
+    DeviceProfile,
+    Point,
+    Source,
     find_profile,
+    interpolated,
     profile_from_json,
     profile_name,
     profile_to_json,
@@ -55,12 +58,12 @@ def test_what_is_not_known_may_be_missing(tmp_path: Path) -> None:
         (("clock",), 10**400, "the profile is damaged"),
         (("bandwidth", 1, "at"), 1.0, "bandwidth must be in rising order"),
         (("bandwidth", 0, "value"), 0, r"bandwidth\[0\].value must be above 0"),
-        (("levels", 0, "bandwidth"), float("nan"), "'bandwidth' of a level of the profile must be a number"),
-        (("rates",), [], "the rates of the profile must be an object"),
-        (("rates", "float", "throughput"), 3, "a number of the profile is not a JSON object"),
+        (("levels", 0, "bandwidth"), float("nan"), "'bandwidth' of the profile's levels must be a number"),
+        (("rates",), [], "'rates' of the profile must be an object"),
+        (("rates", "float", "throughput"), 3, "the profile's rates's throughput is not a JSON object"),
         (("launch", "gap", "value"), -1, "gap.value must be a number of at least 0"),
-        (("launch", "naps"), {}, "a launch of the profile has an unknown field 'naps'"),
-        (("source", "kind"), "guessed", "'kind' of a source of the profile must be one of measured, published"),
+        (("launch", "naps"), {}, "the profile's launch has an unknown field 'naps'"),
+        (("source", "kind"), "guessed", "'kind' of the profile's source must be one of measured, published"),
         (("is_gpu",), None, "'is_gpu' of the profile must be true or false"),
         (("unheard",), 1, "the profile has an unknown field 'unheard'"),
     ],

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from coarsen.models.analytic.machine import Point
-from coarsen.models.analytic.profiles import busy_remark
+from coarsen.models.analytic.machine import Point, busy_remark
 from tests.models.analytic.profiles import PROFILE
 
 

@@ -9,8 +9,7 @@ import pytest
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.trained import TrainedModel, train_device
 from coarsen.models.examples import Example
-from coarsen.opencl_bench.results.examples import examples_of
-from coarsen.opencl_bench.results.measured_curves import read_curves
+from coarsen.opencl_bench.results.measured_curves import examples_of, read_curves
 
 Published = Mapping[str, tuple[Example, ...]]
 

@@ -12,7 +12,7 @@ import pytest
 from coarsen.features import FACTORS, FeatureTable
 from coarsen.models import available_models, load_model
 from coarsen.models.best_factors import DEVICES
-from coarsen.models.cascade.storage import SHIPPED
+from coarsen.models.cascade.model import SHIPPED
 
 TRAIN = """
 import sys
@@ -22,7 +22,7 @@ from coarsen.models.best_factors import DEVICES
 from coarsen.models.cascade.trained import save_model
 from coarsen.models.cascade.trained import train_device
 from coarsen.opencl_bench.results.measured_curves import read_curves
-from coarsen.opencl_bench.results.examples import examples_of
+from coarsen.opencl_bench.results.measured_curves import examples_of
 
 table = read_curves(str(PUBLISHED))
 for device in DEVICES:

@@ -17,7 +17,7 @@ from safetensors.numpy import load_file, save_file
 from coarsen.errors import InvalidInputError
 from coarsen.features import FeatureTable
 from coarsen.models import available_models, load_model
-from coarsen.models.cascade.storage import SHIPPED
+from coarsen.models.cascade.model import SHIPPED
 from coarsen.models.cascade.trained import TrainedModel, save_model
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from coarsen.models.cascade.components import varimax_rotation
+from coarsen.models.cascade.training import varimax_rotation
 
 
 def criterion(loadings: np.ndarray) -> float:

@@ -10,8 +10,8 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from coarsen.features import FeatureTable
-from coarsen.models.cascade.components import GRID, fit_projection, on_grid, significant
 from coarsen.models.cascade.model import INPUT_COUNT, STEP_FACTORS, component_labels, input_names, step_inputs
+from coarsen.models.cascade.training import GRID, fit_projection, on_grid, significant
 
 
 def samples() -> np.ndarray:

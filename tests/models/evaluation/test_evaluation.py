@@ -10,9 +10,8 @@ from types import MappingProxyType
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.evaluation import entrants
-from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
-from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
+from coarsen.models.evaluation import evaluation
+from coarsen.models.evaluation.evaluation import ENTRANTS, Entrant, Evaluation, Plan, evaluate
 from coarsen.models.examples import Example
 from tests.models.evaluation.made_up import Spy, fit_rolled, made_up, small_table
 
@@ -27,7 +26,7 @@ def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
         "spy": Entrant("spy", "", spy.fit),
         "rolled": Entrant("rolled", "", fit_rolled, is_random=True),
     }
-    monkeypatch.setattr(entrants, "ENTRANTS", MappingProxyType({**ENTRANTS, **added}))
+    monkeypatch.setattr(evaluation, "ENTRANTS", MappingProxyType({**ENTRANTS, **added}))
     return spy
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.models.evaluation.entrants import ENTRANTS, best_single_factor, fit_unique
+from coarsen.models.evaluation.evaluation import ENTRANTS, best_single_factor, fit_unique
 from coarsen.models.examples import Fit
 from tests.models.evaluation.made_up import made_up
 

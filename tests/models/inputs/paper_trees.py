@@ -19,7 +19,7 @@ from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier
 
 from coarsen.models.flat_forest import Array
-from coarsen.models.inputs.growing import Inside, question, ranked
+from coarsen.models.inputs.regret_tree import Inside, question, ranked
 from coarsen.models.inputs.times import VersionTimes
 from tests.models.inputs.parameters import Parameter, parameters_of
 

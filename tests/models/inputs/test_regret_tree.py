@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 from coarsen.dispatch.tree import Leaf, Split, answer, features_of, nodes, versions_of
-from coarsen.models.inputs.growing import (
+from coarsen.models.inputs.regret_tree import (
     MOST_DEPTH,
     TreeSettings,
     between,
     grown,
     prunings,
     regret_table,
+    regret_tree,
+    renumbered,
     shortened,
 )
-from coarsen.models.inputs.regret_tree import regret_tree, renumbered
 from coarsen.models.inputs.times import CPU_MARGIN, InputPoint, VersionTimes
 from tests.models.inputs.made_up import Law, sizes, times_of, version
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coarsen.models.analytic.machine import Curve, Point
-from coarsen.opencl_bench.calibration.fitting import (
+from coarsen.opencl_bench.calibration.device import (
     at_least,
     falling,
     intercept,

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.models.analytic.machine import FLOAT, INTEGER, Curve
-from coarsen.models.analytic.profiles import profile_from_json, profile_to_json
+from coarsen.models.analytic.machine import FLOAT, INTEGER, Curve, profile_from_json, profile_to_json
 from coarsen.opencl_bench.calibration.calibrate import calibrate
 from coarsen.opencl_bench.calibration.device import Settings, footprints
-from coarsen.opencl_bench.calibration.issue import CHAINED, chain_kernel
-from coarsen.opencl_bench.calibration.memory import chain_of_places
+from coarsen.opencl_bench.calibration.memory import CHAINED, chain_kernel, chain_of_places
 
 TINY = Settings(
     smallest_footprint=1 << 14,

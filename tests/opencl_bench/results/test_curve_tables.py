@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.curves import CurveData, merged
-from coarsen.opencl_bench.results.measured_curves import read_curves
+from coarsen.opencl_bench.results.measured_curves import CurveData, merged, read_curves
 from coarsen.opencl_bench.results.measured_rows import shipped_files
 
 RUNTIMES = """\

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from coarsen.opencl_bench.results.best import BestRow, geometric_mean, summaries
-from coarsen.opencl_bench.results.exchange.tables import read_table
+from coarsen.opencl_bench.results.exchange.files import read_table
 from coarsen.opencl_bench.results.frames import frame
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.engine.choice import CLEAR_GAIN

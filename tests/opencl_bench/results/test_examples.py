@@ -9,7 +9,7 @@ import pytest
 from coarsen.base import processes
 from coarsen.errors import InvalidInputError
 from coarsen.models.examples import Curve
-from coarsen.opencl_bench.results.examples import examples_of
+from coarsen.opencl_bench.results.measured_curves import examples_of
 from coarsen.tuning.workload.benchmark import LocalSize
 
 # The sum over a work-group can't be coarsened.

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from coarsen.opencl_bench.results.exchange.tables import read_table
+from coarsen.opencl_bench.results.exchange.files import read_table
 from coarsen.opencl_bench.results.frames import frame
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.engine.finalists import PROCESSES

@@ -9,7 +9,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.models.examples import Curve
 from coarsen.models.held_out import refuse_judge
-from coarsen.opencl_bench.results.examples import examples_of
+from coarsen.opencl_bench.results.measured_curves import examples_of
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.test_architecture import MODULES
 

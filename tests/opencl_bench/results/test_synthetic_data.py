@@ -9,9 +9,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.results.curves import CurveData
-from coarsen.opencl_bench.results.exchange.tables import read_table
-from coarsen.opencl_bench.results.measured_curves import curves_of_results
+from coarsen.opencl_bench.results.exchange.files import read_table
+from coarsen.opencl_bench.results.measured_curves import CurveData, curves_of_results
 from coarsen.opencl_bench.workloads.training_kernels import kept_kernels, training_kernel
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes.compile_service import original_code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coarsen.opencl_bench.results.versions import newest_versions
+from coarsen.opencl_bench.results.best import newest_versions
 from coarsen.tuning.records.measurement import TRANSFORM
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.reporting.curve_points import best_points, curve_points
-from coarsen.opencl_bench.reporting.draw_curves import curves_finding, draw_curves
+from coarsen.opencl_bench.reporting.draw_curves import best_points, curve_points, curves_finding, draw_curves
 from tests.opencl_bench.reporting.figures.samples import (
     INTEL,
     KERNELS,

@@ -11,8 +11,7 @@ from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from coarsen.opencl_bench.inputs.evidence import Evidence
-from coarsen.opencl_bench.reporting.draw_input_times import draw_input_times
-from coarsen.opencl_bench.reporting.input_times import input_times, section_times
+from coarsen.opencl_bench.reporting.draw_input_times import draw_input_times, input_times, section_times
 from coarsen.opencl_bench.reporting.sheet import PAGE_WIDTH, SMALLEST_SIZE, rendered
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.reporting.figures.writing import texts, written

@@ -9,8 +9,13 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coarsen.opencl_bench.reporting.curve_points import curve_points, series_order
-from coarsen.opencl_bench.reporting.draw_curves import columns_for, curves_finding, draw_curves
+from coarsen.opencl_bench.reporting.draw_curves import (
+    columns_for,
+    curve_points,
+    curves_finding,
+    draw_curves,
+    series_order,
+)
 from coarsen.opencl_bench.reporting.sheet import PAGE_WIDTH, SMALLEST_SIZE, rendered
 from tests.opencl_bench.reporting.figures.samples import (
     INTEL,

@@ -9,10 +9,10 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.reporting.draw_evaluations import draw_predictions
-from coarsen.opencl_bench.reporting.evaluations import (
+from coarsen.opencl_bench.reporting.draw_evaluations import (
     MEAN,
     choice_table,
+    draw_predictions,
     factor_table,
     markdown,
     predictions_finding,

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.exchange.tables import (
+from coarsen.opencl_bench.results.exchange.files import (
     COLUMNS,
     LEFT_OUT,
     read_table,

@@ -262,3 +262,10 @@ def test_a_benchmark_that_nothing_runs_is_an_error(small_pack: Path, tmp_path: P
     finished = run(pack, tmp_path / "results.jsonl")
     assert finished.returncode == 2
     assert finished.stderr.startswith("error: reduce: ") and len(finished.stderr.splitlines()) == 1
+
+
+def test_an_option_that_is_gone_names_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pack", "--cuda"]) == 2
+    assert capsys.readouterr().err == (
+        "error: there is no --cuda any more: leave it out, OpenCL measures NVIDIA devices\n"
+    )
