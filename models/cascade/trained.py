@@ -106,11 +106,11 @@ _METHOD = (
     "the same answer for all kernels, with the probability (further + 1) / (examples + 2)."
 )
 _EVALUATION = (
-    "Leave one kernel out, mt and mtLocal together, with standardisation, components and networks fitted without "
-    "it, repeated with several seeds. 'cautious' is the cascade, but 1 where the probability of a step lies between "
-    "1/3 and 2/3, 'unique' is the most common best factor of the training kernels, 'never' is "
-    "factor 1, 'published' what the table's authors predicted. Scores are kernels per seed, and the mean of "
-    "|log2 of predicted by best factor|. 'predicted' holds the factors by kernel, and with how many seeds each."
+    "Leave one kernel out, mt and mtLocal together, with standardisation, components and networks fitted "
+    "without it, repeated with several seeds. 'cautious' is the cascade, but 1 where a step's probability "
+    "lies between 1/3 and 2/3, 'unique' the most common best factor of the training kernels, 'never' factor "
+    "1, 'published' what the table's authors predicted. Scores are kernels per seed, and the mean of |log2 of "
+    "predicted by best factor|. 'predicted' holds the factors by kernel, and with how many seeds each."
 )
 
 

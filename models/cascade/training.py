@@ -31,7 +31,7 @@ from coarsen.models.cascade.model import (
     StepModel,
     step_inputs,
 )
-from coarsen.models.examples import Example, Fit, Predictor
+from coarsen.models.examples import Example, Fit
 from coarsen.models.held_out import refuse_calibration, refuse_judge
 
 # Fewer examples than this, or all of one kind, and a step's answer is constant.

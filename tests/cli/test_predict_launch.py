@@ -16,6 +16,7 @@ from coarsen.variant.variant_json import variant_from_json
 from tests.cli.conftest import SCALE, Run
 from tests.cli.small_launch_model import store_small_launch_model
 
+NO_BOLD = "is for the launch model: a cascade has neutral and cautious"
 NOT_FOR_A_CASCADE = "is for the launch model, and the cascade answers for this device"
 
 
@@ -157,7 +158,7 @@ def test_without_a_model_it_is_said_how_to_make_one(run: Run, kernel: Path, tmp_
     ("words", "message"),
     [
         (("--model", "cascade", "--global-size", "64"), f"--global-size {NOT_FOR_A_CASCADE}"),
-        (("--model", "cascade", "--risk", "bold"), f"--risk {NOT_FOR_A_CASCADE}"),
+        (("--model", "cascade", "--risk", "bold"), f"--risk bold {NO_BOLD}"),
         (("--model", "cascade", "--dim", "1", "--size", "count=3"), f"--size {NOT_FOR_A_CASCADE}"),
         (("--dim", "1", "--local-size", "64"), "a launch with the local size 64 has no dimension 1"),
         (("--dim", "3"), "the dimension must be 0, 1 or 2, not 3"),

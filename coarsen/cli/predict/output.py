@@ -11,6 +11,7 @@ from types import MappingProxyType
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, picked, print_json, print_line, print_lines, print_records
 from coarsen.models import Contribution, Prediction, Step
+from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.prediction import ExpectedLaunch, LaunchPrediction, Ratio
 from coarsen.targets import Target
 from coarsen.variant.variant import Variant, shape
@@ -192,29 +193,42 @@ def _as_data(launch: ExpectedLaunch) -> dict[str, object]:
 
 
 def print_cascade(
-    kernel: str, dimension: int, prediction: Prediction, card: Mapping[str, object], output_format: Format
+    kernel: str,
+    dimension: int,
+    prediction: Prediction,
+    risk: Risk | None,
+    card: Mapping[str, object],
+    output_format: Format,
 ) -> None:
     """Print the prediction for a kernel along a dimension; `card` is the model's."""
-    believe = held_out_text(card.get("evaluation"))
+    is_cautious, doubtful = risk is Risk.CAUTIOUS, prediction.doubtful
+    if is_cautious:
+        prediction = prediction.cautiously()
+    believe = held_out_text(card.get("evaluation"), "cautious" if is_cautious else "cascade")
     if output_format is Format.JSON:
-        print_json({"kernel": kernel, "dimension": dimension, **asdict(prediction), "held_out": believe})
+        named = {"kernel": kernel, "dimension": dimension, "risk": (risk or Risk.NEUTRAL).value}
+        print_json({**named, **asdict(prediction), "held_out": believe})
         return
     print_line(f"kernel {kernel} on {prediction.model}, along dimension {dimension}: factor {prediction.factor}")
     if prediction.training_kernel is not None:
         print_line(known_kernel_remark(prediction.training_kernel))
     if believe:
         print_line(f"How far to believe it: {believe}")
+    if doubtful is not None:
+        at = f"the step at factor {doubtful.factor} has the probability {doubtful.probability:.2f}"
+        print_line(f"It is doubtful: {at}{'' if is_cautious else '; with --risk cautious the factor is 1'}")
     print_line()
     print_records(prediction.steps, _STEP_COLUMNS, numbers=("at factor", "probability", "examples"))
     print_line()
     print_lines(*_step_reasons(prediction))
 
 
-def held_out_text(evaluation: object) -> str:
+def held_out_text(evaluation: object, method: str = "cascade") -> str:
     """Say for how many kernels that were left out of training a cascade and simpler rules find the best factor.
 
     Args:
         evaluation: that of a model card, which may come from elsewhere.
+        method: of the evaluation, `cascade` or `cautious`.
 
     Returns:
         A sentence without its full stop; nothing where the card does not say.
@@ -226,16 +240,25 @@ def held_out_text(evaluation: object) -> str:
         exact, count = (score.get("exact"), score.get("kernels")) if isinstance(score, Mapping) else (None, None)
         if isinstance(exact, int | float) and isinstance(count, int):
             found[name], kernels = exact, count
-    if "cascade" not in found or "never" not in found:
+    if method not in found or "never" not in found:
         return ""
-    own, never = found["cascade"], found["never"]
-    others = [f"never coarsening is right for {never:.3g}"]
-    others += [f"what the paper predicted for {found['published']:.3g}"] if "published" in found else []
+    own, never = found[method], found["never"]
+    others = [f"{word} {found[name]:.3g}" for name, word in _SIMPLER.items() if name in found]
     than = "no better" if own <= never else "better"
     return (
-        f"for kernels left out of its training it finds the best factor of {own:.3g} of {kernels}, "
-        f"{' and '.join(others)}; so it is {than} than leaving kernels as they are"
+        f"for kernels left out of its training it finds the best factor of {own:.3g} of {kernels}; "
+        f"{', '.join(others)}; so it is {than} than leaving kernels as they are"
     )
+
+
+# What a cascade is compared with.
+_SIMPLER = MappingProxyType(
+    {
+        "never": "never coarsening finds",
+        "unique": "one factor for all kernels",
+        "published": "the paper's own prediction",
+    }
+)
 
 
 _STEP_COLUMNS: Mapping[str, Callable[[Step], str]] = MappingProxyType(
