@@ -195,3 +195,11 @@ def test_predicting_loads_no_package_of_training(models: Path, kernel: Path, fur
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_how_such_predictions_fared_is_said(run: Run, kernel: Path) -> None:
+    words = ("predict", kernel, "-d", "h200", "--shipped", "--no-measure")
+    fared = json.loads(run(*words, "-f", "json").out)["fared"]
+    (line,) = (each for each in run(*words).out.splitlines() if each.startswith("How such predictions fared"))
+    assert f"on {fared['cases']} cases of families left out of training: {fared['gain']:.2f} over" in line
+    assert f"the best launch gives {fared['best']:.2f}; {fared['losses']:.0%} ran at less than 0.95 of it" in line

@@ -12,7 +12,7 @@ from coarsen.cli.messages import note
 from coarsen.cli.output import Format, picked, print_json, print_line, print_lines, print_records
 from coarsen.models import Contribution, Prediction, Step
 from coarsen.models.launch.decision import Risk
-from coarsen.models.launch.prediction import ExpectedLaunch, LaunchPrediction, Ratio
+from coarsen.models.launch.prediction import ExpectedLaunch, Fared, LaunchPrediction, Ratio
 from coarsen.targets import Target
 from coarsen.variant.variant import Variant, shape
 from coarsen.variant.variant_json import variant_to_json
@@ -102,6 +102,7 @@ def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, ob
         ],
         "nearest": [asdict(neighbour) for neighbour in prediction.nearest],
         **picked(prediction, "training_kernel sizes_are_assumed unknown"),
+        "fared": asdict(prediction.fared) if prediction.fared else None,
     }
 
 
@@ -128,6 +129,16 @@ def _verdict(prediction: LaunchPrediction) -> Iterator[str]:
         yield f"The global size must be a multiple of {shape(prediction.chosen.multiple_of)} for this launch"
     if prediction.training_kernel is not None:
         yield known_kernel_remark(prediction.training_kernel)
+    if prediction.fared is not None:
+        yield _fared_text(prediction.fared)
+
+
+def _fared_text(fared: Fared) -> str:
+    return (
+        f"How such predictions fared, on {fared.cases} cases of families left out of training: "
+        f"{ratio_text(fared.gain)} over the best uncoarsened local size, where the best launch gives "
+        f"{ratio_text(fared.best)}; {fared.losses:.0%} ran at less than 0.95 of it"
+    )
 
 
 def _reason(prediction: LaunchPrediction) -> str:
