@@ -32,7 +32,7 @@ from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import OwnLaunch, launch_grid, usual_global_sizes
 from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
-from coarsen.models.launch.prediction import LaunchPrediction, expected_launches
+from coarsen.models.launch.prediction import LaunchPrediction, expected_launches, how_fared
 from coarsen.models.launch.storage import load_launch
 from coarsen.models.model_files import model_name
 from coarsen.targets import Target, target_of
@@ -117,6 +117,7 @@ def predict_launch(
         training_kernel=model.known_as(kernel_identity(kernel)),
         sizes_are_assumed=asked.global_size is None,
         unknown=tuple(unknown),
+        fared=how_fared(model.card, target.descriptor.name, risk),
     )
     explained = first.variants.index(prediction.explained.variant)
     return replace(prediction, influences=model.influences(first, explained))

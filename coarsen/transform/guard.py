@@ -34,7 +34,7 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique, named_in
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.graph.origin import Origin, Role
-from coarsen.ir.graph.rewriting import split_block
+from coarsen.ir.graph.rewriting import split_entry
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, query_named
 from coarsen.transform.added_arguments import SIZE_TYPE, add_arguments, global_size_argument
@@ -107,8 +107,7 @@ class _Guard:
     def put_around_body(self, level: Level, size: Operand) -> None:
         """Let work-items go around the body that the original launch, of a global size, did not have."""
         entry, outside = self._function.entry, Block("outside", self._build.origin)
-        reserved = sum(1 for each in entry.instructions if each.opcode is Opcode.ALLOCA)
-        body = split_block(entry, reserved, f"{entry.name}.guarded")
+        body = split_entry(self._function, f"{entry.name}.guarded")
         for block in self._function.blocks:
             if block.instructions and block.terminator.opcode is Opcode.RET:
                 block.erase(block.terminator)

@@ -9,7 +9,7 @@ no         no         no         no         no
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,9 @@ from coarsen.models.model_files import (
 )
 
 THRESHOLD = 0.5
+
+# A step with a probability between these is doubtful: either answer is less than twice as likely as the other.
+DOUBTFUL = (1 / 3, 2 / 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,12 @@ class Step:
     examples: int
     contributions: tuple[Contribution, ...]
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Return True if the two answers are nearly as likely."""
+        low, high = DOUBTFUL
+        return low < self.probability < high
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Prediction:
@@ -72,7 +81,7 @@ class Prediction:
 
     Args:
         model: the model's name.
-        factor: the choice; 1 leaves the kernel as it is.
+        factor: where the steps stop; 1 leaves the kernel as it is.
         steps: those that led there; the last says no, or stands at 16.
         training_kernel: the kernel that this one is, of those that the model learned from; None if it is none of
             them. What a model says of such a kernel is what it was told.
@@ -92,6 +101,15 @@ class Prediction:
             answer = "coarsen further" if step.coarsen_further else "stop"
             lines.append(f"{step.factor:6}  {step.probability:10.0%}  {answer}")
         return "\n".join(lines)
+
+    @property
+    def doubtful(self) -> Step | None:
+        """Return the first step whose answer is doubtful; None where there is none."""
+        return next((step for step in self.steps if step.is_doubtful), None)
+
+    def cautiously(self) -> Prediction:
+        """Return the same steps with the factor 1 if one of them is doubtful."""
+        return self if self.doubtful is None else replace(self, factor=1)
 
     def reasons(self, count: int = 3) -> tuple[Contribution, ...]:
         """Return the features that moved the last answer most.

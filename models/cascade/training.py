@@ -32,7 +32,7 @@ from coarsen.models.cascade.model import (
     StepModel,
     step_inputs,
 )
-from coarsen.models.examples import Example, Fit, Predictor
+from coarsen.models.examples import Example, Fit
 from coarsen.models.held_out import refuse_calibration, refuse_judge
 
 # Fewer examples than this, or all of one kind, and a step's answer is constant.
@@ -220,7 +220,26 @@ def _deterministic() -> Iterator[None]:
 # The cascade as a method of the evaluation: a model per device and dimension, learned from its examples alone.
 
 
-def fit_predictors(fits: Sequence[Fit], progress: Progress = unobserved) -> list[Predictor]:
+@dataclass(frozen=True)
+class CascadePredictor:
+    """What answers with the factor at which the cascade of the example's device and dimension stops.
+
+    `is_cautious` where it answers 1 if a step is doubtful.
+    """
+
+    models: Mapping[Place, CascadeModel]
+    is_cautious: bool = False
+
+    def __call__(self, example: Example) -> int:
+        """Return the factor for an example."""
+        model = self.models.get((example.device, example.dimension))
+        if model is None:
+            return 1
+        prediction = model.predict(example.table)
+        return (prediction.cautiously() if self.is_cautious else prediction).factor
+
+
+def fit_predictors(fits: Sequence[Fit], progress: Progress = unobserved) -> list[CascadePredictor]:
     """Return the published predictor (PACT 2014, section 6) of each fit, with all networks trained as one batch.
 
     It knows nothing of other devices: where it has fewer than `FEWEST_EXAMPLES` examples of a device along the
@@ -231,17 +250,7 @@ def fit_predictors(fits: Sequence[Fit], progress: Progress = unobserved) -> list
         Fit(examples, fit.seed) for fit, group in zip(fits, groups, strict=True) for examples in group.values()
     ]
     models = iter(fit_cascades(wanted, progress))
-    return [_predictor({place: next(models) for place in group}) for group in groups]
-
-
-def _predictor(models: Mapping[Place, CascadeModel]) -> Predictor:
-    """Return what answers with the factor at which the cascade of the example's device stops."""
-
-    def choose(example: Example) -> int:
-        model = models.get((example.device, example.dimension))
-        return 1 if model is None else model.predict(example.table).factor
-
-    return choose
+    return [CascadePredictor({place: next(models) for place in group}) for group in groups]
 
 
 def _by_place(examples: Sequence[Example]) -> dict[Place, tuple[Example, ...]]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InternalError, InvalidInputError
@@ -27,6 +28,9 @@ from coarsen.models.evaluation.scores import (
 )
 from coarsen.models.examples import CurveKey, Example, Fit, Predictor
 from coarsen.models.held_out import is_judge, refuse_judge
+
+if TYPE_CHECKING:
+    from coarsen.models.cascade.training import CascadePredictor
 
 # Called with the method's name, the fits done and their total.
 Progress = Callable[[str, int, int], None]
@@ -283,16 +287,30 @@ class Entrant:
     is_random: bool = False
 
 
-def cascade_entrant(progress: Callable[[int, int], None] | None = None) -> Entrant:
-    """Return the cascade as an entrant; `progress` is told how far its training is."""
+def cascade_entrants(progress: Callable[[int, int], None] | None = None) -> tuple[Entrant, Entrant]:
+    """Return the cascade as it answers, and as it answers with `--risk cautious`.
 
-    def fit(fits: Sequence[Fit]) -> Iterable[Predictor]:
+    Evaluated one after the other they are trained once. `progress` is told how far the training is.
+    """
+    fitted: list[CascadePredictor] = []
+
+    def train(fits: Sequence[Fit]) -> list[CascadePredictor]:
         # Imported late: it loads PyTorch.
         from coarsen.models.cascade.training import fit_predictors, unobserved
 
         return fit_predictors(fits, progress or unobserved)
 
-    return Entrant("cascade", "the published model, of one device", fit, is_random=True)
+    def fit(fits: Sequence[Fit]) -> Iterable[Predictor]:
+        fitted[:] = train(fits)
+        return tuple(fitted)
+
+    def fit_cautious(fits: Sequence[Fit]) -> Iterable[Predictor]:
+        return [replace(each, is_cautious=True) for each in fitted or train(fits)]
+
+    return (
+        Entrant("cascade", "the published model, of one device", fit, is_random=True),
+        Entrant("cautious", "the same, but 1 where a step is doubtful", fit_cautious, is_random=True),
+    )
 
 
 NEVER, UNIQUE, ORACLE, PUBLISHED = "never", "unique", "oracle", "published"
@@ -303,7 +321,8 @@ ENTRANTS: Mapping[str, Entrant] = MappingProxyType(
             Entrant(NEVER, "no coarsening", lambda fits: (one_factor({}) for _ in fits)),
             Entrant(UNIQUE, "one factor for all kernels, the best for those it learned from", fit_unique),
             Entrant(PUBLISHED, "what the authors of table 5 predicted", None),
-            cascade_entrant(),
+            cascade_entrants()[0],
+            cascade_entrants()[1],
             Entrant(ORACLE, "the best factor, known afterwards", None),
         )
     }

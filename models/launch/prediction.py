@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,39 @@ class ExpectedLaunch:
     deviation: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Fared:
+    """How predictions for a device fared on kernels of families that the model never saw.
+
+    Attributes:
+        cases: kernels at sizes.
+        gain: the geometric mean over the best uncoarsened local size; `best` that of the best launch of each.
+        losses: the share of the cases that ran at less than 0.95 of the best uncoarsened local size.
+    """
+
+    cases: int
+    gain: float
+    best: float
+    losses: float
+
+
+_ENTRANTS = {Risk.CAUTIOUS: "launch-cautious", Risk.NEUTRAL: "launch", Risk.BOLD: "launch-bold"}
+
+
+def how_fared(card: Mapping[str, object], device: str, risk: Risk) -> Fared | None:
+    """Return how predictions fared by the evaluation in a model's card; None where it doesn't say."""
+    found: object = card
+    for key in ("evaluation", "families_held_out", "devices", device, "entrants"):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    try:
+        own, best = found[_ENTRANTS[risk]], found["oracle"]  # type: ignore[index]
+        return Fared(
+            int(own["cases"]), *map(float, (own["geometric_mean"], best["geometric_mean"], own["losses"]))
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
 @dataclass(frozen=True)
 class LaunchPrediction:
     """The prediction for a kernel on a device.
@@ -72,6 +106,7 @@ class LaunchPrediction:
         training_kernel: the kernel that this one is, of those that were learned from; None if it is none.
         sizes_are_assumed: whether speeds are means over usual global sizes, since none was given.
         unknown: what of the work isn't known, in words.
+        fared: how such predictions fared; None where the model's card doesn't say.
     """
 
     kernel: str
@@ -87,6 +122,7 @@ class LaunchPrediction:
     training_kernel: str | None = None
     sizes_are_assumed: bool = False
     unknown: tuple[str, ...] = ()
+    fared: Fared | None = None
 
     @property
     def chosen(self) -> ExpectedLaunch:

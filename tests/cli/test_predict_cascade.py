@@ -40,15 +40,43 @@ def test_the_table_shows_the_same(run: Run) -> None:
     assert lines[1].startswith("sgemm is one of the model's training kernels")
     # As table 5 and the leave-one-out evaluation in the card have it.
     assert lines[2] == (
-        "How far to believe it: for kernels left out of its training it finds the best factor of 3 of 17, never "
-        "coarsening is right for 5, the one factor that is best over the other kernels for 5 and what the paper "
-        "predicted for 8; so it is no better than leaving kernels as they are"
+        "How far to believe it: for kernels left out of its training it finds the best factor of 3 of 17; never "
+        "coarsening finds 5, one factor for all kernels 5, the paper's own prediction 8; so it is no better than "
+        "leaving kernels as they are"
     )
-    assert lines[4].split() == ["at", "factor", "coarsen", "further?", "probability", "examples"]
-    for line, step in zip(lines[5:], predicted.steps, strict=False):
+    assert lines[3] == (
+        "It is doubtful: the step at factor 4 has the probability 0.66; with --risk cautious the factor is 1"
+    )
+    assert lines[5].split() == ["at", "factor", "coarsen", "further?", "probability", "examples"]
+    for line, step in zip(lines[6:], predicted.steps, strict=False):
         answer = "yes" if step.coarsen_further else "no"
         assert line.split() == [str(step.factor), answer, f"{step.probability:.2f}", str(step.examples)]
     assert run("predict", "sgemm", "--device", "TAHITI").out == outcome.out, "the device's own model answers"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "gpu", "neutral"), [("sgemm", "tahiti", 8), ("mt", "fermi", 16), ("mvCoal", "kepler", 1)]
+)
+def test_with_caution_a_doubtful_answer_is_1(kernel: str, gpu: str, neutral: int, run: Run) -> None:
+    words = ("predict", kernel, "--device", gpu, "-f", "json")
+    bold, careful = (json.loads(run(*words, *more).out) for more in ((), ("--risk", "cautious")))
+    doubtful = any(1 / 3 < step["probability"] < 2 / 3 for step in bold["steps"])
+    assert (bold["risk"], bold["factor"]) == ("neutral", neutral)
+    assert (careful["risk"], careful["factor"]) == ("cautious", 1 if doubtful else neutral)
+    assert careful["steps"] == bold["steps"]
+    assert careful["held_out"] != bold["held_out"], "each is believed as it did itself"
+
+
+def test_what_is_doubtful_is_said(run: Run) -> None:
+    lines = run("predict", "sgemm", "--device", "tahiti", "--risk", "cautious").out.splitlines()
+    assert lines[0].endswith("factor 1")
+    assert "finds the best factor of 5 of 17" in lines[2]
+    assert lines[3] == "It is doubtful: the step at factor 4 has the probability 0.66"
+    refused = run("predict", "sgemm", "--device", "tahiti", "--risk", "bold")
+    assert (refused.code, refused.error) == (
+        2,
+        "--risk bold is for the launch model: a cascade has neutral and cautious",
+    )
 
 
 REASONS = (Contribution("uniform_loads", 3.0, 0.25), Contribution("barriers", 2.0, -0.5))
@@ -115,8 +143,8 @@ def test_a_device_without_a_cascade(tmp_path: Path, run: Run) -> None:
     [
         (
             {"scores": {"cascade": {"exact": 6.5, "kernels": 9}, "never": {"exact": 2, "kernels": 9}}},
-            "for kernels left out of its training it finds the best factor of 6.5 of 9, never coarsening is right "
-            "for 2; so it is better than leaving kernels as they are",
+            "for kernels left out of its training it finds the best factor of 6.5 of 9; never coarsening finds "
+            "2; so it is better than leaving kernels as they are",
         ),
         ({"scores": {"never": {"exact": 2, "kernels": 9}}}, ""),
         ({"scores": {"cascade": {"exact": "many", "kernels": 9}, "never": {"exact": 2}}}, ""),
@@ -132,7 +160,7 @@ def test_how_far_a_card_lets_one_believe(evaluation: object, text: str) -> None:
 def test_an_effect_that_rounds_to_nothing_has_no_sign(capsys: pytest.CaptureFixture[str]) -> None:
     contributions = (Contribution("loads", 3.0, -0.0001), Contribution("stores", 1.0, 0.125))
     prediction = Prediction("tahiti", 1, (Step(1, 0.2, False, 17, contributions),))
-    print_cascade("scale", 0, prediction, {}, Format.TABLE)
+    print_cascade("scale", 0, prediction, None, {}, Format.TABLE)
     lines = capsys.readouterr().out.splitlines()
     assert "  loads 3: against coarsening further (less than 0.01)" in lines
     assert "  stores 1: for coarsening further (+0.12)" in lines

@@ -16,6 +16,7 @@ from coarsen.variant.variant_json import variant_from_json
 from tests.cli.conftest import SCALE, Run
 from tests.cli.small_launch_model import store_small_launch_model
 
+NO_BOLD = "is for the launch model: a cascade has neutral and cautious"
 NOT_FOR_A_CASCADE = "is for the launch model, and the cascade answers for this device"
 
 
@@ -157,7 +158,7 @@ def test_without_a_model_it_is_said_how_to_make_one(run: Run, kernel: Path, tmp_
     ("words", "message"),
     [
         (("--model", "cascade", "--global-size", "64"), f"--global-size {NOT_FOR_A_CASCADE}"),
-        (("--model", "cascade", "--risk", "bold"), f"--risk {NOT_FOR_A_CASCADE}"),
+        (("--model", "cascade", "--risk", "bold"), f"--risk bold {NO_BOLD}"),
         (("--model", "cascade", "--dim", "1", "--size", "count=3"), f"--size {NOT_FOR_A_CASCADE}"),
         (("--dim", "1", "--local-size", "64"), "a launch with the local size 64 has no dimension 1"),
         (("--dim", "3"), "the dimension must be 0, 1 or 2, not 3"),
@@ -194,3 +195,11 @@ def test_predicting_loads_no_package_of_training(models: Path, kernel: Path, fur
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_how_such_predictions_fared_is_said(run: Run, kernel: Path) -> None:
+    words = ("predict", kernel, "-d", "h200", "--shipped", "--no-measure")
+    fared = json.loads(run(*words, "-f", "json").out)["fared"]
+    (line,) = (each for each in run(*words).out.splitlines() if each.startswith("How such predictions fared"))
+    assert f"on {fared['cases']} cases of families left out of training: {fared['gain']:.2f} over" in line
+    assert f"the best launch gives {fared['best']:.2f}; {fared['losses']:.0%} ran at less than 0.95 of it" in line

@@ -28,10 +28,10 @@ def test_a_shipped_model_is_rebuilt_bit_for_bit(tmp_path: Path, run: Run) -> Non
         assert (folder / name).read_bytes() == (SHIPPED / name).read_bytes()
     lines = outcome.out.splitlines()
     assert lines[0].startswith("tahiti (AMD Radeon HD 7970): the best factor of each kernel")
-    assert lines[2].split() == ["kernel", "best", "cascade", "unique", "never", "published"]
+    assert lines[2].split() == ["kernel", "best", "cascade", "cautious", "unique", "never", "published"]
     kernels = [line.split()[0] for line in lines[3:20]]
     assert kernels == sorted(SUITE, key=str.casefold)
-    assert all(len(line.split()) == 6 for line in lines[3:20])
+    assert all(len(line.split()) == 7 for line in lines[3:20])
     assert lines[20].startswith("~: not all trainings, each from other initial weights")
     row = next(line for line in lines if line.startswith("never  "))
     assert " 5/17 " in row, "as table 5 has it"
@@ -48,7 +48,7 @@ def test_the_stored_model_predicts(scale: Path, tmp_path: Path, run: Run) -> Non
     assert (trained.code, trained.err) == (0, "")
     found = json.loads(trained.out)
     assert found["device"] == "fermi"
-    assert set(found["scores"]) == {"cascade", "unique", "never", "published"}
+    assert set(found["scores"]) == {"cascade", "cautious", "unique", "never", "published"}
     assert len(found["best"]) == len(found["predicted"]["cascade"]) == 17
     assert all(sum(seeds.values()) == found["seeds"] for seeds in found["predicted"]["cascade"].values())
     assert [Path(path).exists() for path in found["stored"]] == [True, True]
@@ -91,7 +91,7 @@ def test_a_cascade_of_any_device_is_trained_from_runtimes_and_then_predicts(
     assert trained.code == 0
     lines = trained.out.splitlines()
     assert lines[0].startswith("mygpu: the best factor of each kernel")
-    assert lines[2].split() == ["kernel", "best", "cascade", "unique", "never"]
+    assert lines[2].split() == ["kernel", "best", "cascade", "cautious", "unique", "never"]
     assert any("geometric mean" in line for line in lines if line.startswith("method"))
     assert lines[-1].startswith("`coarsen predict KERNEL --device MyGPU` takes it from now on")
     folder = tmp_path / "coarsen" / "models"

@@ -49,7 +49,9 @@ def predict(asked: PredictOptions) -> None:
     if (asked.model or answering_model(asked.device, folder, shipped=asked.shipped)) is ModelName.LAUNCH:
         _ask_of_each(_ask_launch_model, asked)
         return
-    for name in ("global_size", "size", "risk", "store", "local_size", "measure"):
+    if asked.risk is Risk.BOLD:
+        raise InvalidInputError("--risk bold is for the launch model: a cascade has neutral and cautious")
+    for name in ("global_size", "size", "store", "local_size", "measure"):
         if getattr(asked, name):
             flag = f"--{name.replace('_', '-')}"
             raise InvalidInputError(f"{flag} is for the launch model, and the cascade answers for this device")
@@ -104,7 +106,7 @@ def _ask_cascade(asked: PredictOptions) -> None:
     given, dimension = asked.input(), asked.dim or 0
     with naming_file(given.path):
         prediction = predict_by_cascade(given.kernel, cascade, dimension)
-    print_cascade(given.kernel.name, dimension, prediction, cascade.card, asked.output_format)
+    print_cascade(given.kernel.name, dimension, prediction, asked.risk, cascade.card, asked.output_format)
 
 
 def _ask_launch_model(asked: PredictOptions) -> None:

@@ -61,7 +61,10 @@ class PredictOptions(SourceOptions):
     size: list[str] | None = option(
         "A whole argument of the launch, for the launch model. Repeatable.", "NAME=NUMBER"
     )
-    risk: Risk | None = option("How much the launch model may lose for what it may gain.  [default: neutral]")
+    risk: Risk | None = option(
+        "How much may be lost for what may be gained. A cascade with cautious answers 1 where one of its steps is "
+        "doubtful; it knows no bold.  [default: neutral]"
+    )
     measure: int | None = option(
         "Run the launch as it is and this many of the launches that were predicted, the predicted choice "
         "first, and take the best. It needs inputs: KERNEL.toml, or a name of the suite.",

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, picked, print_json, print_line, print_lines, print_records
 from coarsen.models import Contribution, Prediction, Step
-from coarsen.models.launch.prediction import ExpectedLaunch, LaunchPrediction, Ratio
+from coarsen.models.launch.decision import Risk
+from coarsen.models.launch.prediction import ExpectedLaunch, Fared, LaunchPrediction, Ratio
 from coarsen.targets import Target
 from coarsen.variant.variant import Variant, shape
 from coarsen.variant.variant_json import variant_to_json
@@ -101,6 +102,7 @@ def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, ob
         ],
         "nearest": [asdict(neighbour) for neighbour in prediction.nearest],
         **picked(prediction, "training_kernel sizes_are_assumed unknown"),
+        "fared": asdict(prediction.fared) if prediction.fared else None,
     }
 
 
@@ -127,6 +129,16 @@ def _verdict(prediction: LaunchPrediction) -> Iterator[str]:
         yield f"The global size must be a multiple of {shape(prediction.chosen.multiple_of)} for this launch"
     if prediction.training_kernel is not None:
         yield known_kernel_remark(prediction.training_kernel)
+    if prediction.fared is not None:
+        yield _fared_text(prediction.fared)
+
+
+def _fared_text(fared: Fared) -> str:
+    return (
+        f"How such predictions fared, on {fared.cases} cases of families left out of training: "
+        f"{ratio_text(fared.gain)} over the best uncoarsened local size, where the best launch gives "
+        f"{ratio_text(fared.best)}; {fared.losses:.0%} ran at less than 0.95 of it"
+    )
 
 
 def _reason(prediction: LaunchPrediction) -> str:
@@ -192,29 +204,42 @@ def _as_data(launch: ExpectedLaunch) -> dict[str, object]:
 
 
 def print_cascade(
-    kernel: str, dimension: int, prediction: Prediction, card: Mapping[str, object], output_format: Format
+    kernel: str,
+    dimension: int,
+    prediction: Prediction,
+    risk: Risk | None,
+    card: Mapping[str, object],
+    output_format: Format,
 ) -> None:
     """Print the prediction for a kernel along a dimension; `card` is the model's."""
-    believe = held_out_text(card.get("evaluation"))
+    is_cautious, doubtful = risk is Risk.CAUTIOUS, prediction.doubtful
+    if is_cautious:
+        prediction = prediction.cautiously()
+    believe = held_out_text(card.get("evaluation"), "cautious" if is_cautious else "cascade")
     if output_format is Format.JSON:
-        print_json({"kernel": kernel, "dimension": dimension, **asdict(prediction), "held_out": believe})
+        named = {"kernel": kernel, "dimension": dimension, "risk": (risk or Risk.NEUTRAL).value}
+        print_json({**named, **asdict(prediction), "held_out": believe})
         return
     print_line(f"kernel {kernel} on {prediction.model}, along dimension {dimension}: factor {prediction.factor}")
     if prediction.training_kernel is not None:
         print_line(known_kernel_remark(prediction.training_kernel))
     if believe:
         print_line(f"How far to believe it: {believe}")
+    if doubtful is not None:
+        at = f"the step at factor {doubtful.factor} has the probability {doubtful.probability:.2f}"
+        print_line(f"It is doubtful: {at}{'' if is_cautious else '; with --risk cautious the factor is 1'}")
     print_line()
     print_records(prediction.steps, _STEP_COLUMNS, numbers=("at factor", "probability", "examples"))
     print_line()
     print_lines(*_step_reasons(prediction))
 
 
-def held_out_text(evaluation: object) -> str:
+def held_out_text(evaluation: object, method: str = "cascade") -> str:
     """Say for how many kernels that were left out of training a cascade and simpler rules find the best factor.
 
     Args:
         evaluation: that of a model card, which may come from elsewhere.
+        method: of the evaluation, `cascade` or `cautious`.
 
     Returns:
         A sentence without its full stop; nothing where the card does not say.
@@ -226,21 +251,25 @@ def held_out_text(evaluation: object) -> str:
         exact, count = (score.get("exact"), score.get("kernels")) if isinstance(score, Mapping) else (None, None)
         if isinstance(exact, int | float) and isinstance(count, int):
             found[name], kernels = exact, count
-    if "cascade" not in found or "never" not in found:
+    if method not in found or "never" not in found:
         return ""
-    own, never = found["cascade"], found["never"]
-    words = {
-        "never": "never coarsening is right for",
-        "unique": "the one factor that is best over the other kernels for",
-        "published": "what the paper predicted for",
-    }
-    *others, last = [f"{text} {found[name]:.3g}" for name, text in words.items() if name in found]
-    beside = " and ".join(filter(None, (", ".join(others), last)))
+    own, never = found[method], found["never"]
+    others = [f"{word} {found[name]:.3g}" for name, word in _SIMPLER.items() if name in found]
     than = "no better" if own <= never else "better"
     return (
-        f"for kernels left out of its training it finds the best factor of {own:.3g} of {kernels}, "
-        f"{beside}; so it is {than} than leaving kernels as they are"
+        f"for kernels left out of its training it finds the best factor of {own:.3g} of {kernels}; "
+        f"{', '.join(others)}; so it is {than} than leaving kernels as they are"
     )
+
+
+# What a cascade is compared with.
+_SIMPLER = MappingProxyType(
+    {
+        "never": "never coarsening finds",
+        "unique": "one factor for all kernels",
+        "published": "the paper's own prediction",
+    }
+)
 
 
 _STEP_COLUMNS: Mapping[str, Callable[[Step], str]] = MappingProxyType(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _METHODS = {
     "cascade": "the cascade, trained without the kernel that it predicts",
+    "cautious": "the cascade with --risk cautious: 1 where one of its steps is doubtful",
     "published": "what the authors of the table predicted",
     "unique": "one factor for every kernel: the one that is best for most of the others",
     "never": "no coarsening",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
@@ -82,6 +83,20 @@ def split_block(block: Block, index: int, name: str) -> Block:
         rest.append(instruction)
     block.replace_as_source(rest)
     return rest
+
+
+def split_entry(function: Function, name: str) -> Block:
+    """Move all but the allocas, wherever they stand, out of the entry into a new block after it, and return that.
+
+    Args:
+        function: the caller owns it; its entry is left without a branch.
+        name: wanted for the new block.
+    """
+    entry = function.entry
+    body = split_block(entry, 0, name)
+    for instruction in body.take_from(0):
+        (entry if instruction.opcode is Opcode.ALLOCA else body).append(instruction)
+    return body
 
 
 def copy_instruction(original: Instruction, values: ValueMap, origin: OriginMap = same_origin) -> Instruction:

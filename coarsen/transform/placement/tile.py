@@ -25,7 +25,7 @@ from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument, Constant, Operand, Variable
 from coarsen.ir.graph.origin import Origin
-from coarsen.ir.graph.rewriting import split_block
+from coarsen.ir.graph.rewriting import split_entry
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, mangled_name, queried_dimension, query_named
 from coarsen.ir.types import (
@@ -396,8 +396,7 @@ def share_at_start(
         is_taken: builds whether it is to be made; None for all.
     """
     entry = function.entry
-    first = sum(1 for each in entry.instructions if each.opcode is Opcode.ALLOCA)
-    body = split_block(entry, first, f"{entry.name}.body")
+    body = split_entry(function, f"{entry.name}.body")
     origin = Origin()
     names = ("copying", "each", "asked", "copy", "next", "copied")
     header, inside, asked, copying, latch, done = (Block(f"{name}.{array}", origin) for name in names)

@@ -25,6 +25,7 @@ from coarsen.ir.graph.rewriting import (
     for_replica,
     restored,
     split_block,
+    split_entry,
     stored,
 )
 from coarsen.ir.modules import assembly_module
@@ -55,8 +56,8 @@ left:
 """
 
 
-def parsed() -> tuple[Module, Function]:
-    module = parse_module(LOOP)
+def parsed(text: str = LOOP) -> tuple[Module, Function]:
+    module = parse_module(text)
     return module, module.function("k")
 
 
@@ -111,6 +112,18 @@ def test_a_block_is_split_and_its_successors_follow() -> None:
     assert [b.name for b in function.blocks] == ["entry", "loop", "loop.rest", "left"]
     assert called(function, "i").incoming == ("entry", "loop.rest")
     assert called(function, "last").incoming == ("loop.rest",)
+    assert_valid(module)
+
+
+def test_allocas_stay_in_the_entry_wherever_they_stand() -> None:
+    text = LOOP.replace("  %start =", "  %first = alloca i32\n  %start =").replace(
+        "  br label %loop\n", "  %late = alloca i32\n  br label %loop\n", 1
+    )
+    module, function = parsed(text)
+    body = split_entry(function, "entry.body")
+    assert [each.name for each in function.entry.instructions] == ["first", "late"]
+    assert body.instructions[0].name == "start"
+    Builder(function.entry, Origin(role=Role.GUARD)).branch(body)
     assert_valid(module)
 
 

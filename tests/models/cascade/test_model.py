@@ -102,3 +102,25 @@ def test_a_features_effect_includes_its_delta(tables: Tables) -> None:
     model = on_one_input(len(FEATURES) + loads, StepModel(1, 9, 5, network(3.0)))
     divergent = replace(tables["mtLocal"], rows={1: tables["mtLocal"].at(1), 2: tables["mtLocal"].at(32)})
     assert model.predict(divergent).reasons(1)[0].feature == "loads"
+
+
+@pytest.mark.parametrize(
+    ("steps", "factor", "doubtful"),
+    [
+        ((StepModel(1, 10, 10), StepModel(2, 10, 0)), 2, None),
+        ((StepModel(1, 10, 7), StepModel(2, 10, 3)), 2, None),
+        ((StepModel(1, 10, 6), StepModel(2, 10, 0)), 2, 1),
+        ((StepModel(1, 10, 10), StepModel(2, 10, 4)), 2, 2),
+        ((StepModel(1, 10, 0), StepModel(2, 10, 5)), 1, None),
+    ],
+    ids=["certain", "on the bounds", "the first", "the last", "one that is not asked"],
+)
+def test_with_caution_a_doubtful_step_gives_1(
+    steps: tuple[StepModel, ...], factor: int, doubtful: int | None, tables: Tables
+) -> None:
+    # The probabilities are (further + 1) / (examples + 2): 2/3 and 1/3 are certain enough.
+    prediction = on_one_input(0, *steps).predict(tables["sgemm"])
+    found = prediction.doubtful
+    assert (prediction.factor, found.factor if found else None) == (factor, doubtful)
+    careful = prediction.cautiously()
+    assert (careful.factor, careful.steps) == (factor if doubtful is None else 1, prediction.steps)
