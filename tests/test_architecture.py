@@ -305,8 +305,8 @@ def test_modules_that_use_regular_expressions_are_listed_with_their_reason() -> 
 
 
 # What is left of 141,800 lines in 1,293 files. Raising a number is a decision, not a commit's by-product.
-MOST_LINES = 101_500
-MOST_FILES = 550
+MOST_LINES = 100_000
+MOST_FILES = 540
 MOST_IN_A_FOLDER = 25
 
 
