@@ -162,7 +162,7 @@ class KernelReport:
 
     @property
     def added_arguments(self) -> tuple[DescribedArgument, ...]:
-        """What a launch of the coarsened kernel passes besides."""
+        """Return what a launch of the coarsened kernel passes besides."""
         kernel = self.coarsened.kernel
         return tuple(described_arguments(kernel.argument_names, kernel.added_arguments))
 
