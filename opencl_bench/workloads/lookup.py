@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -87,15 +87,15 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
     """Return the benchmark of this name: of the suite, of training, described in the package; or of a file.
 
     Args:
-        name_or_path: a name of the suite, `launch-0-<number>`, `nest-0-<number>`, `synthetic-0-<number>`,
-            `adaptive-<kernel>`, `records-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml`
-            or `.npz`, is that of a description or of a recorded launch.
+        name_or_path: a name of the suite, `launch-0-<number>`, `nest-0-<number>`, `adaptive-<kernel>`,
+            `records-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml` or
+            `.npz`, is that of a description or of a recorded launch.
 
     Raises:
         InvalidInputError: no such benchmark or file, or a mistake in the file.
     """
     if isinstance(name_or_path, str) and not name_or_path.endswith(LAUNCH_SUFFIXES):
-        if name_or_path.startswith(("launch-", "nest-", "synthetic-")):
+        if name_or_path.startswith(("launch-", "nest-")):
             from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 
             return training_kernel(name_or_path)
@@ -130,8 +130,14 @@ def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
     described = kernels / f"{name}.toml" if kernels is not None else None
     if described is not None and described.is_file():
         return find_benchmark(described)
+    find: Callable[[str], Benchmark] = find_benchmark
+    if name.startswith("synthetic-"):
+        # Imported late: a launch that is tuned needs none of them.
+        from coarsen.opencl_bench.workloads.training_kernels import training_kernel
+
+        find = training_kernel
     try:
-        return find_benchmark(name)
+        return find(name)
     except InvalidInputError:
         where = f"neither in {kernels} nor" if kernels is not None else "not"
         raise InvalidInputError(f"the kernel '{name}' is {where} in the suite, so it has no features") from None
