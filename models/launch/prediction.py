@@ -80,10 +80,9 @@ def how_fared(card: Mapping[str, object], device: str, risk: Risk) -> Fared | No
         found = found.get(key) if isinstance(found, Mapping) else None
     try:
         own, best = found[_ENTRANTS[risk]], found["oracle"]  # type: ignore[index]
-        return Fared(
-            int(own["cases"]), *map(float, (own["geometric_mean"], best["geometric_mean"], own["losses"]))
-        )
-    except (KeyError, TypeError, ValueError):
+        numbers = (own["geometric_mean"], best["geometric_mean"], own["losses"])
+        return Fared(int(own["cases"]), *map(float, numbers)) if all(map(math.isfinite, numbers)) else None
+    except (KeyError, OverflowError, TypeError, ValueError):
         return None
 
 

@@ -51,8 +51,8 @@ class BenchOptions:
 
     chosen: Mapping[str, Any] = variant_options(*ARRAYS)
     kernels: list[str] | None = argument(
-        "Names of the suite, or files: KERNEL.toml, or KERNEL.cl beside it; seventeen (the paper's), records "
-        "or judge for all of a suite.  [default: seventeen]",
+        "Names of the suite, or files: KERNEL.toml, KERNEL.cl beside it, or NAME.npz (run --record); seventeen "
+        "(the paper's), records or judge for all of a suite.  [default: seventeen]",
         "KERNEL",
         default=None,
     )

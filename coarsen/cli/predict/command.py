@@ -39,8 +39,8 @@ def predict(asked: PredictOptions) -> None:
     learned from it is the launch model, which gives coarsenings and a local size: the speed-up over the launch as
     it is and over the best uncoarsened local size, and why.
 
-    Where the device is here and the kernel has inputs (KERNEL.toml), the launch model's most promising launches
-    are run, verified and timed, its choice first, and the answer is the best of them.
+    Where the device is here and the kernel has inputs (KERNEL.toml, NAME.npz), the launch model's most promising
+    launches are run, verified and timed, its choice first, and the answer is the best of them.
 
     Example: coarsen predict sgemm.cl --device tahiti
     """

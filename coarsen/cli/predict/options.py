@@ -29,8 +29,8 @@ class PredictOptions(SourceOptions):
     """The options of `coarsen predict`."""
 
     file: str = argument(
-        "A file: OpenCL C source (.cl), LLVM IR (.ll, .bc), or the .toml that `coarsen describe` writes, "
-        "which knows the launch; or a name of the suite.",
+        "A file: OpenCL C source (.cl), LLVM IR (.ll, .bc), or one that knows the launch: the .toml that "
+        "`coarsen describe` writes, or the .npz of `coarsen run --record`; or a name of the suite.",
         "KERNEL",
     )
     device: str = option(
@@ -67,7 +67,7 @@ class PredictOptions(SourceOptions):
     )
     measure: int | None = option(
         "Run the launch as it is and this many of the launches that were predicted, the predicted choice "
-        "first, and take the best. It needs inputs: KERNEL.toml, or a name of the suite.",
+        "first, and take the best. It needs inputs: KERNEL.toml, NAME.npz, or a name of the suite.",
         "NUMBER",
         min=1,
     )
@@ -104,7 +104,7 @@ class PredictOptions(SourceOptions):
 # The kernel that `coarsen predict` is given: a file of its own, or one whose description tells of its launch too.
 #
 # kernel.cl, kernel.ll, kernel.bc   the kernel; its launch is unknown
-# kernel.toml, sgemm                the kernel, its build options, its launch, its inputs
+# kernel.toml, NAME.npz, sgemm      the kernel, its build options, its launch, its inputs
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def tune(asked: TuneOptions) -> None:
     how many runs it pays off; --layout all tries all layouts that may do. Both go into a tuned file:
     coarsen.Program(..., arrays=..., tuned=FILE) takes the one, every other program the other.
 
-    Example: coarsen tune captured/sgemm.toml --device intel --seconds 60
+    Example: coarsen tune recorded/sgemm.npz --device intel --seconds 60
     """
     check_packages()
     # Imported late: they load the store's packages and the suite.

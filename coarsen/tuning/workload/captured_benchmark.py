@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,7 +44,10 @@ _PRESETS = ("test", "cpu", "gpu")
 LAUNCH, SCALAR = "launch", "ScalarArgument"
 KINDS: tuple[type[Argument], ...] = get_args(Argument)
 # What NumPy raises at a file that is no archive of arrays.
-_UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
+_UNREADABLE = (
+    *(OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, RecursionError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,12 @@ def read_launch(path: Path) -> Benchmark:
                     for index, each in enumerate(kept.launch.arguments)
                 ),
             )
-    except _UNREADABLE as error:
-        raise InvalidInputError(f"the captured launch can't be read: {error}") from None
+    except (*_UNREADABLE, InvalidInputError) as error:
+        # NumPy's own words tell to load pickles.
+        why = "it is damaged, or coarsen run --record did not write it"
+        if isinstance(error, OSError | InvalidInputError):
+            why = getattr(error, "strerror", None) or str(error)
+        raise InvalidInputError(f"{path}: the captured launch can't be read: {why}") from None
     dimensions = tuple(range(len(launch.global_size)))
     return Benchmark(
         name=kept.name or launch.kernel,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import pytest
@@ -17,6 +18,10 @@ def card(entrants: object) -> Mapping[str, object]:
     return {"evaluation": {"families_held_out": {"devices": {"intel": {"entrants": entrants}}}}}
 
 
+def scored(**other: object) -> Mapping[str, object]:
+    return card({"launch": {**SCORE, **other}, "oracle": {"geometric_mean": 2}})
+
+
 def test_each_risk_and_device_by_its_own_scores() -> None:
     scores = {"launch": SCORE, "launch-cautious": {**SCORE, "losses": 0.25}, "oracle": {"geometric_mean": 2}}
     assert how_fared(card(scores), "intel", Risk.NEUTRAL) == Fared(3, 1.25, 2.0, 0.5)
@@ -26,7 +31,11 @@ def test_each_risk_and_device_by_its_own_scores() -> None:
 
 
 @pytest.mark.parametrize(
-    "written", [{}, {"evaluation": 3}, card([]), card({"launch": SCORE}), card({"launch": 1, "oracle": 2})]
+    "written",
+    [
+        *({}, {"evaluation": 3}, card([]), card({"launch": SCORE}), card({"launch": 1, "oracle": 2})),
+        *(scored(cases=math.inf), scored(geometric_mean=math.nan), scored(losses=math.inf), scored(losses="many")),
+    ],
 )
 def test_a_card_that_says_nothing(written: Mapping[str, object]) -> None:
     assert how_fared(written, "intel", Risk.NEUTRAL) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -141,11 +143,45 @@ def test_a_launch_with_an_offset_keeps_it(tmp_path: Path) -> None:
     assert benchmark.launches(PRESET)[0].global_offset == (32,)
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04"])
+def saved(save: Callable[..., None], *arrays: object, **named: object) -> bytes:
+    file = io.BytesIO()
+    save(file, *arrays, **named)
+    return file.getvalue()
+
+
+def launch_text(text: bytes) -> bytes:
+    return saved(np.savez_compressed, launch=np.frombuffer(text, np.uint8))
+
+
+def garbled(content: bytes) -> bytes:
+    """The same with other bytes in the middle, where the compressed array stands."""
+    middle = len(content) // 3
+    return content[:middle] + bytes(byte ^ 0x5A for byte in content[middle : middle + 40]) + content[middle + 40 :]
+
+
+DAMAGED = {
+    "empty": b"",
+    "no archive": b"no archive",
+    "cut off": b"PK\x03\x04",
+    "one array": saved(np.save, np.zeros(3)),
+    "no launch": saved(np.savez, other=np.zeros(3)),
+    "nested": launch_text(b"[" * 200_000),
+    "garbled": garbled(launch_text(bytes(range(256)))),
+    "a launch of nothing": launch_text(b"{}"),
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
 def test_another_file_is_none(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "launch.npz").write_bytes(content)
-    with pytest.raises(InvalidInputError, match="the captured launch can't be read"):
-        read_launch(tmp_path / "launch.npz")
+    (tmp_path / "own.npz").write_bytes(content)
+    with pytest.raises(InvalidInputError, match=r"own\.npz: the captured launch can't be read") as refused:
+        read_launch(tmp_path / "own.npz")
+    assert "pickle" not in str(refused.value)
+
+
+def test_a_missing_file_is_named_once(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"read: No such file or directory$"):
+        read_launch(tmp_path / "own.npz")
 
 
 def test_an_argument_that_no_launch_has_is_refused_before_anything_is_written(tmp_path: Path) -> None:
