@@ -51,12 +51,12 @@ class RunOptions:
         default=False,
     )
     record: str | None = option(
-        "Write the first launch of each kernel and class of sizes as a workload for coarsen bench, and a "
-        "list of what all launches pass, for coarsen tune KERNEL.toml --inputs-from FOLDER.",
+        "Write the first launch of each kernel and class of sizes as NAME.npz, for coarsen bench, tune and "
+        "predict, and a list of what all launches pass, for coarsen tune KERNEL.toml --inputs-from FOLDER.",
         "FOLDER",
     )
     most_bytes: str | None = option(
-        "The most that the buffers of recorded launches may hold in all: 500M, 2G; with 0 no workloads are "
+        "The most that the buffers of recorded launches may hold in all: 500M, 2G; with 0 no launches are "
         "written, only the list.  [default: 1G]",
         "NUMBER",
     )

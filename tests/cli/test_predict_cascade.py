@@ -72,6 +72,11 @@ def test_what_is_doubtful_is_said(run: Run) -> None:
     assert lines[0].endswith("factor 1")
     assert "finds the best factor of 5 of 17" in lines[2]
     assert lines[3] == "It is doubtful: the step at factor 4 has the probability 0.66"
+    # A doubtful answer that is 1 already would be no other with caution.
+    assert (
+        "It is doubtful: the step at factor 1 has the probability 0.43"
+        in run("predict", "sobel", "--device", "tahiti").out.splitlines()
+    )
     refused = run("predict", "sgemm", "--device", "tahiti", "--risk", "bold")
     assert (refused.code, refused.error) == (
         2,

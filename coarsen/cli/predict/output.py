@@ -227,7 +227,9 @@ def print_cascade(
         print_line(f"How far to believe it: {believe}")
     if doubtful is not None:
         at = f"the step at factor {doubtful.factor} has the probability {doubtful.probability:.2f}"
-        print_line(f"It is doubtful: {at}{'' if is_cautious else '; with --risk cautious the factor is 1'}")
+        print_line(
+            f"It is doubtful: {at}{'' if prediction.factor == 1 else '; with --risk cautious the factor is 1'}"
+        )
     print_line()
     print_records(prediction.steps, _STEP_COLUMNS, numbers=("at factor", "probability", "examples"))
     print_line()
