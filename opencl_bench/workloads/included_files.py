@@ -19,12 +19,13 @@ TRUST_VARIABLE = "COARSEN_TRUST_INCLUDES"
 LARGEST_SOURCE = 64 * MEBIBYTE
 
 
-def check_included_files(file: Path, folders: Sequence[Path] = ()) -> None:
+def check_included_files(file: Path, folders: Sequence[Path] = (), source: str | None = None) -> None:
     """Check a kernel's file and all that it includes.
 
     Args:
-        file: the OpenCL C source.
+        file: the OpenCL C source, or what has it.
         folders: where included files are looked for besides the source's own folder.
+        source: the OpenCL C source, where the file is more than that.
 
     Raises:
         InvalidInputError: a directive may read any file, and `COARSEN_TRUST_INCLUDES` isn't 1; or a file can't be
@@ -35,7 +36,9 @@ def check_included_files(file: Path, folders: Sequence[Path] = ()) -> None:
     left, seen = [file], {file.resolve()}
     while left:
         current = left.pop()
-        for directive in file_directives(read_file(current, LARGEST_SOURCE).decode(errors="replace")):
+        is_given = source is not None and current is file
+        text = source if is_given else read_file(current, LARGEST_SOURCE).decode(errors="replace")
+        for directive in file_directives(text or ""):
             if directive.danger:
                 raise InvalidInputError(
                     f"{current}: #{directive.word} {directive.danger}; set {TRUST_VARIABLE}=1 if you trust it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -105,7 +106,14 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
                 return _described(name_or_path, known[_known(name_or_path, known)])
         return benchmark(name_or_path)
     if Path(name_or_path).suffix == CAPTURED_SUFFIX:
-        return read_launch(Path(name_or_path))
+        from coarsen.opencl_bench.workloads.included_files import check_included_files
+
+        launch = read_launch(Path(name_or_path))
+        # As `-I FOLDER` or `-IFOLDER`.
+        words = itertools.pairwise((*launch.build_options, ""))
+        folders = [word[2:] or following for word, following in words if word.startswith("-I")]
+        check_included_files(Path(name_or_path), [Path(each) for each in folders if each], launch.source)
+        return launch
     from coarsen.opencl_bench.workloads.described.read import read_benchmark
 
     return read_benchmark(Path(name_or_path))

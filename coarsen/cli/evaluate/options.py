@@ -23,7 +23,8 @@ class EvaluateOptions:
         show_default=False,
     )
     model: list[str] | None = option(
-        "never, unique, published, cascade, oracle. May be repeated.  [default: never, unique, cascade, oracle]",
+        "never, unique, published, cascade, cautious, oracle. May be repeated.  [default: never, unique, cascade, "
+        "oracle]",
         "NAME",
         "-m --model",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -177,6 +178,21 @@ def test_another_file_is_none(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"own\.npz: the captured launch can't be read") as refused:
         read_launch(tmp_path / "own.npz")
     assert "pickle" not in str(refused.value)
+
+
+@pytest.mark.parametrize("line", ['#include "/etc/hostname"', '#include "../own.h"', '#embed "own.h"'])
+def test_a_recorded_kernel_may_not_read_any_file(line: str, tmp_path: Path) -> None:
+    """A recorded launch may be somebody else's, as a description may."""
+    source, _, _, arguments = CASES["halves"]
+    file = written_capture(CapturedLaunch(source, (), "f", (16,), (16,), arguments), tmp_path, "own")
+    assert find_benchmark(file).kernel == "f"
+    with np.load(file) as content:
+        arrays = dict(content)
+    data = json.loads(arrays["launch"].tobytes())
+    arrays["launch"] = np.frombuffer(json.dumps(data | {"source": f"{line}\n{source}"}).encode(), np.uint8)
+    np.savez(file, **arrays)
+    with pytest.raises(InvalidInputError, match="COARSEN_TRUST_INCLUDES=1 if you trust it"):
+        find_benchmark(file)
 
 
 def test_a_missing_file_is_named_once(tmp_path: Path) -> None:
