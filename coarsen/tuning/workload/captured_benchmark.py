@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +25,7 @@ from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
     Benchmark,
+    BufferArgument,
     Launch,
     LocalSize,
     Preset,
@@ -33,7 +35,7 @@ from coarsen.tuning.workload.benchmark import (
 )
 from coarsen.tuning.workload.driver_tools import check_whole_groups
 from coarsen.tuning.workload.element_types import ImageFormat
-from coarsen.tuning.workload.launch_list import untagged
+from coarsen.tuning.workload.launch_list import check_sizes, untagged
 
 # The bytes of the pattern: a finite number in any floating-point type, and none that programs often write.
 UNREAD_BYTE = 0x40
@@ -42,8 +44,20 @@ PRESET = "launch"
 _PRESETS = ("test", "cpu", "gpu")
 LAUNCH, SCALAR = "launch", "ScalarArgument"
 KINDS: tuple[type[Argument], ...] = get_args(Argument)
-# What NumPy raises at a file that is no archive of arrays.
-_UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
+# What NumPy raises at a file that is no archive of arrays, or a broken one, and JSON at what is nested too deep.
+_UNREADABLE = (
+    AttributeError,
+    EOFError,
+    InvalidInputError,
+    KeyError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +99,9 @@ def read_launch(path: Path) -> Benchmark:
                     for index, each in enumerate(kept.launch.arguments)
                 ),
             )
+            _check(kept)
     except _UNREADABLE as error:
-        raise InvalidInputError(f"the captured launch can't be read: {error}") from None
+        raise InvalidInputError(f"{path}: the captured launch can't be read: {error}") from None
     dimensions = tuple(range(len(launch.global_size)))
     return Benchmark(
         name=kept.name or launch.kernel,
@@ -101,6 +116,14 @@ def read_launch(path: Path) -> Benchmark:
         input_macros=(),
         buffers_fit_any_local_size=True,
     )
+
+
+def _check(kept: KeptLaunch) -> None:
+    """Raise ValueError for sizes that are none, and for buffers that are not there."""
+    check_sizes(kept.launch)
+    used = {each.name for each in kept.launch.arguments if isinstance(each, BufferArgument)}
+    if not kept.outputs or not used.union(kept.outputs) <= {buffer.name for buffer in kept.buffers}:
+        raise ValueError("it has no output, or not all of its buffers")
 
 
 def _read_argument(data: Mapping[str, Any]) -> Argument:
@@ -126,7 +149,7 @@ def _read_buffers(launch: KeptLaunch, path: Path) -> dict[str, Array]:
         with np.load(path, allow_pickle=False) as file:
             return {buffer.name: _read_buffer(file, buffer) for buffer in launch.buffers}
     except _UNREADABLE as error:
-        raise InvalidInputError(f"what its buffers hold can't be read: {error}") from None
+        raise InvalidInputError(f"{path}: what its buffers hold can't be read: {error}") from None
 
 
 def _read_buffer(file: Mapping[str, Array], buffer: KeptBuffer) -> Array:
