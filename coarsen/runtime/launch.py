@@ -315,6 +315,10 @@ class OwnLaunch(NamedTuple):
     steps: SequenceVersion | None = None
     sizes: SequenceSizes | None = None
 
+    def __hash__(self) -> int:
+        # The sizes hold local memory by index, in dictionaries.
+        return hash(self[:-1])
+
 
 def required_local_size(kernel: pyopencl.Kernel, device: pyopencl.Device, dimensions: int = 3) -> Sizes | None:
     """Return a kernel's `reqd_work_group_size`, cut to a launch's dimensions; None where it has none."""

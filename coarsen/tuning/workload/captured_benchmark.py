@@ -101,7 +101,7 @@ def read_launch(path: Path) -> Benchmark:
             )
             _check(kept)
     except _UNREADABLE as error:
-        raise InvalidInputError(f"{path}: the captured launch can't be read: {error}") from None
+        raise InvalidInputError(f"{path}: the captured launch can't be read: {_said(error)}") from None
     dimensions = tuple(range(len(launch.global_size)))
     return Benchmark(
         name=kept.name or launch.kernel,
@@ -116,6 +116,10 @@ def read_launch(path: Path) -> Benchmark:
         input_macros=(),
         buffers_fit_any_local_size=True,
     )
+
+
+def _said(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _check(kept: KeptLaunch) -> None:
@@ -149,7 +153,7 @@ def _read_buffers(launch: KeptLaunch, path: Path) -> dict[str, Array]:
         with np.load(path, allow_pickle=False) as file:
             return {buffer.name: _read_buffer(file, buffer) for buffer in launch.buffers}
     except _UNREADABLE as error:
-        raise InvalidInputError(f"{path}: what its buffers hold can't be read: {error}") from None
+        raise InvalidInputError(f"{path}: what its buffers hold can't be read: {_said(error)}") from None
 
 
 def _read_buffer(file: Mapping[str, Array], buffer: KeptBuffer) -> Array:
