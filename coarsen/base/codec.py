@@ -124,7 +124,7 @@ def _form(hint: Any) -> tuple[Any, tuple[Any, ...]]:  # noqa: ANN401
 
 
 class _Reader:
-    """Reads the fields of one dataclass; errors name the field."""
+    """Reads the fields of one record; errors name the field."""
 
     def __init__(self, where: str, decoders: Coders, has_defaults: bool) -> None:
         self._where = where

@@ -7,12 +7,16 @@ prove that a device's compiler works.
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Literal, cast
 
+import platformdirs
 import pyopencl
 
 from coarsen.errors import RefusalError
@@ -89,13 +93,25 @@ def build_for_launches(
             from pyopencl.cache import create_built_program_from_source_cached as cached
 
             words, folders = PlainProgram._process_build_options(context, list(options))
-            place = cache_dir or getattr(context, "cache_dir", None)
-            # Without a place for its cache, PyOpenCL looks for a variable of the environment that isn't set.
+            place = Path(cache_dir or getattr(context, "cache_dir", None) or _default_place())
+            # Where its cache fails, PyOpenCL looks for a variable of the environment that isn't set.
             with suppress(OSError, KeyError):
-                return PlainProgram(cached(context, source, words, devices, place, folders)[0])
+                if _is_open(place):
+                    return PlainProgram(cached(context, source, words, devices, str(place), folders)[0])
         program = PlainProgram(context, source)
         program.build(list(options), devices, cast("Any", cache_dir))
     return program
+
+
+def _default_place() -> Path:
+    """Return the folder of PyOpenCL's cache where nobody names one."""
+    version = ".".join(map(str, sys.version_info))
+    return platformdirs.user_cache_path("pyopencl", "pyopencl") / f"pyopencl-compiler-cache-v2-py{version}"
+
+
+def _is_open(place: Path) -> bool:
+    """Return False where PyOpenCL would wait for its cache's lock, a minute where it can't be had."""
+    return not (place / "lock").exists() and (not place.exists() or os.access(place, os.W_OK))
 
 
 def _is_pocl(context: pyopencl.Context) -> bool:

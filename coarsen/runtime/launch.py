@@ -313,7 +313,11 @@ class OwnLaunch(NamedTuple):
     definitions: Definitions = ()
     local_memory: tuple[tuple[int, int], ...] = ()
     steps: SequenceVersion | None = None
-    sizes: SequenceSizes | None = field(default=None, compare=False)
+    sizes: SequenceSizes | None = None
+
+    def __hash__(self) -> int:
+        # The sizes hold local memory by index, in dictionaries.
+        return hash(self[:-1])
 
 
 def required_local_size(kernel: pyopencl.Kernel, device: pyopencl.Device, dimensions: int = 3) -> Sizes | None:

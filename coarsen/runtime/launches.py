@@ -17,7 +17,7 @@ import math
 from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyopencl
@@ -43,9 +43,6 @@ from coarsen.runtime.launch import (
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.placement import GLOBAL, PlacedArgument
 from coarsen.variant.variant import Variant, shape
-
-if TYPE_CHECKING:
-    pass
 
 # A launch that can't be looked at, since its queue is never empty, is held up so many times.
 _MOST_VAIN_LOOKS = 20

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
@@ -17,6 +18,8 @@ from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import Invalidity, Role
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.tuned import Decision
+from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaunch, write_launch
+from coarsen.tuning.workload.launch_list import PassedScalar
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind, Transforms, device_kind_of
 from coarsen.variant.variant import Variant
@@ -230,3 +233,18 @@ def test_where_nothing_is_chosen_that_is_said(
     answered(monkeypatch, replace(decide({}, OWN), doubtful=doubtful), measured(2, doubtful))
     lines = run(*words).out.splitlines()
     assert lines[0].endswith(": the launch as it is") and lines[1].startswith("As it is: the machine is busy")
+
+
+def test_of_a_recorded_launch_the_command_to_paste_names_no_file_that_apply_does_not_take(
+    power: Path, models: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = CapturedBuffer(np.ones(1024, np.float32).view(np.uint8))
+    arguments = (content, PassedScalar(np.uint32(1024).tobytes()))
+    recorded = power.with_suffix(".npz")
+    write_launch(CapturedLaunch(POWER, (), "power", (1024,), (64,), arguments), recorded, "power")
+    gain = Speedup(1.5, 1.45, 1.55)
+    answered(monkeypatch, Decision(coarsened(2), gain, None, 1, (1.5, 1.0)), measured(2, gain))
+    words = ("-d", "intel", "--measure", 1, "--models", models, "--store", "rows")
+    commands = [run("predict", file, *words).out for file in (recorded, power)]
+    assert ["coarsen apply FILE.cl --kernel power" in each for each in commands] == [True, False]
+    assert "coarsen apply power.cl --kernel power" in commands[1]

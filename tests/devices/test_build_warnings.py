@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyopencl
@@ -89,3 +90,17 @@ def test_a_program_is_built_where_no_binary_can_be_kept(
     assert multiplied(context, program) == [*range(0, 128, 2)]
     with pytest.raises(pyopencl.RuntimeError):
         build_for_launches(context, "kernel void k( {", (), None, str(tmp_path), by_each_start=True)
+
+
+def test_a_program_is_built_at_once_where_another_process_holds_the_cache(
+    device: DeviceDescription, context: pyopencl.Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait(*_: object) -> None:
+        pytest.fail("PyOpenCL waits for the lock")
+
+    (tmp_path / "lock").touch()
+    monkeypatch.setattr("pyopencl.cache.CacheLockManager", wait)
+    # The others' programs wait without this package, too.
+    place: str | Literal[False] = str(tmp_path) if device.is_called("pocl") else False
+    program = build_for_launches(context, TWICE, ["-DFACTOR=2"], None, place, by_each_start=True)
+    assert multiplied(context, program) == [*range(0, 128, 2)]

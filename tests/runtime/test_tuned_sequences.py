@@ -80,6 +80,10 @@ def test_what_is_launched_is_seen(context: cl.Context, queue: cl.CommandQueue) -
     assert [divided.local_size for _, divided in seen.launches] == [(1,), (16,), (4,)]
     assert {original.global_size for original, _ in seen.launches} == {(1,)}
     assert seen.launches[1][1].reason == "2 launches, as the tuned file chooses: parts, finish"
+    # Observers count launches that are alike.
+    assert len({divided for _, divided in seen.launches}) == 3
+    own = seen.launches[0][1].own
+    assert own is None or (own.sizes is None) == (own.steps is None)
 
 
 def test_the_events_that_it_waits_for(context: cl.Context, any_queue: cl.CommandQueue) -> None:

@@ -19,6 +19,7 @@ from coarsen.cli.predict.output import (
     ratio_text,
 )
 from coarsen.cli.progress import Tally, watching
+from coarsen.cli.results.text import source_file
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import VerificationError
 from coarsen.models.launch.expected_improvement import Expected
@@ -83,7 +84,7 @@ def measure_and_print(
         predicted["predicted_choice"] = predicted.pop("choice")
         print_json({**predicted, **variants_as_data(measured, location)})
     else:
-        print_variants(prediction.kernel, str(given.path), target, measured)
+        print_variants(prediction.kernel, source_file(given.name), target, measured)
         print_line(predicted_text(prediction))
         print_line(f"The rows are in {location}")
     sys.stdout.flush()

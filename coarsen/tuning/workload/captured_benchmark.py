@@ -25,6 +25,7 @@ from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
     Benchmark,
+    BufferArgument,
     Launch,
     LocalSize,
     Preset,
@@ -34,7 +35,7 @@ from coarsen.tuning.workload.benchmark import (
 )
 from coarsen.tuning.workload.driver_tools import check_whole_groups
 from coarsen.tuning.workload.element_types import ImageFormat
-from coarsen.tuning.workload.launch_list import untagged
+from coarsen.tuning.workload.launch_list import check_sizes, untagged
 
 # The bytes of the pattern: a finite number in any floating-point type, and none that programs often write.
 UNREAD_BYTE = 0x40
@@ -43,10 +44,19 @@ PRESET = "launch"
 _PRESETS = ("test", "cpu", "gpu")
 LAUNCH, SCALAR = "launch", "ScalarArgument"
 KINDS: tuple[type[Argument], ...] = get_args(Argument)
-# What NumPy raises at a file that is no archive of arrays.
+# What NumPy raises at a file that is no archive of arrays, or a broken one, and JSON at what is nested too deep.
 _UNREADABLE = (
-    *(OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, RecursionError),
-    *(zipfile.BadZipFile, zlib.error),
+    AttributeError,
+    EOFError,
+    InvalidInputError,
+    KeyError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
 )
 
 
@@ -89,12 +99,9 @@ def read_launch(path: Path) -> Benchmark:
                     for index, each in enumerate(kept.launch.arguments)
                 ),
             )
-    except (*_UNREADABLE, InvalidInputError) as error:
-        # NumPy's own words tell to load pickles.
-        why = "it is damaged, or coarsen run --record did not write it"
-        if isinstance(error, OSError | InvalidInputError):
-            why = getattr(error, "strerror", None) or str(error)
-        raise InvalidInputError(f"{path}: the captured launch can't be read: {why}") from None
+            _check(kept)
+    except _UNREADABLE as error:
+        raise InvalidInputError(f"{path}: the captured launch can't be read: {_said(error)}") from None
     dimensions = tuple(range(len(launch.global_size)))
     return Benchmark(
         name=kept.name or launch.kernel,
@@ -109,6 +116,21 @@ def read_launch(path: Path) -> Benchmark:
         input_macros=(),
         buffers_fit_any_local_size=True,
     )
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, OSError | InvalidInputError):
+        return getattr(error, "strerror", None) or str(error)
+    # NumPy's own words tell to load pickles.
+    return "it is damaged, or `coarsen run --record` did not write it"
+
+
+def _check(kept: KeptLaunch) -> None:
+    """Raise InvalidInputError or ValueError for sizes that are none, and for buffers that are not there."""
+    check_sizes(kept.launch)
+    used = {each.name for each in kept.launch.arguments if isinstance(each, BufferArgument)}
+    if not kept.outputs or not used.union(kept.outputs) <= {buffer.name for buffer in kept.buffers}:
+        raise InvalidInputError("it has no output, or not all of its buffers")
 
 
 def _read_argument(data: Mapping[str, Any]) -> Argument:
@@ -134,7 +156,7 @@ def _read_buffers(launch: KeptLaunch, path: Path) -> dict[str, Array]:
         with np.load(path, allow_pickle=False) as file:
             return {buffer.name: _read_buffer(file, buffer) for buffer in launch.buffers}
     except _UNREADABLE as error:
-        raise InvalidInputError(f"what its buffers hold can't be read: {error}") from None
+        raise InvalidInputError(f"{path}: what its buffers hold can't be read: {_said(error)}") from None
 
 
 def _read_buffer(file: Mapping[str, Array], buffer: KeptBuffer) -> Array:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, get_args
 from coarsen.base.codec import Coders, decoded, encoded
 from coarsen.base.files import MEBIBYTE, read_file, replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
+from coarsen.tuning.workload.benchmark import Launch, LocalArgument, NullArgument
 
 T = TypeVar("T")
 
@@ -160,12 +160,18 @@ def _checked(kernel: ListedKernel) -> ListedKernel:
     if Path(kernel.source_file).name != kernel.source_file or not kernel.source_file:
         raise ValueError("no name of a file")
     for each in kernel.launches:
-        for least, extents in (
-            (1, (each.count,)),
-            (1, each.global_size),
-            (1, each.local_size or (1,)),
-            (0, each.global_offset or (0,)),
-        ):
-            if not 1 <= len(extents) <= 3 or min(extents) < least:
-                raise ValueError("no sizes")
+        if each.count < 1:
+            raise ValueError("no launches")
+        check_sizes(each)
     return kernel
+
+
+def check_sizes(launch: ListedLaunch | Launch) -> None:
+    """Raise ValueError for sizes that are none."""
+    for least, extents in (
+        (1, launch.global_size),
+        (1, launch.local_size or (1,)),
+        (0, launch.global_offset or (0,)),
+    ):
+        if not 1 <= len(extents) <= 3 or min(extents) < least:
+            raise ValueError("no sizes")

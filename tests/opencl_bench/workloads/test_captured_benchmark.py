@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -205,3 +207,61 @@ def test_an_argument_that_no_launch_has_is_refused_before_anything_is_written(tm
     with pytest.raises(InvalidInputError, match="has no buffer and no image that it may write"):
         write_launch(launch, tmp_path / "launch.npz")
     assert list(tmp_path.iterdir()) == []
+
+
+def _as_npy(path: Path) -> None:
+    with path.open("wb") as file:
+        np.save(file, np.zeros(3))
+
+
+def _without_launch(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("launch", "{}")
+
+
+def _described(**changed: object) -> Callable[[Path], None]:
+    launch = {
+        "kernel": "f",
+        "global_size": [8],
+        "local_size": [],
+        "global_offset": [],
+        "arguments": [{"BufferArgument": {"name": "x"}}],
+    }
+    buffers = [{"name": "x", "unread_bytes": 32, "image": None}]
+    content = {
+        "name": "f",
+        "source": "",
+        "options": [],
+        "launch": {**launch, **{name: value for name, value in changed.items() if name in launch}},
+        "buffers": buffers,
+        "outputs": changed.get("outputs", ["x"]),
+        "rounding_steps": 1,
+    }
+    arrays = {"launch": np.frombuffer(json.dumps(content).encode(), np.uint8), "type x": np.empty(0, np.float32)}
+    return lambda path: np.savez(path, **cast("Any", arrays))
+
+
+def test_a_described_launch_is_read(tmp_path: Path) -> None:
+    _described()(tmp_path / "launch.npz")
+    assert read_launch(tmp_path / "launch.npz").launches("cpu")[0].global_size == (8,)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        _as_npy,
+        _without_launch,
+        _described(arguments=[5]),
+        _described(arguments=[{"BufferArgument": {}}]),
+        _described(arguments=[{"BufferArgument": {"name": "y"}}]),
+        _described(outputs=[]),
+        _described(outputs=["y"]),
+        _described(global_size=[]),
+        _described(global_size=[-8]),
+        _described(local_size=[0]),
+    ],
+)
+def test_a_file_that_holds_no_launch_is_refused(write: Callable[[Path], None], tmp_path: Path) -> None:
+    write(tmp_path / "launch.npz")
+    with pytest.raises(InvalidInputError, match=r"launch\.npz: the captured launch can't be read"):
+        read_launch(tmp_path / "launch.npz")
