@@ -60,7 +60,8 @@ class Plan:
 
     def entrants(self) -> tuple[Entrant, ...]:
         """Return the methods, each once. Raises InvalidInputError where there is none of a name."""
-        added = {each.name: each for each in self.added}
+        # A pair of cascades of this evaluation's own, so that they are trained once.
+        added = {each.name: each for each in (*cascade_entrants(), *self.added)}
         return tuple(added.get(name) or entrant(name) for name in dict.fromkeys(self.methods))
 
 

@@ -27,6 +27,11 @@ class Risk(enum.StrEnum):
     NEUTRAL = "neutral"
     BOLD = "bold"
 
+    @property
+    def entrant(self) -> str:
+        """The name in evaluations of the launch model with this rule."""
+        return "launch" if self is Risk.NEUTRAL else f"launch-{self.value}"
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:

@@ -138,9 +138,7 @@ _CHOOSERS: Mapping[str, Callable[[Asked], int]] = {
     "never": lambda asked: asked.case.own_place,
     "local-size-only": lambda asked: asked.decisions[Risk.NEUTRAL].fallback,
     "analytic": _analytic,
-    "launch-cautious": _by_risk(Risk.CAUTIOUS),
-    "launch": _by_risk(Risk.NEUTRAL),
-    "launch-bold": _by_risk(Risk.BOLD),
+    **{risk.entrant: _by_risk(risk) for risk in Risk},
     f"launch+{MEASURED}": _measured,
     ORACLE: lambda asked: int(np.argmin(asked.case.run(ORACLE_RUN))),
 }

@@ -70,16 +70,13 @@ class Fared:
     losses: float
 
 
-_ENTRANTS = {Risk.CAUTIOUS: "launch-cautious", Risk.NEUTRAL: "launch", Risk.BOLD: "launch-bold"}
-
-
 def how_fared(card: Mapping[str, object], device: str, risk: Risk) -> Fared | None:
     """Return how predictions fared by the evaluation in a model's card; None where it doesn't say."""
     found: object = card
     for key in ("evaluation", "families_held_out", "devices", device, "entrants"):
         found = found.get(key) if isinstance(found, Mapping) else None
     try:
-        own, best = found[_ENTRANTS[risk]], found["oracle"]  # type: ignore[index]
+        own, best = found[risk.entrant], found["oracle"]  # type: ignore[index]
         numbers = (own["geometric_mean"], best["geometric_mean"], own["losses"])
         return Fared(int(own["cases"]), *map(float, numbers)) if all(map(math.isfinite, numbers)) else None
     except (KeyError, OverflowError, TypeError, ValueError):
