@@ -33,7 +33,7 @@ from coarsen.models.cascade.model import (
     step_inputs,
 )
 from coarsen.models.examples import Example, Fit
-from coarsen.models.held_out import refuse_calibration, refuse_judge
+from coarsen.models.held_out import refuse_held_out
 
 # Fewer examples than this, or all of one kind, and a step's answer is constant.
 FEWEST_EXAMPLES = 4
@@ -82,10 +82,9 @@ def fit_cascades(fits: Sequence[Fit], progress: Progress = unobserved) -> list[C
         progress: told how far the training is.
 
     Raises:
-        InvalidInputError: examples of several devices or dimensions, fewer than two, or one of the second judge.
+        InvalidInputError: examples of several devices or dimensions, fewer than two, or a kernel that no model is fitted to.
     """
-    refuse_judge(example.kernel for fit in fits for example in fit.training)
-    refuse_calibration(example.kernel for fit in fits for example in fit.training)
+    refuse_held_out(example.kernel for fit in fits for example in fit.training)
     # Found out once where the same examples come again with another seed.
     by_examples = {tuple(map(id, fit.training)): fit.training for fit in fits}
     known = {key: _known_from(training) for key, training in by_examples.items()}

@@ -1,6 +1,6 @@
 """Judging launches: what each entrant chooses for kernels that nothing was fitted on, and what comes of it.
 
-    selecting run   what `launch+2` measures
+    selecting run   what `launch+6` measures
     oracle run      which launch, and which uncoarsened one, is the fastest
     scoring run     how fast whatever was chosen is
 
@@ -21,7 +21,7 @@ from coarsen.models.evaluation.scores import Interval, mean_interval
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.decision import Decision, ErrorTable, Risk, decide, fit_errors
 from coarsen.models.launch.device import LaunchDevice
-from coarsen.models.launch.expected_improvement import Belief
+from coarsen.models.launch.expected_improvement import USUAL_TRIALS, Belief
 from coarsen.models.launch.expected_improvement import Expected as Expectation
 from coarsen.models.launch.model import Expected, LaunchModel
 from coarsen.models.launch.settling import Judged, Settled, family_folds, settle
@@ -29,7 +29,6 @@ from coarsen.variant.variant import Variant
 
 SELECTING, ORACLE_RUN, SCORING = 0, 1, 2
 ORACLE = "oracle"
-MEASURED = 2
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def _outcomes(asked: Asked) -> Iterator[LaunchOutcome]:
 
 
 def _measured(asked: Asked) -> int:
-    """The fastest of the own launch, and of those measured: one after the other, by expected improvement."""
+    """The fastest of the own launch and those measured: the model's choice, then by expected improvement."""
     case, own = asked.case, asked.case.own_place
     times = case.run(SELECTING) - case.run(SELECTING)[own]
     over_own = asked.expected.over_own
@@ -118,10 +117,11 @@ def _measured(asked: Asked) -> int:
     belief = Belief(dict(zip(case.inputs.variants, expectations, strict=True)))
     places = {variant: place for place, variant in enumerate(case.inputs.variants)}
     measured = {case.inputs.variants[own]: 0.0}
-    for _ in range(MEASURED):
-        variant = belief.most_promising(measured, measured.keys())
-        if variant is not None:
-            measured[variant] = float(times[places[variant]])
+    following: Variant | None = case.inputs.variants[asked.decisions[Risk.NEUTRAL].chosen]
+    while following is not None and len(measured) <= USUAL_TRIALS:
+        if following not in measured:
+            measured[following] = float(times[places[following]])
+        following = belief.most_promising(measured, measured.keys())
     return places[min(measured, key=lambda variant: measured[variant])]
 
 
@@ -139,7 +139,7 @@ _CHOOSERS: Mapping[str, Callable[[Asked], int]] = {
     "local-size-only": lambda asked: asked.decisions[Risk.NEUTRAL].fallback,
     "analytic": _analytic,
     **{risk.entrant: _by_risk(risk) for risk in Risk},
-    f"launch+{MEASURED}": _measured,
+    f"launch+{USUAL_TRIALS}": _measured,
     ORACLE: lambda asked: int(np.argmin(asked.case.run(ORACLE_RUN))),
 }
 """The choice of each entrant, in the order of tables."""

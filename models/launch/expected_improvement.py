@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 from coarsen.variant.coarsening import DIMENSIONS, Level
 from coarsen.variant.variant import Variant
 
+# Launches that are measured where nobody says how many.
+USUAL_TRIALS = 6
+
 # So far apart, in doublings, two variants say little of each other.
 _LENGTH = 2.0
 # A stride of 32 is as far from one of 1 as factors two doublings apart.

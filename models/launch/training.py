@@ -17,7 +17,7 @@ from coarsen.base.processes import processors
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.flat_forest import Array, FlatForest, Rows, flatten
-from coarsen.models.held_out import is_calibration, refuse_calibration, refuse_judge
+from coarsen.models.held_out import is_calibration, is_kept_aside, refuse_held_out, refuse_judge, refuse_kept_aside
 from coarsen.models.launch.case import MOST_ERROR, LaunchCase
 from coarsen.models.launch.decision import fit_errors
 from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS
@@ -71,6 +71,7 @@ def train_launch(
             kernels of either.
     """
     refuse_judge(case.kernel for case in settled_on)
+    refuse_kept_aside(case.kernel for case in settled_on)
     if len({case.family for case in fitted_on}) < 2:
         raise InvalidInputError("the launch model learns from cases of at least two unrelated kernels")
     progress(f"growing trees on {len(fitted_on)} cases")
@@ -103,9 +104,10 @@ def split(cases: Iterable[LaunchCase]) -> tuple[tuple[LaunchCase, ...], tuple[La
     """Return the cases to fit on, and those to settle the decision on.
 
     The latter have several local sizes, and times that can be told apart. The calibration set is among them alone;
-    all others are among both: the decision is settled by trees that did not see them.
+    all others are among both: the decision is settled by trees that did not see them. The nests kept aside are in
+    neither.
     """
-    known = tuple(cases)
+    known = tuple(case for case in cases if not is_kept_aside(case.kernel))
     return (
         tuple(case for case in known if not is_calibration(case.kernel)),
         tuple(case for case in known if case.has_local_sizes and case.is_certain),
@@ -251,10 +253,9 @@ def grow(cases: Sequence[LaunchCase], settings: TreeSettings, seed: int) -> Part
         seed: of the random numbers.
 
     Raises:
-        InvalidInputError: a kernel of the calibration set, or of the second judge.
+        InvalidInputError: a kernel that no model is fitted to.
     """
-    refuse_judge(case.kernel for case in cases)
-    refuse_calibration(case.kernel for case in cases)
+    refuse_held_out(case.kernel for case in cases)
     return Parts(
         _grown(local_size_rows(cases), settings, seed), _grown(coarsening_rows(cases), settings, seed + 1)
     )

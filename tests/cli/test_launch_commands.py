@@ -62,6 +62,7 @@ def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_trained_predicts_and_is_judged(run: Run, data: Path, tmp_path: Path) -> None:
+    unseen = stored(tmp_path, "unseen", ("launch-0-4", "launch-0-5"))
     models, kernel = tmp_path / "models", tmp_path / "scale.cl"
     kernel.write_text(SCALE)
     trained = run("train", "--model", "launch", "--data", data, "-o", models, "-f", "json")
@@ -77,9 +78,12 @@ def test_what_is_trained_predicts_and_is_judged(run: Run, data: Path, tmp_path: 
     assert of_calibration_set["never"]["cases"] == len(CALIBRATION)
     predicted = run("predict", kernel, "-d", "intel", "--models", models, "--no-measure")
     assert predicted.out.startswith("kernel scale on intel (")
-    judged = run("evaluate", "--launch", "--models", models, "--data", data)
+    known = run("evaluate", "--launch", "--models", models, "--data", data)
+    assert known.code == 2
+    assert "the data has no launch of a kernel that the model didn't learn from" in known.err
+    judged = run("evaluate", "--launch", "--models", models, "--data", unseen)
     assert judged.out.startswith("# unseen kernels")
-    assert "launch+2" in judged.out
+    assert "launch+6" in judged.out
 
 
 def test_where_only_one_local_size_ran_nothing_is_trained_nor_judged(run: Run, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from coarsen.cli.evaluate.options import EvaluateOptions
     from coarsen.models.launch.case import LaunchCase
     from coarsen.models.launch.evaluation import Judgement
+    from coarsen.models.launch.model import LaunchModel
 
 
 FAMILIES = "families held out"
@@ -81,10 +82,21 @@ def _unseen(asked: EvaluateOptions) -> Judgement:
     else:
         fitted_on, settled_on = split(read_cases(asked.training or (), asked.kernels))
         model = train_launch(fitted_on, settled_on, TreeSettings(), _SEED, note).model
-    cases = read_cases(asked.data, asked.kernels, learned=False)
+    cases = _unknown_to(model, read_cases(asked.data, asked.kernels, learned=False))
     if not cases:
-        raise InvalidInputError("the data has no launch that was measured, with an uncoarsened one beside it")
+        raise InvalidInputError(
+            "the data has no launch of a kernel that the model didn't learn from, with an uncoarsened one beside it"
+        )
     return judge([ask(model, case, launch_device(DEVICE_DESCRIPTORS[case.device])) for case in cases])
+
+
+def _unknown_to(model: LaunchModel, cases: Sequence[LaunchCase]) -> list[LaunchCase]:
+    """The cases of kernels that the model didn't learn from; says how many others there are."""
+    learned = set(model.neighbourhood.kernels)
+    left = [case for case in cases if case.kernel not in learned and not is_calibration(case.kernel)]
+    if len(left) < len(cases):
+        note(f"left out: {counted(len(cases) - len(left), 'case')} of kernels that the model learned from")
+    return left
 
 
 def read_cases(sources: Sequence[str], kernels: Path | None, *, learned: bool = True) -> tuple[LaunchCase, ...]:

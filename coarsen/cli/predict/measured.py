@@ -22,7 +22,7 @@ from coarsen.cli.progress import Tally, watching
 from coarsen.cli.results.text import source_file
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import VerificationError
-from coarsen.models.launch.expected_improvement import Expected
+from coarsen.models.launch.expected_improvement import USUAL_TRIALS, Expected
 from coarsen.models.launch.prediction import LaunchPrediction
 from coarsen.opencl_bench.results.paste import paste_of_variant
 from coarsen.opencl_bench.sweep.promising_variants import (
@@ -42,8 +42,6 @@ from coarsen.variant.variant_json import variant_to_json
 if TYPE_CHECKING:
     from coarsen.cli.predict.options import PredictOptions
 
-# Launches that are measured where nobody says how many.
-USUAL_TRIALS = 4
 # Half of an 80 % interval of a normal distribution, in standard deviations.
 _HALF_OF_80_PERCENT = 1.2816
 

@@ -72,7 +72,7 @@ class PredictOptions(SourceOptions):
         min=1,
     )
     no_measure: bool = option(
-        "Measure nothing. Without it the 4 most promising launches of the launch model are run where the "
+        "Measure nothing. Without it the 6 most promising launches of the launch model are run where the "
         "device is here and the kernel has inputs.",
         default=False,
     )
