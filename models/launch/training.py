@@ -239,9 +239,9 @@ class TreeSettings:
         min_samples_leaf: the fewest rows in a leaf.
     """
 
-    trees: int = 200
+    trees: int = 120
     max_features: float = 0.4
-    min_samples_leaf: int = 3
+    min_samples_leaf: int = 6
 
 
 def grow(cases: Sequence[LaunchCase], settings: TreeSettings, seed: int) -> Parts:
