@@ -28,7 +28,8 @@ def test_each_tenth_nest_is_kept_aside() -> None:
 
 def test_models_refuse_them() -> None:
     first, *others = made_up_examples(4, seed=1)
-    for kernel, message in (("launch-0-19", MESSAGE), ("nest-0-19", "nest-0-19 is a kernel of the nests kept aside")):
+    kept_aside = "nest-0-19 is a kernel of the nests kept aside"
+    for kernel, message in (("launch-0-19", MESSAGE), ("nest-0-19", kept_aside)):
         examples = [replace(first, kernel=kernel), *others]
         with pytest.raises(InvalidInputError, match=message):
             fit_cascade(examples, 0)

@@ -85,7 +85,7 @@ def _unseen(asked: EvaluateOptions) -> Judgement:
     cases = _unknown_to(model, read_cases(asked.data, asked.kernels, learned=False))
     if not cases:
         raise InvalidInputError(
-            "the data has no launch of a kernel that the model didn't learn from, with an uncoarsened one beside it"
+            "the data has no launch of a kernel that the model didn't learn from, beside an uncoarsened one"
         )
     return judge([ask(model, case, launch_device(DEVICE_DESCRIPTORS[case.device])) for case in cases])
 
