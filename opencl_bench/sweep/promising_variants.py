@@ -215,7 +215,7 @@ def measured_variants(own: Variant, belief: Belief, rows: Iterable[Measurement])
         for each in found
         if each.processes and each.speedup is not None
     }
-    return MeasuredVariants(own, tuple(found), decide(confirmed, own))
+    return MeasuredVariants(own, tuple(found), decide(confirmed, own, lambda gain: gain.is_clear))
 
 
 def _measured(variant: Variant, expected: Expected, rows: Iterable[Measurement]) -> MeasuredVariant:

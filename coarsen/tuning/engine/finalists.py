@@ -150,12 +150,14 @@ def _confirmed(
     return rows, not is_late or all(row.invalidity is Invalidity.CORRECT for row in rows)
 
 
-def decide(confirmed: Confirmed, own: Variant) -> Decision:
-    """Return what is chosen: the fastest whose interval is certain and lies above 1, or the launch as it was."""
+def decide(
+    confirmed: Confirmed, own: Variant, is_sure: Callable[[Speedup], bool] = lambda gain: gain.is_certain
+) -> Decision:
+    """Return what is chosen: the fastest whose interval is sure and lies above 1, or the launch as it was."""
     gains = {variant: gain for variant, rows in confirmed.items() if (gain := gain_of(rows)) is not None}
     # Of few processes, which say little of others, a gain has to be large, too.
     least = {variant: 1.0 if len(rows) >= PROCESSES else CLEAR_GAIN for variant, rows in confirmed.items()}
-    clear = {each: gain for each, gain in gains.items() if gain.is_certain and gain.low > least[each]}
+    clear = {each: gain for each, gain in gains.items() if is_sure(gain) and gain.low > least[each]}
     if not clear:
         return Decision(own, _AS_IT_WAS, None, 0, (0.0, 0.0), most_doubtful(gains.values()))
     choice = max(clear, key=lambda variant: clear[variant].ratio)

@@ -39,6 +39,14 @@ class Speedup:
         return self.high - self.low <= WIDEST * self.ratio * (1 + _ROUNDING)
 
     @property
+    def is_clear(self) -> bool:
+        """Return True if it is certain, or its interval no wider than the gain that is left at its lower end.
+
+        That is enough for an answer that states its interval, and that nobody remembers.
+        """
+        return self.is_certain or self.high - self.low <= self.low - 1.0
+
+    @property
     def doubt(self) -> str:
         """Return why nothing follows from an interval that is too wide, in words."""
         numbers = f"{self.ratio:.2f} ({self.low:.2f} to {self.high:.2f})"

@@ -156,6 +156,14 @@ def test_nothing_follows_from_an_interval_that_is_wider_than_a_tenth(ratios: tup
     assert "the machine is busy" in decision.doubtful.doubt
 
 
+def test_a_gain_larger_than_its_interval_is_wide_is_clear() -> None:
+    assert not Speedup(4.82, 4.61, 5.56).is_certain
+    assert Speedup(4.82, 4.61, 5.56).is_clear
+    # Of a busy machine: too little is left at the lower end.
+    for wide in (Speedup(1.57, 1.11, 2.23), Speedup(3.08, 1.61, 22.35), Speedup(0.98, 0.9, 1.2)):
+        assert not wide.is_clear
+
+
 def test_a_wide_interval_below_one_is_no_doubt_and_beside_a_certain_choice_neither() -> None:
     assert decide({FOUR: [row(FOUR, ratio) for ratio in (0.4, 0.5, 0.6)]}, OWN).doubtful is None
     certain = [row(EIGHT, ratio) for ratio in (1.5, 1.51, 1.49)]
