@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 INVALID_INPUT = 2
+_OBJECTS_UNTIL_COLLECTED = 100_000
 
 
 def main() -> int:
@@ -19,6 +20,9 @@ def main() -> int:
     code = _plain_run(sys.argv[2:]) if sys.argv[1:2] == ["run"] else None
     if code is not None:
         return code
+    if sys.argv[1:2] != ["run"]:
+        # Modules are no garbage, and a program of the user's keeps Python's own threshold.
+        gc.set_threshold(_OBJECTS_UNTIL_COLLECTED)
     try:
         from coarsen.cli.main import main as command_line
     except ModuleNotFoundError as error:
