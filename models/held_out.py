@@ -1,7 +1,7 @@
 """Kernels by name that no model is fitted to: the second judge, the nests kept aside, and the calibration set.
 
-The second judge and the nests kept aside judge models, so that nothing may learn from them. The calibration set, of
-the kernels of free launch, is what decisions are calibrated on.
+The second judge and the nests kept aside judge models, so that nothing may learn from them. The calibration set,
+of the kernels of free launch, is what decisions are calibrated on.
 """
 
 from __future__ import annotations

@@ -82,7 +82,8 @@ def fit_cascades(fits: Sequence[Fit], progress: Progress = unobserved) -> list[C
         progress: told how far the training is.
 
     Raises:
-        InvalidInputError: examples of several devices or dimensions, fewer than two, or a kernel that no model is fitted to.
+        InvalidInputError: examples of several devices or dimensions, fewer than two, or a kernel that no model is
+            fitted to.
     """
     refuse_held_out(example.kernel for fit in fits for example in fit.training)
     # Found out once where the same examples come again with another seed.
