@@ -19,10 +19,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from coarsen.analysis.algebra.exact_forms import ExactForms
 from coarsen.analysis.algebra.numbers import POINTER_BITS, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.control_flow import EXIT, ControlFlow, FlowGraph
+from coarsen.analysis.control_flow import EXIT, ControlFlow, FlowGraph, Loop
 from coarsen.analysis.loop_counters import Counter, counters_of
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.instruction import Instruction
@@ -95,6 +97,14 @@ class Footprint:
         """Return their number."""
         return math.prod(axis.extent for axis in self.axes)
 
+    def is_read_whole(self, sizes: Sequence[int]) -> bool:
+        """Return True if a work-group of a size reads every cell."""
+        read = np.zeros([axis.extent for axis in self.axes], dtype=np.bool_)
+        for spans in self.spans:
+            along = zip(self.axes, spans, strict=True)
+            read[tuple(slice(s.least - a.least, s.greatest(sizes) - a.least + 1) for a, s in along)] = True
+        return bool(read.all())
+
 
 @dataclass(frozen=True, slots=True)
 class _Core:
@@ -113,18 +123,33 @@ class Footprints:
         kernel: in normal form.
         array: its name.
         sizes: of a work-group, along each dimension.
+        loop: before which the box is copied; None for the kernel's start. All work-items of a group begin it
+            together.
+        given: names of values from before the loop that are the same for all work-items of a group.
     """
 
-    def __init__(self, kernel: Kernel, array: str, sizes: Sequence[int]) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        array: str,
+        sizes: Sequence[int],
+        loop: Loop | None = None,
+        given: Collection[str] = (),
+    ) -> None:
         self._kernel = kernel
         self._array = array
         self._sizes = sizes
+        self._loop = loop
+        self._given = given
         self._forms = ExactForms(kernel)
         self._flow = ControlFlow(kernel)
 
     @cached_property
     def _counters(self) -> Mapping[str, Counter]:
-        return counters_of(self._kernel, self._flow)
+        found = counters_of(self._kernel, self._flow)
+        if self._loop is None:
+            return found
+        return {name: each for name, each in found.items() if each.loop.blocks <= self._loop.blocks}
 
     def of(self, reads: Sequence[tuple[Instruction, Operand]]) -> Footprint:
         """Return the box of some reads, each with the index of the element.
@@ -163,7 +188,7 @@ class Footprints:
     # The core of an index.
 
     def _core(self, read: Instruction, index: Operand) -> _Core:
-        if not _is_always_executed(self._flow, self._kernel.block_of[read.name], self._counters):
+        if not self._is_always_executed(self._kernel.block_of[read.name]):
             raise self._refusal(read, "not every work-item comes to this read, a known number of times")
         core, extension = self._peeled(index)
         self._check_extensions(read, core)
@@ -204,7 +229,7 @@ class Footprints:
     def _check_phis(self, read: Instruction, core: Operand) -> None:
         """Refuse phis that are no counters of loops around the read, or are said by way of another one."""
         for phi in self._computed_by(core, through_phis=False):
-            if phi.opcode != "phi":
+            if phi.opcode != "phi" or phi.name in self._given:
                 continue
             form = self._forms.form(phi).polynomial
             if not self._counts_around(read, phi.name) or form != Polynomial.symbol(f"%{phi.name}"):
@@ -250,7 +275,7 @@ class Footprints:
         if is_id and dimension is not None and dimension in range(DIMENSIONS):
             own = Polynomial.symbol(_LOCAL[dimension])
             return own if query is Query.LOCAL_ID else own + Polynomial.symbol(f"base {dimension}")
-        if not self._is_uniform(instruction):
+        if name not in self._given and not self._is_uniform(instruction):
             raise self._refusal(read, _MORE)
         # Each call of a query gives the same.
         return Polynomial.symbol(symbol if query is None else f"{query.name} {dimension}")
@@ -272,6 +297,22 @@ class Footprints:
         if inner == Polynomial.symbol(varying[0]) and width == extension.width:
             return inner
         raise self._refusal(read, "its index is a number of more bits made of an id or a counter of fewer")
+
+    def _is_always_executed(self, block: str) -> bool:
+        """Return True if all work-items that begin pass a block, and in loops with counters in each round."""
+        flow, counted = self._flow, {counter.loop.header for counter in self._counters.values()}
+        place = block
+        for loop in flow.loops_around(block):
+            latches = [start for start, end in flow.back_edges if end == loop.header]
+            # The header is passed once more, when the loop is left.
+            if loop.header not in counted or place == loop.header:
+                return False
+            if not all(flow.dominates(place, latch) for latch in latches):
+                return False
+            place = loop.header
+            if self._loop is not None and place == self._loop.header:
+                return True
+        return self._loop is None and place in _passed_by_all(flow)
 
     def _is_uniform(self, instruction: Instruction) -> bool:
         """Return True if all work-items of a group compute the same, of nothing but arguments and the launch."""
@@ -343,21 +384,6 @@ def _coarsest_first(entry: tuple[_Key, Polynomial]) -> tuple[int, int, str]:
     """Factors of names before numbers, large numbers before small ones."""
     [(product, coefficient)] = entry[1].terms.items()
     return -len(product), -abs(coefficient), str(product)
-
-
-def _is_always_executed(flow: FlowGraph, block: str, counters: Mapping[str, Counter]) -> bool:
-    """Return True if all work-items pass a block, and in loops with counters in each of their rounds."""
-    counted = {counter.loop.header for counter in counters.values()}
-    place = block
-    for loop in flow.loops_around(block):
-        latches = [start for start, end in flow.back_edges if end == loop.header]
-        # The header is passed once more, when the loop is left.
-        if loop.header not in counted or place == loop.header:
-            return False
-        if not all(flow.dominates(place, latch) for latch in latches):
-            return False
-        place = loop.header
-    return place in _passed_by_all(flow)
 
 
 def _passed_by_all(flow: FlowGraph) -> Collection[str]:

@@ -14,7 +14,7 @@ copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import RefusalError
@@ -47,8 +47,8 @@ from coarsen.transform.prologue import INDEX, Queries
 _EXTENSIONS = frozenset({Opcode.SEXT, Opcode.ZEXT})
 
 
-def _index(kernel: Kernel, argument: Argument, read: Instruction, element: Type) -> Operand:
-    """The index of the one element that a read takes."""
+def element_index(kernel: Kernel, argument: Argument, read: Instruction, element: Type) -> Operand:
+    """Return the index of the one element that a read takes. Raises RefusalError, `place-footprint-unknown`."""
     address = read.operands[0]
     is_whole = read.opcode is Opcode.LOAD and size_of(read.type) == size_of(element)
     if is_whole and address is argument:
@@ -91,7 +91,7 @@ def copy_box_at_start(kernel: Kernel, module: Module, argument: Argument, uses: 
         raise RefusalError(
             "place-footprint-unknown", f"nothing of {argument.name} is read: there is nothing to copy"
         )
-    indices = [_index(kernel, argument, read, element) for read, _ in uses.reads]
+    indices = [element_index(kernel, argument, read, element) for read, _ in uses.reads]
     reads = [(kernel.definition[read.name], index) for (read, _), index in zip(uses.reads, indices, strict=True)]
     box = Footprints(kernel, argument.name, sizes).of(reads)
     check_copied(f"a work-group reads {box.cells} elements of {argument.name}", box.cells * size_of(element))
@@ -100,31 +100,69 @@ def copy_box_at_start(kernel: Kernel, module: Module, argument: Argument, uses: 
     if size_of(tile.word) != size_of(element):
         reason = f"what a work-group reads of {argument.name} isn't copied as a whole: its elements are no numbers"
         raise RefusalError("place-footprint-unknown", reason, first)
-    code = _BoxCode(module, function, box)
-    model = uses.reads[box.model][0].operands[0]
-    for (read, _), spans in zip(uses.reads, box.spans, strict=True):
-        cell = code.cell_of_read(read, spans)
-        allow_changes(read)
-        read.set_operand(0, Builder.replacing(read).element(element, tile.variable, [cell], "in_tile"))
-    word, access = tile.word, Access(alignment_of(tile.word))
+    copied = BoxCopy(module, function, argument, uses.reads, box, tile)
+    share_at_start(module, function, argument.name, tile.count, copied.copy, copied.is_taken)
 
-    def copy(build: Builder, queries: Queries, cell: Operand) -> None:
-        source: Operand = argument
-        if isinstance(model, Instruction):
-            index = code.at_cell(build, queries, cell).index(model.operands[1])
-            source = build.element(word, argument, [index], "from")
-        value = build.load(word, source, "word", access)
-        build.store(value, build.element(word, tile.variable, [cell], "to"), access)
 
-    share_at_start(module, function, argument.name, tile.count, copy, code.is_taken)
+class BoxCopy:
+    """Lets reads read an array's copy, and builds the copying of a cell; `given` as for the box.
+
+    Args:
+        module: that has the function.
+        function: owned by the caller.
+        argument: the array.
+        reads: in it, each with the slot of the address.
+        box: of these reads.
+        tile: of the box.
+        given: see `Footprints`.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        function: Function,
+        argument: Argument,
+        reads: Sequence[tuple[Instruction, int]],
+        box: Footprint,
+        tile: Tile,
+        given: Collection[str] = (),
+    ) -> None:
+        self.array = argument.name
+        self.tile = tile
+        self._argument = argument
+        self._code = _BoxCode(module, function, box, given)
+        self._model = reads[box.model][0].operands[0]
+        self.is_taken = self._code.is_taken
+        for (read, _), spans in zip(reads, box.spans, strict=True):
+            cell = self._code.cell_of_read(read, spans)
+            allow_changes(read)
+            read.set_operand(0, Builder.replacing(read).element(tile.element, tile.variable, [cell], "in_tile"))
+
+    def copy(self, build: Builder, queries: Queries, cell: Operand) -> None:
+        """Build the copying of a cell, by its number."""
+        self.store(build, cell, self.load(build, queries, cell))
+
+    def load(self, build: Builder, queries: Queries, cell: Operand) -> Operand:
+        """Build the load of a cell from the array."""
+        source: Operand = self._argument
+        if isinstance(self._model, Instruction):
+            index = self._code.at_cell(build, queries, cell).index(self._model.operands[1])
+            source = build.element(self.tile.word, self._argument, [index], "from")
+        return build.load(self.tile.word, source, "word", Access(alignment_of(self.tile.word)))
+
+    def store(self, build: Builder, cell: Operand, value: Operand) -> None:
+        """Build the store of a cell to the tile."""
+        target = build.element(self.tile.word, self.tile.variable, [cell], "to")
+        build.store(value, target, Access(alignment_of(self.tile.word)))
 
 
 class _BoxCode:
     """Builds what a box needs in one function."""
 
-    def __init__(self, module: Module, function: Function, box: Footprint) -> None:
+    def __init__(self, module: Module, function: Function, box: Footprint, given: Collection[str]) -> None:
         self._module = module
         self._box = box
+        self._given = given
         names = {counter.phi for spans in box.spans for span in spans for counter in span.counters}
         # What other copies are made by may be called the same as yet.
         own = (each for each in function.instructions() if each.has_unique_name)
@@ -192,7 +230,7 @@ class _BoxCode:
         for axis, place, span in zip(self._box.axes, self._places(build, queries, cell), spans, strict=True):
             value = _total(build, queries, [place], axis.least - span.offset, "at")
             carriers[span.ids[0] if span.ids else span.counters[0].phi] = value
-        return _AtCell(build, queries, carriers, frozenset(self._phis))
+        return _AtCell(build, queries, carriers, frozenset(self._phis), self._given)
 
 
 def _total(build: Builder, queries: Queries, operands: Sequence[Operand], constant: int, name: str) -> Operand:
@@ -213,15 +251,22 @@ class _AtCell:
         queries: asked for ids.
         carriers: for an id in the group, by its dimension, and for a counter, by its name; 0 stands for others.
         counters: names of phis.
+        given: names of values that are known there, and the same for all work-items of a group.
     """
 
     def __init__(
-        self, build: Builder, queries: Queries, carriers: Mapping[int | str, Operand], counters: frozenset[str]
+        self,
+        build: Builder,
+        queries: Queries,
+        carriers: Mapping[int | str, Operand],
+        counters: frozenset[str],
+        given: Collection[str],
     ) -> None:
         self._build = build
         self._queries = queries
         self._carriers = carriers
         self._counters = counters
+        self._given = given
         self._made: dict[Instruction, Operand] = {}
 
     def index(self, original: Operand) -> Operand:
@@ -232,7 +277,7 @@ class _AtCell:
 
     def operand(self, original: Operand) -> Operand:
         """Build the value of an operand."""
-        if not isinstance(original, Instruction):
+        if not isinstance(original, Instruction) or original.name in self._given:
             return original
         if original not in self._made:
             self._made[original] = self._instruction(original)
@@ -320,9 +365,10 @@ def check_copied(said: str, size: int) -> None:
 
 @dataclass(frozen=True)
 class Tile:
-    """An array's copy: its variable, the words that are copied, and how many."""
+    """An array's copy: its variable and what its elements are, the words that are copied, and how many."""
 
     variable: Variable
+    element: Type
     word: Type
     count: int
 
@@ -345,7 +391,7 @@ def tile_of(module: Module, kernel: str, argument: Argument, element: Type, coun
     definition = f"internal addrspace({AddressSpace.LOCAL}) global {array} undef, align {alignment}"
     variable = module.variables[name] = Variable(name, AddressSpace.LOCAL, definition)
     word = _word(element)
-    return Tile(variable, word, count * (size_of(element) // size_of(word)))
+    return Tile(variable, element, word, count * (size_of(element) // size_of(word)))
 
 
 def _word(element: Type) -> Type:
@@ -397,7 +443,35 @@ def share_at_start(
     """
     entry = function.entry
     body = split_entry(function, f"{entry.name}.body")
-    origin = Origin()
+    build = Builder(entry, Origin())
+    share(module, function, array, count, copy, is_taken, build)
+    build.branch(body)
+
+
+def share(
+    module: Module,
+    function: Function,
+    array: str,
+    count: int,
+    copy: Copy,
+    is_taken: Callable[[Builder, Queries, Operand], Operand] | None,
+    build: Builder,
+    *,
+    meets: bool = True,
+) -> None:
+    """Let the work-items of a group share out numbered copies at a place that they all come to, and meet.
+
+    Args:
+        module: that has the function.
+        function: owned by the caller.
+        array: what blocks are called by.
+        count: of the copies.
+        copy: builds one of them, by its number.
+        is_taken: builds whether it is to be made; None for all.
+        build: at the end of a block without a branch; it goes on where the copies are made.
+        meets: whether they wait for each other then.
+    """
+    entry, origin = build.block, build.origin
     names = ("copying", "each", "asked", "copy", "next", "copied")
     header, inside, asked, copying, latch, done = (Block(f"{name}.{array}", origin) for name in names)
     if is_taken is None:
@@ -407,7 +481,6 @@ def share_at_start(
         function.add_after(after, block)
         after = block
     queries = Queries(module)
-    build = Builder(entry, origin)
     item, items = _item_and_items(build, queries)
     build.branch(header)
     base = build.at_end(header).phi(queries.integer, [(queries.constant(0), entry)], "base")
@@ -420,8 +493,9 @@ def share_at_start(
     build.branch(latch)
     base.add_incoming(build.at_end(latch).binary(Opcode.ADD, base, items, "base.next"), latch)
     build.branch(header)
-    _meet(build.at_end(done), module)
-    build.branch(body)
+    build.at_end(done)
+    if meets:
+        meet(build, module)
     queries.declare()
 
 
@@ -438,6 +512,7 @@ def _item_and_items(build: Builder, queries: Queries) -> tuple[Operand, Operand]
     return item, items
 
 
-def _meet(build: Builder, module: Module) -> None:
+def meet(build: Builder, module: Module) -> None:
+    """Let the work-items of a group wait for each other, and see what was written to local memory."""
     declaration = f"declare spir_func void @{_BARRIER}(i32) {_CONVERGENT}"
     build.call(module.callee(_BARRIER, declaration), VoidType(), [_LOCAL_MEMORY], attributes=_CONVERGENT)
