@@ -73,7 +73,9 @@ def check_begun_together(kernel: Kernel, strip: StripOfKernel, sizes: Sequence[i
     named = [each for block in outside for each in block.instructions if each.name]
     forms = ExactForms(kernel)
     return frozenset(
-        each.name for each in named if not divergence.is_divergent(each) or _is_of_group(each, forms, kernel, sizes)
+        each.name
+        for each in named
+        if not divergence.is_divergent(each) or _is_of_group(each, forms, kernel, sizes)
     )
 
 
@@ -97,7 +99,9 @@ def _is_of_group(quotient: Instruction, forms: ExactForms, kernel: Kernel, sizes
     modulus = 1 << width_of(operand.type)
     for dimension, size in enumerate(sizes):
         place = {(Query.GLOBAL_ID, dimension): 1, (Query.GLOBAL_OFFSET, dimension): -1}
-        if {key: each % modulus for key, each in place.items()} == {key: each % modulus for key, each in asked.items()}:
+        if {key: each % modulus for key, each in place.items()} == {
+            key: each % modulus for key, each in asked.items()
+        }:
             return divisor % size == 0
     return False
 

@@ -1,0 +1,1 @@
+"""Arrays in other memory, and tiles in loops."""
