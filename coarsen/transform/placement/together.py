@@ -55,7 +55,7 @@ def copied_for_whole_groups(
     names = {block.name for block in part}
     leads = {target for name in names for target in flow.successors(name)} - names
     if flow.loops_around(parting.name) or inside.name not in names or not leads <= {join, EXIT}:
-        reason = "not all work-items of a group come to the loop together, and what parts them is more than a guard"
+        reason = "not all work-items of a group come to the loop together, for more than a guard"
         raise RefusalError("tile-not-together", reason, parting.terminator.position)
     part.sort(key=lambda block: block is not inside)
     values = ValueMap()
