@@ -1,7 +1,7 @@
 """The whole line from a source to a coarsened kernel, every stage labelled.
 
     lower ─▶ lay out ─▶ distinct ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
-          ─▶ ir.Kernel
+          ─▶ tile ─▶ widen ─▶ ir.Kernel
 
 After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
 `CoarsenedKernel`; an observer only watches: it sees each stage's text and time.
@@ -32,23 +32,24 @@ from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.accumulators.accumulators import Accumulator, keep_accumulators
 from coarsen.transform.added_arguments import local_memory_arguments
-from coarsen.transform.coarsen import analyse, check_copied_length, coarsened_module
+from coarsen.transform.coarsen import REQUIRED, analyse, check_copied_length, coarsened_module
 from coarsen.transform.distinct import DistinctMemory, mark_distinct
 from coarsen.transform.guard import guarded, guards_of
 from coarsen.transform.layouts.elements import ArrayNote, RewrittenArrays
 from coarsen.transform.layouts.lay_out import LaidArray, lay_out
 from coarsen.transform.layouts.pad import pad_arrays
 from coarsen.transform.placement.place import PlacedArray, place_arrays
+from coarsen.transform.placement.tiled_loops import TiledLoops, tile_loops
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.transform.wide_accesses import WideAccesses, widen
-from coarsen.variant.coarsening import Coarsening, Configuration, Level
+from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Configuration, Level
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import GLOBAL, NO_PAD, PlacedArgument
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import LocalSize, Variant
 
-STAGES = ("lower", "layout", "distinct", "guard", "analyse", "replicate", "normalise", "widen", "write")
+STAGES = ("lower", "layout", "distinct", "guard", "analyse", "replicate", "normalise", "tile", "widen", "write")
 
 
 @dataclass
@@ -188,6 +189,8 @@ def run_pipeline(
         kernel, found = for_distinct_memory(kernel, observer)
         assumptions = (*laid.assumptions, *found.assumptions())
         coarsened = replace(coarsened, kernel=kernel, distinct=found, kept=kernel, assumptions=assumptions)
+    if variant.transforms.tile.trips and variant.local_size:
+        coarsened = replace(coarsened, kernel=_demanding(coarsened.kernel, variant.local_size))
     with observer.stage("guard"):
         if variant.any_size:
             coarsened = replace(coarsened, kernel=_guarded(coarsened.kernel, variant.coarsenings))
@@ -196,6 +199,8 @@ def run_pipeline(
     with refusing_deep_nesting():
         for coarsening in variant.coarsenings:
             coarsened = _coarsened_once(coarsened, coarsening, observer)
+    if variant.is_coarsened and variant.transforms.tile.trips:
+        coarsened = _tiled(coarsened, observer)
     wide = variant.is_coarsened and variant.transforms.wide_accesses
     return _widened(coarsened, observer) if wide else coarsened
 
@@ -243,6 +248,30 @@ def _length_in_normal_form(assembly: str, kernel: str) -> int:
     """Return the number of a kernel's instructions once LLVM has brought it into normal form."""
     with renormalised(assembly) as module:
         return sum(1 for block in module.get_function(kernel).blocks for _ in block.instructions)
+
+
+def _demanding(kernel: Kernel, local_size: LocalSize) -> Kernel:
+    """Return the kernel that demands the local size of a launch, unless it demands one already."""
+    if kernel.required_work_group_size is not None:
+        return kernel
+    module = kernel.editable_graph()
+    extents = (*local_size, 1, 1)[:DIMENSIONS]
+    module.function(kernel.name).attach(REQUIRED, module.add_node(f"i32 {extent}" for extent in extents))
+    return _in_normal_form(module, kernel.name, kernel.added_arguments)
+
+
+def _tiled(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:
+    """Return the kernel with tiles inside of its loops."""
+    kernel = coarsened.kernel
+    with observer.stage("tile"):
+        tiles = tile_loops(
+            kernel,
+            coarsened.variant.transforms.tile.trips,
+            lambda module: _in_normal_form(module, kernel.name, kernel.added_arguments),
+        )
+    observer.written("tile", tiles.kernel.graph)
+    assumptions = (*coarsened.assumptions, *tiles.assumptions())
+    return replace(coarsened, kernel=tiles.kernel, tiles=tiles, assumptions=assumptions)
 
 
 def _widened(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:
@@ -319,6 +348,7 @@ class CoarsenedKernel(LaidOutKernel):
         cleaned: instructions that the clean-up removed; None where it was turned off, or that was not asked for.
         wide_accesses: the accesses that were merged; None where that was not asked for.
         distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
+        tiles: the tiles inside of loops; None where that was not asked for.
         kept: the kernel before it was coarsened, its sums in registers; None where that was not asked for.
         pads: what was done to the rows of local arrays, and what that does to bank conflicts.
     """
@@ -328,6 +358,7 @@ class CoarsenedKernel(LaidOutKernel):
     cleaned: int | None = None
     wide_accesses: WideAccesses | None = None
     distinct: DistinctMemory | None = None
+    tiles: TiledLoops | None = None
     kept: Kernel | None = None
     pads: tuple[PadCost, ...] = ()
 
@@ -365,7 +396,8 @@ class CoarsenedKernel(LaidOutKernel):
     @property
     def apart(self) -> ArgumentPairs:
         """Pairs of the original's arguments, by index, that must not lead to the same memory in a launch."""
-        return () if self.distinct is None else self.distinct.apart
+        pairs = {*(self.distinct.apart if self.distinct else ()), *(self.tiles.apart if self.tiles else ())}
+        return tuple(sorted(pairs))
 
     @property
     def placed_arguments(self) -> tuple[PlacedArgument, ...]:

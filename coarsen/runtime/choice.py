@@ -21,6 +21,7 @@ from coarsen.runtime.launch import (
     DividedLaunch,
     Hindrance,
     OriginalLaunch,
+    Sizes,
     divide_launch,
     limits_of,
     names_of,
@@ -28,7 +29,7 @@ from coarsen.runtime.launch import (
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.coarsening import Configuration
 from coarsen.variant.placement import Place
-from coarsen.variant.transforms import Transforms
+from coarsen.variant.transforms import Tile, Transforms
 from coarsen.variant.variant import Definitions, Variant
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Assumptions(NamedTuple):
             transforms,
             wide_accesses=transforms.wide_accesses and self.wide_accesses,
             distinct=transforms.distinct and self.distinct,
+            tile=transforms.tile if self.distinct else Tile.NONE,
         )
 
 
@@ -146,7 +148,7 @@ class VariantChoice(NamedTuple):
         needed = without_needless_guard(found, launch.global_size)
         if not (self.has_required or self.is_exact or needed.guarded):
             return needed
-        variant = self._variant(wanted, True)
+        variant = self._variant(wanted, True, launch.local_size)
         kernel = self.plan.told_by(self.name, variant) if self.plan.code(self.name, variant) else None
         if kernel is None:
             return None
@@ -156,7 +158,9 @@ class VariantChoice(NamedTuple):
         """Return why a launch can't be carried out; empty if that was said elsewhere, None if it can."""
         if not candidate.coarsenings:
             return None
-        kernel = self.plan.told_by(self.name, self._variant(candidate.coarsenings, candidate.guarded))
+        kernel = self.plan.told_by(
+            self.name, self._variant(candidate.coarsenings, candidate.guarded, launch.local_size)
+        )
         if kernel is None:
             return ""
         limit = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, launch.device))
@@ -170,13 +174,17 @@ class VariantChoice(NamedTuple):
 
     def _local_bytes(self, kernel: pyopencl.Kernel, candidate: DividedLaunch, launch: OriginalLaunch) -> int:
         """Return the bytes of local memory of a work-group of a variant; 0 where they are known to be there."""
-        if not self._copies_arrays() and (self.transforms is None or not merges_groups(candidate.coarsenings)):
+        if not self._takes_local_memory() and (
+            self.transforms is None or not merges_groups(candidate.coarsenings)
+        ):
             return 0
         own = int(kernel.get_work_group_info(_INFO.LOCAL_MEM_SIZE, launch.device))
         return own + merged_groups(candidate.coarsenings) * launch.local_bytes
 
-    def _copies_arrays(self) -> bool:
+    def _takes_local_memory(self) -> bool:
         """Return True if arrays have copies in local memory, or are padded there."""
+        if (self.plan.transforms if self.transforms is None else self.transforms).tile.trips:
+            return True
         if not self.arrays:
             return False
         # Imported late: most programs ask for none.
@@ -184,8 +192,12 @@ class VariantChoice(NamedTuple):
 
         return any(plan.place is Place.LOCAL or plan.pad != NO_PAD for plan in self.arrays)
 
-    def _variant(self, coarsenings: Configuration, any_size: bool = False) -> Variant:
-        return self.plan.variant_of(coarsenings, any_size, self.transforms, self.arrays, self.definitions)
+    def _variant(
+        self, coarsenings: Configuration, any_size: bool = False, local_size: Sizes | None = None
+    ) -> Variant:
+        return self.plan.variant_of(
+            coarsenings, any_size, self.transforms, self.arrays, self.definitions, local_size
+        )
 
     def _groups_matter(self, wanted: Configuration) -> bool:
         """Return True if it is known that work-items can't be grouped anew."""

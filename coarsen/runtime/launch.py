@@ -168,6 +168,17 @@ def merged_sizes(local_size: Sizes, coarsenings: Configuration) -> Sizes:
     return _quotients(local_size, items)
 
 
+def unmerged_size(launch: DividedLaunch) -> Sizes | None:
+    """Return the local size of the original of a launch that is divided; None where the driver chooses it."""
+    if launch.local_size is None or launch.guarded:
+        return launch.local_size
+    sizes = list(launch.local_size)
+    for entry in launch.coarsenings:
+        if entry.level is Level.ITEM:
+            sizes[entry.dimension] *= entry.factor
+    return tuple(sizes)
+
+
 def _quotients(sizes: Sizes, coarsenings: Configuration) -> Sizes:
     divided = list(sizes)
     for coarsening in coarsenings:

@@ -39,6 +39,7 @@ from coarsen.runtime.launch import (
     merged_sizes,
     names_of,
     required_local_size,
+    unmerged_size,
 )
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.placement import GLOBAL, PlacedArgument
@@ -370,9 +371,8 @@ class KernelLaunches:
         # Local memory in the place of the program's takes a kernel object of its own.
         if not launch.coarsenings and (own is None or not (definitions or own.local_memory)):
             return None
-        return self.launched(
-            self.plan.variant_of(launch.coarsenings, launch.guarded, launch.transforms, launch.arrays, definitions)
-        )
+        how = (launch.coarsenings, launch.guarded, launch.transforms, launch.arrays, definitions)
+        return self.launched(self.plan.variant_of(*how, unmerged_size(launch)))
 
     def launched(self, variant: Variant) -> LaunchedVariant:
         """Return what launches of a variant have in common."""

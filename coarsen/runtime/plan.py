@@ -135,7 +135,9 @@ class CoarseningPlan:
                         self._build_known(kernel, wanted)
 
     def _build_known(self, kernel: str, wanted: Variant) -> None:
-        variant = self.variant_of(wanted.coarsenings, wanted.any_size, wanted.transforms)
+        variant = self.variant_of(
+            wanted.coarsenings, wanted.any_size, wanted.transforms, local_size=wanted.local_size
+        )
         try:
             if self.code(kernel, variant) is not None:
                 self.built(kernel, variant, by_each_start=True)
@@ -171,14 +173,18 @@ class CoarseningPlan:
         transforms: Transforms | None = None,
         arrays: tuple[ArrayPlan, ...] = (),
         definitions: Definitions = (),
+        local_size: Sizes | None = None,
     ) -> Variant:
         """Return the variant with these coarsenings, for any launch on the context's kind of device.
 
         It is made by `transforms` (None stands for the program's), for `arrays` that lie so, and of the source
-        with macros, where it has `definitions`.
+        with macros, where it has `definitions`. Tiles are for one `local_size`: without it there are none.
         """
         chosen = self.transforms if transforms is None else replace(transforms, device_kind=self._device_kind)
-        return Variant((), coarsenings, definitions, chosen, any_size, arrays)
+        if not local_size:
+            chosen = chosen.without({"tile"})
+        own = local_size if local_size and chosen.tile.trips else ()
+        return Variant(own, coarsenings, definitions, chosen, any_size, arrays)
 
     def is_advised(self, kernel: str) -> bool:
         """Return True if a policy is asked about the launches of a kernel."""

@@ -96,7 +96,7 @@ _LONG_DOUBLINGS = 2.0
 class _Facts:
     """Logarithms to base 2, for each dimension: factors of work-items and of work-groups, the local size over the
     launch's own, and the local size itself; then whether strides and wide accesses are used, arguments are
-    taken as distinct, and how many arrays lie otherwise."""
+    taken as distinct, how many trips of loops are copied at once, and how many arrays lie otherwise."""
 
     items: tuple[float, ...]
     groups: tuple[float, ...]
@@ -105,6 +105,7 @@ class _Facts:
     strided: float
     wide: float
     distinct: float
+    tile: float
     arrays: float
 
     @property
@@ -176,6 +177,7 @@ class LaunchModel:
             float(any(coarsening.stride > 1 for coarsening in variant.coarsenings)),
             float(variant.is_coarsened and variant.transforms.wide_accesses),
             float(variant.is_coarsened and variant.transforms.distinct),
+            math.log2(max(variant.transforms.tile.trips, 1)),
             float(len(variant.arrays)),
         )
 
@@ -195,6 +197,9 @@ def _effects(facts: _Facts) -> Iterator[float]:
     yield 0.1 * facts.wide * merged
     yield 0.5 * facts.distinct
     yield 0.1 * facts.distinct * merged
+    yield 0.5 * (facts.tile > 0)
+    yield 0.1 * facts.tile
+    yield 0.15 * (facts.tile > 0) * merged
     yield 0.5 * facts.arrays
     yield 0.1 * facts.arrays * merged
     yield 0.3 * facts.strided
@@ -220,6 +225,7 @@ def _place(facts: _Facts) -> list[float]:
         facts.strided,
         facts.wide / _DOUBLINGS,
         facts.distinct / _DOUBLINGS,
+        facts.tile / _LONG_DOUBLINGS,
         facts.arrays / _DOUBLINGS,
     ]
 

@@ -1,7 +1,7 @@
 """The variants that a launch is tuned over.
 
 local sizes × (factors × strides of work-items, factors of work-groups) along each dimension × wide accesses
-    × a guard, where the factors don't divide
+    × a guard, where the factors don't divide, × tiles inside of loops, where they can be made
     at most two coarsenings at once, at most 64 work-items merged
 """
 
@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from types import MappingProxyType
 
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import for_distinct_memory
+from coarsen.pipeline import for_distinct_memory, run_pipeline
 from coarsen.transform.coarsen import analyse
 from coarsen.tuning.engine.plan import DeviceLimits, Space, limits_of
 from coarsen.tuning.measure.variant_launch import buffer_passed_twice
@@ -26,7 +27,7 @@ from coarsen.tuning.tuning_processes import LaunchToTune
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.space import ArrayChoices, TransformChoices
-from coarsen.variant.transforms import ASSUMING, Transforms
+from coarsen.variant.transforms import ASSUMING, Tile, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
 FACTORS = (1, 2, 4, 8, 16, 32)
@@ -306,3 +307,66 @@ def _are_apart(benchmark: Benchmark, preset: str) -> bool:
     """Return True if no launch of the kernel passes a buffer twice."""
     launches = benchmark.launches(preset, benchmark.preset(preset).local_size, benchmark.own_definitions)
     return all(buffer_passed_twice(launch) is None for launch in launches if benchmark.coarsens(launch))
+
+
+# Launches for which tiles inside of loops are worth trying.
+#
+#     a tile of the kernel can be made ─▶ local sizes of which large blocks of work-items are merged,
+#                                         16 apart, so that 16 × 16 or 256 work-items are left of each group
+
+_TILES = (Tile.NONE, Tile.TRIPS_16, Tile.TRIPS_32)
+_APART = 16
+# Work-items that are merged along each dimension, by the number of dimensions.
+_BLOCKS: Mapping[int, tuple[tuple[int, ...], ...]] = MappingProxyType(
+    {1: ((4,), (8,), (2,)), 2: ((4, 4), (8, 8), (8, 4), (4, 8), (2, 2))}
+)
+_LEFT: Mapping[int, LocalSize] = MappingProxyType({1: (256,), 2: (16, 16)})
+
+
+def tiled_starts(global_size: tuple[int, ...], transforms: Transforms) -> Iterator[Variant]:
+    """Enumerate variants with tiles to begin with, those first that suit most kernels.
+
+    Args:
+        global_size: of the launch, in work-items.
+        transforms: of coarsened variants.
+    """
+    left = _LEFT.get(len(global_size))
+    for block in _BLOCKS.get(len(global_size), ()):
+        assert left is not None
+        size = tuple(items * factor for items, factor in zip(left, block, strict=True))
+        if all(whole % extent == 0 for whole, extent in zip(global_size, size, strict=True)):
+            merged = tuple(Coarsening(factor, place, _APART) for place, factor in enumerate(block))
+            yield Variant(size, merged, transforms=replace(transforms, tile=Tile.TRIPS_16))
+
+
+def with_tiles(space: Space, benchmark: Benchmark, preset: str, kernel: Kernel) -> Space:
+    """Return a space with tiles inside of loops, where they can be made.
+
+    Args:
+        space: of the launch; as it is where there are none.
+        benchmark: what is launched; any local size suits it.
+        preset: names the sizes.
+        kernel: what is coarsened.
+
+    Raises:
+        InvalidInputError: no such preset.
+    """
+    launches = benchmark.real_launches(preset, benchmark.preset(preset).local_size)
+    starts = [*tiled_starts(launches[0].global_size, Transforms())] if len(launches) == 1 else []
+    if not (starts and _has_tile(kernel, starts[0]) and _are_apart(benchmark, preset)):
+        return space
+    return replace(
+        space,
+        local_sizes=(*dict.fromkeys((*(space.local_sizes or ()), *(start.local_size for start in starts))),),
+        strides=tuple(sorted({*space.strides, _APART})),
+        transforms=replace(space.transforms, tile=_TILES),
+    )
+
+
+def _has_tile(kernel: Kernel, variant: Variant) -> bool:
+    """Return True if a variant with a tile can be made."""
+    try:
+        run_pipeline(kernel, variant)
+    except CoarsenError:
+        return False
+    return True

@@ -15,6 +15,7 @@ from concurrent.futures import wait
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
@@ -32,7 +33,9 @@ from coarsen.tuning.launch_space import (
     lowered_own,
     space_of_launch,
     starting_points,
+    tiled_starts,
     with_distinct,
+    with_tiles,
     without_refused,
 )
 from coarsen.tuning.measure.speedup import median
@@ -54,7 +57,7 @@ from coarsen.tuning.tuning_processes import (
 )
 from coarsen.tuning.workload.benchmark import Benchmark, Launch, LocalSize
 from coarsen.variant.space import ArrayChoices
-from coarsen.variant.transforms import Transforms
+from coarsen.variant.transforms import DeviceKind, Transforms
 from coarsen.variant.variant import Definitions, Variant
 
 # A larger space is not counted: that takes longer than it is worth.
@@ -63,6 +66,8 @@ _COUNTED = 100_000
 _SMALL_BYTES = 64 << 20
 # And where there is time for as many starts; with less, one process alone is started first.
 _OPENINGS = 5
+# Variants with tiles that are tried early on a GPU; one elsewhere.
+_TILED_STARTS = 3
 _BEFORE_MEASURED = "before the launch as it is was measured"
 
 
@@ -172,7 +177,12 @@ class _Tuning:
         if kernel is None:
             return space
         space = without_refused(space, kernel, launch.benchmark.dimensions)
-        return with_distinct(space, launch.benchmark, launch.preset, kernel) if self._settings.distinct else space
+        if not self._settings.distinct:
+            return space
+        if len(space.local_sizes or ()) > 1:
+            # The local size is free, so it may be one for a tile.
+            space = with_tiles(space, launch.benchmark, launch.preset, kernel)
+        return with_distinct(space, launch.benchmark, launch.preset, kernel)
 
     def _searchable(self) -> VariantSearchSpace:
         launch, benchmark = self._launch, self._launch.benchmark
@@ -235,10 +245,19 @@ class _Tuning:
         laid_out = [each for each in laid_out_starts(starts, plan.arrays or ()) if space.has(each)]
         # One of these comes early: a short search is to try a layout, too.
         starts = [*starts[:1], *laid_out[:1], *starts[1:], *laid_out[1:]]
+        starts[2:2] = filter(is_in, self._tiled_starts(replace(transforms, wide_accesses=False)))
         if first is not None:
             first = replace(first, local_size=first.local_size or own.local_size, definitions=own.definitions)
             starts[1:1] = [first] if space.has(first) else []
         return dict.fromkeys(starts)
+
+    def _tiled_starts(self, transforms: Transforms) -> Iterator[Variant]:
+        """Some variants with tiles: on GPUs they are often the fastest by far."""
+        launch, own = self._launch, self._own
+        launches = launch.benchmark.real_launches(launch.preset, own.local_size)
+        count = _TILED_STARTS if transforms.device_kind is DeviceKind.GPU else 1
+        found = tiled_starts(launches[0].global_size, transforms)
+        return (replace(each, definitions=own.definitions) for each in islice(found, count))
 
     def _tell(self, evaluator: RacingEvaluator, valid: int | None, is_confirming: bool = False) -> None:
         """Tell whoever wants to know how far the tuning has come."""

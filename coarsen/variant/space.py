@@ -1,7 +1,7 @@
 """A kernel's configuration space: named finite dimensions, and what may not be combined.
 
     local_size × -D NAME … × (factor_D × stride_D, group_factor_D) for each dimension D of the NDRange
-        × fast_path × lock_step × wide_accesses × clean_up × distinct × any_size
+        × fast_path × lock_step × wide_accesses × clean_up × distinct × tile × any_size
         × layout_NAME × order_NAME × memory_NAME for each argument NAME whose array may lie, or be read, otherwise
         × pad_NAME for each static local array NAME whose rows may be padded
         under constraints that are known before anything is compiled
@@ -26,7 +26,7 @@ from coarsen.variant.data_layout import AOS, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.options import TRANSFORM_OPTIONS
 from coarsen.variant.placement import AS_WRITTEN, NO_PAD, Pad, Place, PlaceChoice
-from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
+from coarsen.variant.transforms import DEFAULT, DeviceKind, Tile, Transforms, Use
 from coarsen.variant.variant import Definitions, LocalSize, Variant
 
 Choice = tuple[int, ...]
@@ -54,7 +54,7 @@ class VariantSpace:
 
     Args:
         dimensions: `local_size`, `-D NAME`, `factor_D`, `stride_D`, `group_factor_D`, `fast_path`, `lock_step`,
-            `wide_accesses`, `clean_up`, `distinct`, `any_size`, `layout_NAME`, `order_NAME`, `memory_NAME`,
+            `wide_accesses`, `clean_up`, `distinct`, `tile`, `any_size`, `layout_NAME`, `order_NAME`, `memory_NAME`,
             `pad_NAME`; what is missing has its default value. A factor of 1 is no coarsening.
         most_coarsenings: how many coarsenings a variant may have at once, over all dimensions and levels.
         most_merged: how many work-items may become one, the product of the factors.
@@ -194,6 +194,8 @@ class VariantSpace:
 
 
 _TRANSFORMS = {*TRANSFORM_OPTIONS}
+# Dimensions of those spaces alone that have several values of them.
+_LATE = frozenset({"distinct", "tile"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,7 @@ class TransformChoices:
     clean_up: tuple[bool, ...] = (DEFAULT.clean_up,)
     any_size: tuple[bool, ...] = (False,)
     distinct: tuple[bool, ...] = (DEFAULT.distinct,)
+    tile: tuple[Tile, ...] = (DEFAULT.tile,)
 
     @classmethod
     def of(cls, transforms: Transforms) -> TransformChoices:
@@ -217,7 +220,7 @@ class TransformChoices:
         """Enumerate them as dimensions of a space."""
         for each in fields(self):
             values: tuple[Any, ...] = getattr(self, each.name)
-            if each.name != "distinct" or values != each.default:
+            if each.name not in _LATE or values != each.default:
                 yield Dimension(each.name, tuple(dict.fromkeys(values)))
 
 

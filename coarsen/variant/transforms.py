@@ -18,7 +18,22 @@ class Use(enum.StrEnum):
     NEVER = "never"
 
 
+class Tile(enum.StrEnum):
+    """So many trips of a loop are copied at once; none without a tile."""
+
+    NONE = "no"
+    TRIPS_8 = "8"
+    TRIPS_16 = "16"
+    TRIPS_32 = "32"
+
+    @property
+    def trips(self) -> int:
+        """Return the number; 0 without a tile."""
+        return 0 if self is Tile.NONE else int(self)
+
+
 UseName = Literal["auto", "always", "never"]
+TileName = Literal["no", "8", "16", "32"]
 
 
 class DeviceKind(enum.StrEnum):
@@ -54,6 +69,8 @@ class Transforms:
         device_kind: what the kernel is to run on.
         distinct: take it that what is written through one pointer argument is accessed through no other. Keeps
             what loops accumulate in memory in registers; a launch must keep to it.
+        tile: let a work-group copy what so many trips of inner loops read into local memory. The local size is part
+            of the code then, and what is written must be other memory than what is copied.
     """
 
     fast_path: Use = field(
@@ -91,15 +108,24 @@ class Transforms:
             "is_late": True,
         },
     )
+    tile: Tile = field(
+        default=Tile.NONE,
+        metadata={
+            "help": "Copy what so many trips of inner loops read into local memory, for one local size.",
+            "words": "tile {}",
+            "assumes": True,
+            "is_late": True,
+        },
+    )
 
     @property
     def assuming(self) -> frozenset[str]:
         """The names of those in use that take something for granted, which each launch has to keep to."""
-        return frozenset(name for name in ASSUMING if getattr(self, name))
+        return frozenset(name for name in ASSUMING if getattr(self, name) != getattr(DEFAULT, name))
 
     def without(self, names: Collection[str]) -> Transforms:
         """Return the transforms but for some of those that take something for granted."""
-        given_up: dict[str, Any] = dict.fromkeys(names, False)
+        given_up: dict[str, Any] = {name: getattr(DEFAULT, name) for name in names}
         return replace(self, **given_up)
 
     @property
@@ -129,6 +155,7 @@ class TransformKeywords(TypedDict, total=False):
     wide_accesses: bool
     clean_up: bool
     distinct: bool
+    tile: TileName
 
 
 def transforms_of(device_kind: str = DeviceKind.ANY, **chosen: Unpack[TransformKeywords]) -> Transforms:

@@ -86,8 +86,8 @@ class Variant:
         return Variant(self.local_size, (), self.definitions)
 
     def code_variant(self) -> Variant:
-        """Return the variant whose code this one shares: the same at any local size."""
-        return replace(self, local_size=())
+        """Return the variant whose code this one shares: the same at any local size, unless loops have tiles."""
+        return self if self.transforms.tile.trips else replace(self, local_size=())
 
     def __str__(self) -> str:
         coarsenings = " and ".join(map(str, self.coarsenings)) or "uncoarsened"

@@ -86,9 +86,11 @@ def _check(asked: ApplyOptions) -> None:
     wanted = [f"--{name}" for name in ("explain", "report", "features", "tuned", "emit") if getattr(asked, name)]
     if len(wanted) > 1:
         raise InvalidInputError(f"give one of {' and '.join(wanted)}: each writes something else")
-    if not asked.report and asked.features is None and (asked.report_format or asked.local_size):
-        flag = "--format" if asked.report_format else "--local-size"
-        raise InvalidInputError(f"{flag} goes with --report and --features")
+    is_reported = asked.report or asked.features is not None
+    if asked.report_format and not is_reported:
+        raise InvalidInputError("--format goes with --report and --features")
+    if asked.local_size and not is_reported and not asked.chosen["tile"].trips:
+        raise InvalidInputError("--local-size goes with --tile, --report and --features")
     if asked.features is None and (asked.size or asked.global_size):
         raise InvalidInputError(f"{'--size' if asked.size else '--global-size'} goes with --features work")
     parsed_size("--local-size", asked.local_size)

@@ -25,6 +25,7 @@ class Stage(enum.StrEnum):
     GUARD = "guard"
     REPLICATE = "replicate"
     NORMALISE = "normalise"
+    TILE = "tile"
     WIDEN = "widen"
 
 
@@ -61,12 +62,12 @@ class ApplyOptions(SourceOptions):
         "Of --report and --features: a table, or JSON.  [default: table]", None, "-f --format"
     )
     local_size: str | None = option(
-        "The original launch's local size, 64 or 16x16; with --report and --features.", "SIZE"
+        "The original launch's local size, 64 or 16x16; for --tile, and with --report and --features.", "SIZE"
     )
     global_size: str | None = option("The launch's global size, 512x512; for --features work.", "SIZE")
     size: list[str] | None = option(
         "A whole argument of the launch; for --features work. Repeatable.", "NAME=NUMBER"
     )
     print_after: list[Stage] | None = option(
-        "Show the IR after lower, layout, guard, replicate, normalise or widen. May be repeated.", "STAGE"
+        "Show the IR after lower, layout, guard, replicate, normalise, tile or widen. May be repeated.", "STAGE"
     )

@@ -184,7 +184,9 @@ class Request:
     def _variant(self, factors: Sequence[int]) -> Variant:
         merged = configuration_of(factors, self.dimensions, self.asked.chosen["stride"] or [1], self.levels)
         any_size = self.asked.chosen["any_size"]
-        return Variant(coarsenings=merged, transforms=self.transforms, any_size=any_size, arrays=self.arrays)
+        # Other code does not depend on it.
+        own = self.local_size if self.transforms.tile.trips else None
+        return Variant(own or (), merged, transforms=self.transforms, any_size=any_size, arrays=self.arrays)
 
     def _predicted(self, lowered: Kernel) -> int:
         """The factor that is predicted for the device."""

@@ -138,8 +138,11 @@ class PlannedKernel:
         """Return the kernel under the plan of a configuration, at its launch."""
         axes = tuple(map(Axis.of, variant.coarsenings))
         guards = self._guards(variant, axes)
-        # Vector accesses are merged afterwards.
-        transforms, is_guarded = replace(variant.transforms, wide_accesses=False), variant.any_size
+        # Vector accesses are merged afterwards; what a tile saves is not counted.
+        transforms, is_guarded = (
+            replace(variant.transforms.without({"tile"}), wide_accesses=False),
+            variant.any_size,
+        )
         key = (axes, guards, is_guarded, transforms)
         whole = (key, original.sizes, tuple(sorted(original.arguments.items())))
         if whole not in self._tallies:

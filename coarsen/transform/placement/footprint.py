@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coarsen.analysis.algebra.exact_forms import ExactForms
 from coarsen.analysis.algebra.numbers import POINTER_BITS, width_of
@@ -57,25 +58,44 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The cells of a read along an axis: `offset` and the sum of ids in the group and counters."""
+    """The cells of a read along an axis: `offset`, and a sum of ids in the group and counters, each times a number.
+
+    Attributes:
+        offset: in cells.
+        ids: dimensions, each with the cells that a step of the id makes.
+        counters: each with the cells that a step of it makes.
+    """
 
     offset: int
-    ids: tuple[int, ...]
-    counters: tuple[Counter, ...]
+    ids: tuple[tuple[int, int], ...]
+    counters: tuple[tuple[Counter, int], ...]
 
     @property
     def least(self) -> int:
         """The first cell."""
-        return self.offset + sum(counter.least for counter in self.counters)
-
-    @property
-    def counted(self) -> int:
-        """Return how many cells more than one the counters make."""
-        return sum(counter.greatest - counter.least for counter in self.counters)
+        return self.offset + sum(scale * counter.least for counter, scale in self.counters)
 
     def greatest(self, sizes: Sequence[int]) -> int:
         """Return the last cell in a work-group of a size."""
-        return self.least + self.counted + sum(sizes[dimension] - 1 for dimension in self.ids)
+        return self.offset + sum(
+            (scale * (sizes[dimension] - 1) for dimension, scale in self.ids),
+            start=sum(scale * counter.greatest for counter, scale in self.counters),
+        )
+
+    def cells(self, sizes: Sequence[int]) -> NDArray[np.int64]:
+        """Return the cells in a work-group of a size, ascending."""
+        found = np.array([self.offset])
+        steps = [(np.arange(sizes[dimension]), scale) for dimension, scale in self.ids]
+        steps += [(np.arange(each.least, each.greatest + 1), scale) for each, scale in self.counters]
+        for values, scale in steps:
+            found = np.unique(found[:, None] + scale * values[None, :])
+        return found
+
+    @property
+    def carrier(self) -> tuple[int | str, int]:
+        """The id, by its dimension, or the counter, by its name, that makes the shortest steps; and their cells."""
+        known: list[tuple[int | str, int]] = [*self.ids, *((each.phi, scale) for each, scale in self.counters)]
+        return min(known, key=lambda each: each[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +120,9 @@ class Footprint:
     def is_read_whole(self, sizes: Sequence[int]) -> bool:
         """Return True if a work-group of a size reads every cell."""
         read = np.zeros([axis.extent for axis in self.axes], dtype=np.bool_)
-        for spans in self.spans:
+        for spans in dict.fromkeys(self.spans):
             along = zip(self.axes, spans, strict=True)
-            read[tuple(slice(s.least - a.least, s.greatest(sizes) - a.least + 1) for a, s in along)] = True
+            read[np.ix_(*(span.cells(sizes) - axis.least for axis, span in along))] = True
         return bool(read.all())
 
 
@@ -166,24 +186,22 @@ class Footprints:
         if not axes:
             raise self._refusal(first.read, "all work-items read the same element: nothing is gained by a copy")
         along = [self._along(core, axes) for core in cores]
-        model = next(
-            (place for place, core in enumerate(cores) if {_key(f) for f in core.factors.values()} == set(axes)),
-            None,
-        )
+        model = next((place for place, each in enumerate(along) if all(any(pair) for pair in each)), None)
         if model is None:
             raise self._refusal(first.read, "no read varies in all directions in which reads do")
-        offsets = [self._steps(core, cores[model], axes) for core in cores]
+        units = [axis.unit for axis in axes]
+        offsets = [self._steps(core, cores[model], units) for core in cores]
         spans = tuple(
             tuple(Span(offset, *varying) for offset, varying in zip(steps, varying_along, strict=True))
             for steps, varying_along in zip(offsets, along, strict=True)
         )
-        return Footprint(tuple(self._bounds(axes, spans)), spans, model)
+        return Footprint(tuple(self._bounds(units, spans)), spans, model)
 
-    def _bounds(self, axes: Mapping[_Key, Polynomial], spans: Sequence[Sequence[Span]]) -> Iterator[Axis]:
-        for place, factor in enumerate(axes.values()):
+    def _bounds(self, units: Sequence[Polynomial], spans: Sequence[Sequence[Span]]) -> Iterator[Axis]:
+        for place, unit in enumerate(units):
             least = min(each[place].least for each in spans)
             greatest = max(each[place].greatest(self._sizes) for each in spans)
-            yield Axis(factor, least, greatest - least + 1)
+            yield Axis(unit, least, greatest - least + 1)
 
     # The core of an index.
 
@@ -324,35 +342,73 @@ class Footprints:
 
     # Axes.
 
-    def _axes(self, cores: Iterable[_Core]) -> Mapping[_Key, Polynomial]:
-        """The factors of what varies, each once; refused where something varies along two."""
+    def _axes(self, cores: Sequence[_Core]) -> list[_Axis]:
+        """What varies, by the axis along which it does; refused where something varies along two."""
         factor_of: dict[str, Polynomial] = {}
         for core in cores:
             for symbol, factor in core.factors.items():
                 if factor_of.setdefault(symbol, factor) != factor or len(factor.terms) != 1:
                     raise self._refusal(core.read, "it is no box: an id or a counter counts in two ways")
+        # Shorter steps first: longer ones may be along the same axis.
         ordered = sorted({_key(factor): factor for factor in factor_of.values()}.items(), key=_coarsest_first)
-        return dict(ordered)
+        found: list[_Axis] = []
+        for key, factor in reversed(ordered):
+            symbols = [symbol for symbol, each in factor_of.items() if _key(each) == key]
+            if not any(axis.takes(factor, symbols, self._steps_of(symbols)) for axis in found):
+                unit, scale = self._unit(
+                    factor, cores, is_first=not any(_product(factor) == _product(each.unit) for each in found)
+                )
+                reach = 1 + scale * self._steps_of(symbols)
+                found.append(_Axis(unit, dict.fromkeys(symbols, scale), reach))
+        return found[::-1]
 
-    def _along(self, core: _Core, axes: Iterable[_Key]) -> list[tuple[tuple[int, ...], tuple[Counter, ...]]]:
-        """The ids and counters of a core along each axis."""
+    def _steps_of(self, symbols: Iterable[str]) -> int:
+        """The steps that ids and counters make in all."""
+        steps = 0
+        for symbol in symbols:
+            counter = self._counters.get(symbol.removeprefix("%"))
+            is_id = symbol in _LOCAL
+            steps += self._sizes[_LOCAL.index(symbol)] - 1 if is_id else counter.greatest - counter.least
+        return steps
+
+    def _unit(self, factor: Polynomial, cores: Sequence[_Core], *, is_first: bool) -> tuple[Polynomial, int]:
+        """An axis' unit, and how many of it a factor is: where merged work-items read between steps, more than one."""
+        [(product, coefficient)] = factor.terms.items()
+        if not is_first or not all(self._is_at_hand(symbol) for symbol in product):
+            return factor, 1
+        first, shared = cores[0], abs(coefficient)
+        for core in cores:
+            apart = (core.rest - first.rest).modulo(core.extension[1]).terms.get(product, 0)
+            shared = math.gcd(shared, apart)
+        scale = abs(coefficient) // shared
+        if scale > _MOST_CELLS_A_STEP:
+            return factor, 1
+        return Polynomial({product: coefficient // scale}), scale
+
+    def _is_at_hand(self, symbol: str) -> bool:
+        """Return True for an argument, or a value that is given."""
+        name = symbol.removeprefix("%")
+        return symbol.startswith("%") and (name in self._given or name in self._kernel.argument_names)
+
+    def _along(
+        self, core: _Core, axes: Iterable[_Axis]
+    ) -> list[tuple[tuple[tuple[int, int], ...], tuple[tuple[Counter, int], ...]]]:
+        """The ids and counters of a core along each axis, with the cells that their steps make."""
         found = []
         for axis in axes:
-            symbols = [symbol for symbol, factor in core.factors.items() if _key(factor) == axis]
-            ids = tuple(_LOCAL.index(symbol) for symbol in symbols if symbol in _LOCAL)
-            names = [symbol[1:] for symbol in symbols if symbol not in _LOCAL]
-            found.append((ids, tuple(self._counters[name] for name in names)))
+            own = [(symbol, scale) for symbol, scale in axis.scales.items() if symbol in core.factors]
+            ids = tuple((_LOCAL.index(symbol), scale) for symbol, scale in own if symbol in _LOCAL)
+            counters = ((self._counters[symbol[1:]], scale) for symbol, scale in own if symbol not in _LOCAL)
+            found.append((ids, tuple(counters)))
         return found
 
-    def _steps(self, core: _Core, model: _Core, axes: Mapping[_Key, Polynomial]) -> list[int]:
+    def _steps(self, core: _Core, model: _Core, units: Sequence[Polynomial]) -> list[int]:
         """The steps along each axis from a read to another one where all that varies is 0."""
         left = (core.rest - model.rest).modulo(core.extension[1])
         steps = []
-        for factor in axes.values():
+        for factor in units:
             [(product, coefficient)] = factor.terms.items()
-            others = [
-                f for f in axes.values() if set(f.terms) == {product} and abs(f.terms[product]) < abs(coefficient)
-            ]
+            others = [f for f in units if set(f.terms) == {product} and abs(f.terms[product]) < abs(coefficient)]
             available = left.terms.get(product, 0)
             # To the nearest, where a finer axis takes the rest.
             count = (
@@ -374,6 +430,41 @@ class Footprints:
 
 _LOCAL = tuple(f"local {dimension}" for dimension in range(DIMENSIONS))
 _Key = frozenset[tuple[tuple[str, ...], int]]
+# Merged work-items read so many neighbouring elements at most.
+_MOST_CELLS_A_STEP = 16
+
+
+@dataclass(slots=True)
+class _Axis:
+    """An axis: its unit, the ids and counters along it with the cells that a step makes, and how far they reach."""
+
+    unit: Polynomial
+    scales: dict[str, int]
+    reach: int
+
+    def takes(self, factor: Polynomial, symbols: Iterable[str], steps: int) -> bool:
+        """Add what steps by a multiple of the unit, if it leaves no cells out; return whether it does."""
+        if not _is_along(factor, self):
+            return False
+        scale = next(iter(factor.terms.values())) // next(iter(self.unit.terms.values()))
+        if not 0 < scale < self.reach:
+            return False
+        self.scales |= dict.fromkeys(symbols, scale)
+        self.reach += scale * steps
+        return True
+
+
+def _product(factor: Polynomial) -> tuple[str, ...]:
+    """The symbols of a factor of one term."""
+    [product] = factor.terms
+    return product
+
+
+def _is_along(factor: Polynomial, axis: _Axis) -> bool:
+    """Return True for a whole multiple of an axis' unit."""
+    [(product, coefficient)] = factor.terms.items()
+    [(own, unit)] = axis.unit.terms.items()
+    return product == own and coefficient % unit == 0
 
 
 def _key(factor: Polynomial) -> _Key:

@@ -13,7 +13,7 @@ trips, fewer than T, are the loop's own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coarsen.analysis.algebra.numbers import number_of, width_of
 from coarsen.analysis.control_flow import FlowGraph, Loop, flow_graph
@@ -50,7 +50,7 @@ class CountedLoop:
         counter: a phi of the header; `start` is its first value.
         step: what a trip adds.
         relation: of the counter to the bound while the loop goes on: `slt`, `ule`, `ne`, …
-        bound: defined before the loop.
+        bound: the same in each trip; computed before the loop, or at its head of what is.
         exit: where it goes on afterwards.
     """
 
@@ -100,7 +100,7 @@ def counted_loop(function: Function, flow: FlowGraph, loop: Loop) -> CountedLoop
     blocks = {block.name: block for block in function.blocks}
     header = blocks[loop.header]
 
-    def refusal(reason: str) -> RefusalError:
+    def unknown(reason: str) -> RefusalError:
         position = header.terminator.position
         return RefusalError("tile-loop-unknown", f"this loop can't be cut into strips: {reason}", position)
 
@@ -108,18 +108,18 @@ def counted_loop(function: Function, flow: FlowGraph, loop: Loop) -> CountedLoop
     entering = [block for block in flow.predecessors(loop.header) if block not in loop.blocks]
     leaving = {block for block in loop.blocks for target in flow.successors(block) if target not in loop.blocks}
     if len(latches) != 1 or len(entering) != 1 or leaving != {loop.header}:
-        raise refusal("it is left or gone round elsewhere than at its head")
+        raise unknown("it is left or gone round elsewhere than at its head")
     branch = header.terminator
     if branch.opcode is not Opcode.BR or len(set(branch.targets)) != 2:
-        raise refusal("its head has no test")
+        raise unknown("its head has no test")
     own = [each for each in header.instructions if each.opcode is not Opcode.PHI and each is not branch]
     if any(each.opcode not in _HARMLESS for each in own):
-        raise refusal("its test computes more than numbers")
+        raise unknown("its test computes more than numbers")
     before, latch = blocks[entering[0]], blocks[latches[0]]
     stays = branch.targets[0] in loop.blocks
     found = _tested(header, latch, loop, branch.operands[0], stays)
     if found is None:
-        raise refusal("it doesn't count by a number up to a bound that stays the same")
+        raise unknown("it doesn't count by a number up to a bound that stays the same")
     counter, step, relation, bound = found
     start = next(value for value, source in counter.edges() if source is before)
     left = next(block for block in branch.blocks if block.name not in loop.blocks)
@@ -137,7 +137,7 @@ def _tested(
     left, right = condition.operands
     if left not in header.phis:
         left, right, relation = right, left, _SWAPPED[relation]
-    if not isinstance(left, Instruction) or left not in header.phis or not _is_from_outside(right, loop):
+    if not isinstance(left, Instruction) or left not in header.phis or not _stays(right, loop, header):
         return None
     relation = relation if stays else _NEGATED[relation]
     step = _step(left, latch)
@@ -147,8 +147,12 @@ def _tested(
     return None if relation == "ne" and abs(step) != 1 else (left, step, sign + relation, right)
 
 
-def _is_from_outside(value: Operand, loop: Loop) -> bool:
-    return not isinstance(value, Instruction) or value.block is None or value.block.name not in loop.blocks
+def _stays(value: Operand, loop: Loop, header: Block) -> bool:
+    """Return True for what is the same in each trip, and may be computed before the loop."""
+    if not isinstance(value, Instruction) or value.block is None or value.block.name not in loop.blocks:
+        return True
+    is_computed = value.block is header and value.opcode in _HARMLESS
+    return is_computed and all(_stays(each, loop, header) for each in value.operands)
 
 
 def _step(counter: Instruction, latch: Block) -> int | None:
@@ -189,6 +193,7 @@ def strip_mined(function: Function, counted: CountedLoop, trips: int) -> Strip:
     if abs(length) >= 1 << (width_of(type_) - 1):
         reason = f"its counter has too few bits for strips of {trips} trips"
         raise RefusalError("tile-loop-unknown", f"this loop can't be cut into strips: {reason}", counter.position)
+    counted = replace(counted, bound=_hoisted(counted.bound, counted))
     originals = [block for block in function.blocks if block.name in counted.loop.blocks]
     originals.sort(key=lambda block: block is not header)
     values = ValueMap()
@@ -217,6 +222,23 @@ def strip_mined(function: Function, counted: CountedLoop, trips: int) -> Strip:
         phi.set_operand(slot, at_strips)
         phi.set_block(slot, strips)
     return Strip(start, first, trip, copies[0], tuple(copies), values)
+
+
+def _hoisted(value: Operand, counted: CountedLoop) -> Operand:
+    """Move what a bound is computed of before the loop; return the bound."""
+    if not isinstance(value, Instruction) or value.block is not counted.header:
+        return value
+    operands = [_hoisted(operand, counted) for operand in value.operands]
+    moved = Instruction(
+        *(value.opcode, value.type, operands, value.name),
+        detail=value.detail,
+        flags=value.flags,
+        origin=value.origin,
+    )
+    counted.before.insert(len(counted.before.instructions) - 1, moved)
+    value.replace_all_uses(moved)
+    value.erase()
+    return moved
 
 
 def _at_strips(build: Builder, phi: Instruction, before: Block) -> Instruction:

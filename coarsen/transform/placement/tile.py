@@ -14,9 +14,11 @@ copied.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Access, ElementAddress, Opcode
@@ -163,7 +165,7 @@ class _BoxCode:
         self._module = module
         self._box = box
         self._given = given
-        names = {counter.phi for spans in box.spans for span in spans for counter in span.counters}
+        names = {each.phi for spans in box.spans for span in spans for each, _ in span.counters}
         # What other copies are made by may be called the same as yet.
         own = (each for each in function.instructions() if each.has_unique_name)
         self._phis = {each.name: each for each in own if each.opcode is Opcode.PHI and each.name in names}
@@ -173,8 +175,13 @@ class _BoxCode:
         queries, build = Queries(self._module), Builder.replacing(read)
         cell: Operand | None = None
         for axis, span in zip(self._box.axes, spans, strict=True):
-            varying: list[Operand] = [queries.ask(build, Query.LOCAL_ID, dimension) for dimension in span.ids]
-            varying += [self._wide(build, counter.phi) for counter in span.counters]
+            varying = [
+                _times(build, queries, queries.ask(build, Query.LOCAL_ID, dimension), scale)
+                for dimension, scale in span.ids
+            ]
+            varying += [
+                _times(build, queries, self._wide(build, each.phi), scale) for each, scale in span.counters
+            ]
             along = _total(build, queries, varying, span.offset - axis.least, "along")
             if cell is None:
                 cell = along
@@ -208,10 +215,20 @@ class _BoxCode:
 
     def _is_inside(self, build: Builder, queries: Queries, place: Operand, span: Span, first: int) -> Operand:
         """Compare a place along an axis with those of a read, in a group of the size that it has."""
-        sizes = [queries.ask(build, Query.LOCAL_SIZE, dimension) for dimension in span.ids]
-        count = _total(build, queries, sizes, 1 + span.counted - len(span.ids), "count")
+        sizes = [
+            _times(build, queries, queries.ask(build, Query.LOCAL_SIZE, dimension), scale)
+            for dimension, scale in span.ids
+        ]
+        counted = sum(scale * (each.greatest - each.least) for each, scale in span.counters)
+        count = _total(build, queries, sizes, 1 + counted - sum(scale for _, scale in span.ids), "count")
         distance = _total(build, queries, [place], -first, "distance")
-        return build.compare("ult", distance, count, "inside")
+        inside = build.compare("ult", distance, count, "inside")
+        _, step = span.carrier
+        if step == 1:
+            return inside
+        left = build.binary(Opcode.UREM, distance, queries.constant(step), "between")
+        is_step = build.compare("eq", left, queries.constant(0), "is.step")
+        return build.binary(Opcode.AND, inside, is_step, "taken")
 
     def _places(self, build: Builder, queries: Queries, cell: Operand) -> list[Operand]:
         """The places of a cell along the axes, each from 0 on."""
@@ -226,11 +243,26 @@ class _BoxCode:
     def at_cell(self, build: Builder, queries: Queries, cell: Operand) -> _AtCell:
         """Return what computes values anew as the model read would at a cell."""
         carriers: dict[int | str, Operand] = {}
+        rests: list[tuple[Polynomial, Operand]] = []
         spans = self._box.spans[self._box.model]
         for axis, place, span in zip(self._box.axes, self._places(build, queries, cell), spans, strict=True):
-            value = _total(build, queries, [place], axis.least - span.offset, "at")
-            carriers[span.ids[0] if span.ids else span.counters[0].phi] = value
-        return _AtCell(build, queries, carriers, frozenset(self._phis), self._given)
+            carrier, step = span.carrier
+            distance = axis.least - span.offset
+            if step == 1:
+                carriers[carrier] = _total(build, queries, [place], distance, "at")
+                continue
+            # Whole steps, rounded down, and the cells beyond the last one.
+            rounds = max(0, -(distance // step))
+            moved = _total(build, queries, [place], distance + rounds * step, "moved")
+            steps = build.binary(Opcode.UDIV, moved, queries.constant(step), "steps")
+            carriers[carrier] = _total(build, queries, [steps], -rounds, "at")
+            rests.append((axis.factor, build.binary(Opcode.UREM, moved, queries.constant(step), "rest")))
+        return _AtCell(build, queries, carriers, frozenset(self._phis), self._given, rests)
+
+
+def _times(build: Builder, queries: Queries, value: Operand, scale: int) -> Operand:
+    """Build a value times a number."""
+    return value if scale == 1 else build.binary(Opcode.MUL, value, queries.constant(scale), "scaled")
 
 
 def _total(build: Builder, queries: Queries, operands: Sequence[Operand], constant: int, name: str) -> Operand:
@@ -252,6 +284,7 @@ class _AtCell:
         carriers: for an id in the group, by its dimension, and for a counter, by its name; 0 stands for others.
         counters: names of phis.
         given: names of values that are known there, and the same for all work-items of a group.
+        rests: cells beyond the one of the ids and counters, each with what a cell adds to the index.
     """
 
     def __init__(
@@ -261,19 +294,46 @@ class _AtCell:
         carriers: Mapping[int | str, Operand],
         counters: frozenset[str],
         given: Collection[str],
+        rests: Sequence[tuple[Polynomial, Operand]] = (),
     ) -> None:
         self._build = build
         self._queries = queries
         self._carriers = carriers
         self._counters = counters
         self._given = given
+        self._rests = rests
         self._made: dict[Instruction, Operand] = {}
 
     def index(self, original: Operand) -> Operand:
         """Build an index, the extension of which is as it was."""
         if not isinstance(original, Instruction) or original.opcode not in _EXTENSIONS:
-            return self.operand(original)
-        return self._like(original, original.opcode)
+            return self._beyond(self.operand(original))
+        core = self._beyond(self.operand(original.operands[0]))
+        cast = Instruction(original.opcode, original.type, [core], original.name, origin=Origin())
+        return self._build.insert(cast)
+
+    def _beyond(self, core: Operand) -> Operand:
+        """Add the cells beyond, each times what it adds to a core."""
+        for factor, cells in self._rests:
+            [(product, coefficient)] = factor.terms.items()
+            added = self._of_type(cells, core.type)
+            added = self._build.binary(Opcode.MUL, added, number(core.type, coefficient), "beyond")
+            for symbol in product:
+                added = self._build.binary(Opcode.MUL, added, self._called(symbol.removeprefix("%")), "beyond")
+            core = self._build.binary(Opcode.ADD, core, added, "cell.at")
+        return core
+
+    def _of_type(self, value: Operand, type_: Type) -> Operand:
+        """A number of a cell as one of another type."""
+        return value if value.type == type_ else self._build.cast(Opcode.TRUNC, value, type_, "cells")
+
+    def _called(self, name: str) -> Operand:
+        """An argument, or a value that is given, by its name."""
+        function = self._build.block.function
+        assert function is not None
+        arguments = (each for each in function.arguments if each.name == name)
+        given = (each for each in function.instructions() if each.has_unique_name and each.name == name)
+        return next(itertools.chain(arguments, given))
 
     def operand(self, original: Operand) -> Operand:
         """Build the value of an operand."""

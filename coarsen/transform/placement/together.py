@@ -97,4 +97,3 @@ def _all(module: Module, function: Function, goes: Operand, is_true: bool, build
     meet(build, module)
     found = build.load(_VOTE, variable, "all", Access(4))
     return build.compare("ne", found, number(_VOTE, 0), "together")
-

@@ -92,7 +92,7 @@ def _refusal(array: str, user: Instruction, slot: int) -> RefusalError:
         or ((is_copy(user) or is_fill(user)) and slot == 0)
     )
     if writes:
-        reason = f"{array} is written here; --place needs a read-only array"
+        reason = f"{array} is written here; only an array that the kernel only reads can be copied or placed"
         return RefusalError("place-not-read-only", reason, user.position)
     reason = f"an address in {array} is used by {how}: only reads of it can be rewritten"
     return RefusalError("place-pointer-escapes", reason, user.position)

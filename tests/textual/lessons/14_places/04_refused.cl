@@ -10,6 +10,6 @@ kernel void walk(global float *to, global const float *from)
         to[get_global_id(0)] += *p;
 }
 
-// CHECK: 04_refused.cl:10:{{[0-9]+}}: to is written here; --place needs a read-only array [place-not-read-only]
+// CHECK: 04_refused.cl:10:{{[0-9]+}}: to is written here; only an array that the kernel only reads can be copied or placed [place-not-read-only]
 // ESCAPES: 04_refused.cl:9:{{[0-9]+}}: an address in from is used by 'phi'{{.*}} [place-pointer-escapes]
 // IMAGE: error: image is not offered

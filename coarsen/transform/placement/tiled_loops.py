@@ -1,0 +1,210 @@
+"""Tiles for the inner loops of a kernel: which loops and arrays, and why not the others.
+
+    every innermost loop ─▶ cut into strips, on trial ─▶ each array that it reads: its box before a strip
+    loops with a box      ─▶ cut into strips ─▶ normal form ─▶ boxes copied before each strip (`chunks.py`)
+
+An array is copied if the kernel only reads it, if what a strip reads of it is a box, and if the group reads each
+element of the box at least twice: else nothing is saved. What the kernel writes must be other memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from coarsen.analysis.distinct_arguments import ArgumentPairs
+from coarsen.errors import RefusalError
+from coarsen.ir.graph.details import Opcode
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.instruction import Instruction, users
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.names import make_names_unique
+from coarsen.ir.graph.operands import Argument, Named
+from coarsen.ir.kernel import Kernel
+from coarsen.ir.types import AddressSpace, PointerType, size_of
+from coarsen.transform.layouts.elements import element_type
+from coarsen.transform.placement.chunks import (
+    Box,
+    StripOfKernel,
+    box_before_strip,
+    check_begun_together,
+    copy_before_strip,
+    is_in,
+    strips_of,
+)
+from coarsen.transform.placement.strips import innermost_loops, strip_mined
+from coarsen.transform.placement.uses import apart_from, uses_of
+
+# The local memory that every device of OpenCL's full profile has (OpenCL 1.2, table 4.3).
+MOST_BYTES = 32768
+# Fewer reads of each element save nothing.
+_LEAST_READS = 2.0
+# Brings a module into normal form.
+Renew = Callable[[Module], Kernel]
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedArray:
+    """An array that is copied before each strip of a loop, or why it is not.
+
+    Attributes:
+        array: its argument's name.
+        loop: the position of the loop in the source; empty where it is unknown.
+        elements: that a strip reads; 0 where it is not copied.
+        bytes: of these.
+        reads: of each element by the work-group, in the mean.
+        why_not: a sentence; empty where it is copied.
+    """
+
+    array: str
+    loop: str
+    elements: int = 0
+    bytes: int = 0
+    reads: float = 0.0
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TiledLoops:
+    """A kernel with tiles inside of its loops.
+
+    Attributes:
+        kernel: in normal form.
+        arrays: that its loops read.
+        apart: pairs of arguments, by index, that must not lead to the same memory.
+    """
+
+    kernel: Kernel
+    arrays: tuple[CopiedArray, ...]
+    apart: ArgumentPairs
+
+    def assumptions(self) -> Iterator[str]:
+        """Say in words what is taken for granted."""
+        names = self.kernel.argument_names
+        for first, second in self.apart:
+            yield f"the memory passed for {names[first]} must not overlap that for {names[second]}"
+
+
+def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
+    """Let each work-group copy what so many trips of inner loops read into local memory.
+
+    Args:
+        kernel: in normal form, coarsened, with the local size that it demands.
+        trips: between two copies, at least 2.
+        renew: brings a module that the caller owns into normal form.
+
+    Raises:
+        RefusalError: `place-extent-unknown` without a local size; where no loop gets a tile, the first reason.
+    """
+    if kernel.required_work_group_size is None:
+        reason = "how much a work-group reads is not known: give the launch's local size (--local-size)"
+        raise RefusalError("place-extent-unknown", reason)
+    refusals: list[RefusalError] = []
+    count = len(innermost_loops(kernel.graph.function(kernel.name)))
+    chosen = [place for place in range(count) if _try(kernel, place, trips, renew, refusals)]
+    if not chosen:
+        reason = (
+            "no loop counts by a number up to a bound that stays the same: there is nothing to cut into strips"
+        )
+        raise refusals[0] if refusals else RefusalError("tile-loop-unknown", reason)
+    tiled = _in_strips(kernel, chosen, trips, renew)
+    arrays: list[CopiedArray] = []
+    pairs: set[tuple[int, int]] = set()
+    for place in range(len(chosen)):
+        strip = list(strips_of(tiled))[place]
+        boxes, notes = _boxes(tiled, strip, trips)
+        module = tiled.editable_graph()
+        function = module.function(tiled.name)
+        copy_before_strip(tiled, module, strip, boxes)
+        names = [each.name for each in function.arguments]
+        for box in boxes:
+            apart = apart_from(module, function, function.arguments[names.index(box.array)])
+            pairs |= {(names.index(box.array), names.index(other)) for other in apart}
+        make_names_unique(function, module.structures)
+        arrays += notes
+        tiled = renew(module)
+    return TiledLoops(tiled, tuple(arrays), tuple(sorted(pairs)))
+
+
+def _try(kernel: Kernel, place: int, trips: int, renew: Renew, refusals: list[RefusalError]) -> bool:
+    """Return True if a loop gets a tile; note the reason if not."""
+    try:
+        tried = _in_strips(kernel, [place], trips, renew)
+        (strip,) = strips_of(tried)
+        boxes, notes = _boxes(tried, strip, trips)
+    except RefusalError as refusal:
+        refusals.append(refusal)
+        return False
+    if not boxes:
+        said = next((note.why_not for note in notes), "the loop reads no array that the kernel only reads")
+        refusals.append(RefusalError("place-footprint-unknown", said))
+    return bool(boxes)
+
+
+def _in_strips(kernel: Kernel, places: list[int], trips: int, renew: Renew) -> Kernel:
+    """Cut some of the innermost loops into strips."""
+    module = kernel.editable_graph()
+    function = module.function(kernel.name)
+    loops = innermost_loops(function)
+    for place in places:
+        strip_mined(function, loops[place], trips)
+    make_names_unique(function, module.structures)
+    return renew(module)
+
+
+def _boxes(kernel: Kernel, strip: StripOfKernel, trips: int) -> tuple[list[Box], list[CopiedArray]]:
+    """The boxes that are copied before a strip, and what is said of all arrays that it reads."""
+    sizes = kernel.required_work_group_size
+    assert sizes is not None
+    given = check_begun_together(kernel, strip, sizes)
+    function = kernel.graph.function(kernel.name)
+    position = str(kernel.block[strip.loop.header].terminator.position or "")
+    boxes: list[Box] = []
+    notes: list[CopiedArray] = []
+    left = MOST_BYTES
+    for argument in function.arguments:
+        if argument.type != PointerType(AddressSpace.GLOBAL):
+            continue
+        try:
+            box = _box(kernel, function, argument, strip, given)
+            if box is None:
+                continue
+            reads = math.prod(sizes) * trips * box.reads / box.footprint.cells
+            size = box.footprint.cells * size_of(box.element)
+            if reads < _LEAST_READS:
+                reason = f"the work-group reads each element {reads:.3g} times in {trips} trips"
+                raise RefusalError("place-footprint-unknown", reason)
+            if size > left:
+                reason = f"it would take {size} bytes of local memory, of {left} that are left"
+                raise RefusalError("place-too-large", reason)
+        except RefusalError as refusal:
+            notes.append(CopiedArray(argument.name, position, why_not=refusal.reason))
+            continue
+        left -= size
+        boxes.append(box)
+        notes.append(CopiedArray(argument.name, position, box.footprint.cells, size, reads))
+    return boxes, notes
+
+
+def _box(
+    kernel: Kernel, function: Function, argument: Argument, strip: StripOfKernel, given: frozenset[str]
+) -> Box | None:
+    """The box that a strip reads of an array; None where it reads nothing of it."""
+    if not any(is_in(user, strip.loop) for user in _accesses(argument)):
+        return None
+    uses = uses_of(argument)
+    apart_from(kernel.graph, function, argument)
+    declared = next(each for each in kernel.arguments if each.name == argument.name)
+    element = element_type(declared, argument, kernel.graph.structures).type
+    return box_before_strip(kernel, strip, argument, uses, element, given)
+
+
+def _accesses(argument: Argument) -> Iterator[Instruction]:
+    """What uses an array's address, or one that is computed from it."""
+    waiting: list[Named] = [argument]
+    while waiting:
+        for user in users(waiting.pop()):
+            yield user
+            if user.opcode is Opcode.GETELEMENTPTR:
+                waiting.append(user)

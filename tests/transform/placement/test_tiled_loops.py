@@ -1,0 +1,189 @@
+"""Kernels with tiles inside of their loops leave what they leave as written, whatever the trips, on each device."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from coarsen.errors import RefusalError
+from coarsen.pipeline import CoarsenedKernel, run_pipeline
+from coarsen.transform.placement import strips, tiled_loops
+from coarsen.variant.coarsening import Coarsening, Configuration
+from coarsen.variant.transforms import Tile, Transforms
+from coarsen.variant.variant import Variant
+from tests.transform.cases import Case, integers, zeros
+from tests.transform.harness import assert_same, coarsened_outcome, lowered, original_outcome
+
+W, H = 32, 16
+LOCAL = (16, 8)
+# Enough for each read of the longest loop.
+ROOM = 4096
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A kernel `k(global const TYPE *a, global const TYPE *b, global int *out, int n, int m)` with a loop of n trips.
+
+    `copied` are the arrays that get a tile when 8 trips are copied, uncoarsened or not.
+    """
+
+    name: str
+    body: str
+    copied: tuple[str, ...] = ("a", "b")
+    type: str = "int"
+
+    def case(self, n: int, m: int) -> Case:
+        """Its launch."""
+        width = {"int": 1, "int2": 2, "int4": 4}.get(self.type, 1)
+        return Case(
+            "k",
+            (W, H),
+            LOCAL,
+            lambda rng, items: [
+                integers(rng, ROOM * width, -9, 9),
+                integers(rng, ROOM * width, -9, 9),
+                zeros(items),
+                np.int32(n),
+                np.int32(m),
+            ],
+            text=f"""
+kernel void k(global const {self.type} *a, global const {self.type} *b, global int *out, int n, int m)
+{{
+    int x = get_global_id(0), y = get_global_id(1), sum = 0;
+    {self.body}
+    out[y * {W} + x] = sum;
+}}
+""",
+        )
+
+
+KERNELS = (
+    Loop("product", f"for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
+    Loop("product_of_rows", "for (int k = 0; k < n; ++k) sum += a[y*n + k] * b[k*m + x];"),
+    Loop("strides_that_are_passed", "for (int k = 0; k < n; ++k) sum += a[x + k*m] * b[y + k*m];"),
+    Loop("from_a_number", "for (int k = m; k < m + n; ++k) sum += a[x + k] * b[k];"),
+    Loop("by_two", f"for (int k = 0; k < n; k += 2) sum += a[x + k*{W}] * b[k];"),
+    Loop("down", f"for (int k = n; k-- > 0;) sum = 3*sum + a[x + k*{W}] * b[k];"),
+    Loop("without_a_sign", f"for (uint k = 0; k != (uint)n; ++k) sum += a[x + k*{W}] * b[k];"),
+    Loop("long_counter", f"for (long k = 0; k < n; ++k) sum += a[get_global_id(0) + k*{W}] * b[k];"),
+    Loop("int_in_long", f"for (long k = 0; k < n; ++k) sum += a[x + k*{W}] * b[k];", ("b",)),
+    Loop("all_pairs", "for (int k = 0; k < n; ++k) { int d = a[k] - x; sum += d*d + b[k]*y; }"),
+    Loop(
+        "window",
+        "for (int i = 0; i < 3; ++i) for (int k = 0; k < n; ++k) sum += a[(y + i)*40 + x + k] * b[i*n + k];",
+    ),
+    Loop("two_loops", "for (int k = 0; k < n; ++k) sum += a[x + k]; for (int k = 0; k < m; ++k) sum ^= b[y + k];"),
+    Loop("two_reads", "for (int k = 0; k < n; ++k) sum += a[x + k] * a[x + k + 2] - b[k] * b[k + 1];"),
+    Loop(
+        "vectors",
+        "for (int k = 0; k < n; ++k) { int2 p = a[x + k], q = b[k]; sum += p.x * q.y - p.y * q.x; }",
+        type="int2",
+    ),
+    Loop("an_array_that_has_no_box", f"for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[(k*k) & 15];", ("a",)),
+)
+LENGTHS = ((0, 1), (1, 3), (8, 32), (19, 24))
+CONFIGURATIONS: tuple[Configuration, ...] = (
+    (Coarsening(2),),
+    (Coarsening(2, stride=8), Coarsening(4, 1, 2)),
+    (Coarsening(2, 1),),
+)
+
+
+@functools.cache
+def tiled(kernel: Loop, chosen: Configuration, tile: Tile) -> CoarsenedKernel:
+    variant = Variant(LOCAL, chosen, transforms=Transforms(tile=tile))
+    return run_pipeline(lowered(kernel.case(0, 0)), variant)
+
+
+@pytest.mark.parametrize(
+    "chosen", CONFIGURATIONS, ids=lambda chosen: "_".join(str(each.factor) for each in chosen)
+)
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_results_are_those_of_the_kernel(kernel: Loop, chosen: Configuration, queue: cl.CommandQueue) -> None:
+    made = tiled(kernel, chosen, Tile.TRIPS_8)
+    assert made.tiles is not None
+    assert {each.array for each in made.tiles.arrays if not each.why_not} == set(kernel.copied)
+    for n, m in LENGTHS:
+        case = kernel.case(n, m)
+        got = coarsened_outcome(queue, made, "opencl_c", case, chosen)
+        assert_same(original_outcome(queue.context, case), got, 0)
+
+
+def refusal(body: str, chosen: Configuration = CONFIGURATIONS[0]) -> RefusalError:
+    with pytest.raises(RefusalError) as refused:
+        tiled(Loop("refused", body), chosen, Tile.TRIPS_8)
+    return refused.value
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "reason"),
+    [
+        ("sum = a[x];", "tile-loop-unknown", "no loop counts by a number up to a bound that stays the same"),
+        ("for (int k = 0; k < n; ++k) { sum += a[x + k]; if (sum > 9) break; }", "tile-loop-unknown", "no loop"),
+        ("for (int k = 0; k < x; ++k) sum += a[y + k];", "tile-not-together", "not all work-items"),
+        ("for (int k = x; k < n; ++k) sum += a[y + k];", "tile-not-together", "not all work-items"),
+        ("if (x < m) for (int k = 0; k < n; ++k) sum += a[x + k];", "tile-not-together", "a condition differs"),
+        (
+            "int j = b[x]; for (int k = 0; k < n; ++k) sum += a[j + k];",
+            "place-footprint-unknown",
+            "what a work-group reads of a isn't known",
+        ),
+        (
+            "for (int k = 0; k < n; ++k) sum += a[(x*m + y)*n + k];",
+            "place-footprint-unknown",
+            "reads each element 1 times",
+        ),
+        ("for (int k = 0; k < n; ++k) out[k] += k;", "place-footprint-unknown", "out is written here"),
+    ],
+)
+def test_what_has_no_tile_is_refused(body: str, code: str, reason: str) -> None:
+    refused = refusal(body)
+    assert refused.code == code
+    assert reason in refused.reason
+
+
+def test_without_a_local_size_it_is_asked_for() -> None:
+    variant = Variant((), CONFIGURATIONS[0], transforms=Transforms(tile=Tile.TRIPS_8))
+    with pytest.raises(RefusalError, match=r"give the launch's local size \(--local-size\)"):
+        run_pipeline(lowered(KERNELS[0].case(0, 0)), variant)
+
+
+def test_the_kernel_demands_the_local_size_and_says_what_must_be_apart() -> None:
+    made = tiled(KERNELS[0], CONFIGURATIONS[1], Tile.TRIPS_16)
+    assert made.kernel.required_work_group_size == (8, 2, 1)
+    assert made.apart == ((0, 2), (1, 2))
+    assert made.assumptions == tuple(
+        f"the memory passed for {name} must not overlap that for out" for name in "ab"
+    )
+
+
+def test_arrays_that_do_not_fit_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiled_loops, "MOST_BYTES", 600)
+    made = tiled(KERNELS[1], CONFIGURATIONS[2], Tile.TRIPS_16)
+    assert made.tiles is not None
+    assert [(each.array, each.bytes, each.why_not) for each in made.tiles.arrays] == [
+        ("a", 512, ""),
+        ("b", 0, "it would take 1024 bytes of local memory, of 88 that are left"),
+    ]
+
+
+def test_a_forgotten_rest_is_noticed(monkeypatch: pytest.MonkeyPatch, queue: cl.CommandQueue) -> None:
+    whole = strips._is_whole
+
+    def planted(build: object, counted: object, first: object, trips: int) -> object:
+        return whole(build, counted, first, trips - 1)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(strips, "_is_whole", planted)
+    kernel, chosen = KERNELS[0], CONFIGURATIONS[0]
+    made = run_pipeline(
+        lowered(kernel.case(0, 0)), Variant(LOCAL, chosen, transforms=Transforms(tile=Tile.TRIPS_8))
+    )
+    case = kernel.case(7, 1)
+    with pytest.raises(AssertionError):
+        assert_same(
+            original_outcome(queue.context, case), coarsened_outcome(queue, made, "opencl_c", case, chosen), 0
+        )
