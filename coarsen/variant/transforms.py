@@ -69,8 +69,8 @@ class Transforms:
         device_kind: what the kernel is to run on.
         distinct: take it that what is written through one pointer argument is accessed through no other. Keeps
             what loops accumulate in memory in registers; a launch must keep to it.
-        tile: let a work-group copy what so many trips of inner loops read into local memory. The local size is part
-            of the code then, and what is written must be other memory than what is copied.
+        tile: let a work-group copy what so many trips of inner loops read into local memory. The local size is
+            part of the code then, and what is written must be other memory than what is copied.
     """
 
     fast_path: Use = field(

@@ -1,4 +1,4 @@
-"""Oclgrind finds that tiles inside of loops read nothing beside the array, race for nothing and meet as they should."""
+"""Oclgrind finds that tiles inside of loops read nothing beside arrays, race for nothing and meet."""
 
 from __future__ import annotations
 

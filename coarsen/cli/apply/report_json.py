@@ -5,6 +5,7 @@ Its keys are stable: `docs/reference/report-format.md` lists them.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
         "coarsenings": [_coarsening(each, file) for each in report.coarsenings],
         "roles": [_role(each) for each in report.roles],
         "wide_accesses": made.wide_accesses and picked(made.wide_accesses, "loads wide_loads stores wide_stores"),
+        "tiles": made.tiles and [asdict(array) for array in made.tiles.arrays],
         "distinct": _distinct(made.distinct, file) if made.distinct else None,
         "added_arguments": [_added(argument) for argument in report.added_arguments],
         "arrays": [_array(array) for array in made.arrays],

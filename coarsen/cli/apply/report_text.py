@@ -58,6 +58,10 @@ def _lines(report: KernelReport) -> Iterator[str]:
     if made.wide_accesses is not None:
         yield ""
         yield _wide(made.wide_accesses)
+    if made.tiles is not None:
+        yield ""
+        yield f"Tiles of {made.variant.transforms.tile} trips:"
+        yield from (f"{_INDENT}{array.sentence}" for array in made.tiles.arrays)
     if made.arrays:
         yield ""
         yield "Arrays:"

@@ -139,10 +139,8 @@ class PlannedKernel:
         axes = tuple(map(Axis.of, variant.coarsenings))
         guards = self._guards(variant, axes)
         # Vector accesses are merged afterwards; what a tile saves is not counted.
-        transforms, is_guarded = (
-            replace(variant.transforms.without({"tile"}), wide_accesses=False),
-            variant.any_size,
-        )
+        transforms = replace(variant.transforms.without({"tile"}), wide_accesses=False)
+        is_guarded = variant.any_size
         key = (axes, guards, is_guarded, transforms)
         whole = (key, original.sizes, tuple(sorted(original.arguments.items())))
         if whole not in self._tallies:

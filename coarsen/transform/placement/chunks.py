@@ -84,7 +84,7 @@ def check_begun_together(kernel: Kernel, strip: StripOfKernel, sizes: Sequence[i
 
 
 def _is_of_group(quotient: Instruction, forms: ExactForms, kernel: Kernel, sizes: Sequence[int]) -> bool:
-    """Return True for a work-item's place divided by a multiple of the group's extent: all of a group get the same.
+    """Return True for a place divided by a multiple of the group's extent: all work-items of a group get the same.
 
     Ids of work-items that are merged with a stride are made of such quotients.
     """

@@ -58,7 +58,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The cells of a read along an axis: `offset`, and a sum of ids in the group and counters, each times a number.
+    """The cells of a read along an axis: `offset`, and a sum of ids in the group and counters, each so many times.
 
     Attributes:
         offset: in cells.
@@ -93,7 +93,7 @@ class Span:
 
     @property
     def carrier(self) -> tuple[int | str, int]:
-        """The id, by its dimension, or the counter, by its name, that makes the shortest steps; and their cells."""
+        """The id or counter (a dimension, a name) that makes the shortest steps, and the cells of one."""
         known: list[tuple[int | str, int]] = [*self.ids, *((each.phi, scale) for each, scale in self.counters)]
         return min(known, key=lambda each: each[1])
 
@@ -372,7 +372,7 @@ class Footprints:
         return steps
 
     def _unit(self, factor: Polynomial, cores: Sequence[_Core], *, is_first: bool) -> tuple[Polynomial, int]:
-        """An axis' unit, and how many of it a factor is: where merged work-items read between steps, more than one."""
+        """An axis' unit, and how many of it a factor is: more than one where other reads lie between its steps."""
         [(product, coefficient)] = factor.terms.items()
         if not is_first or not all(self._is_at_hand(symbol) for symbol in product):
             return factor, 1
@@ -436,7 +436,7 @@ _MOST_CELLS_A_STEP = 16
 
 @dataclass(slots=True)
 class _Axis:
-    """An axis: its unit, the ids and counters along it with the cells that a step makes, and how far they reach."""
+    """An axis: its unit, the cells that a step of each id or counter along it makes, and how far all reach."""
 
     unit: Polynomial
     scales: dict[str, int]

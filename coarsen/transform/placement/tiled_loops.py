@@ -64,6 +64,15 @@ class CopiedArray:
     reads: float = 0.0
     why_not: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """Say what is done."""
+        where = f"in the loop at {self.loop}" if self.loop else "in a loop"
+        if self.why_not:
+            return f"{self.array} is read from global memory {where}: {self.why_not}"
+        reads = f"read {self.reads:.3g} times each by a work-group"
+        return f"{self.array} is copied {where}: {self.elements} elements ({self.bytes} bytes), {reads}"
+
 
 @dataclass(frozen=True, slots=True)
 class TiledLoops:

@@ -1,4 +1,4 @@
-"""Kernels with tiles inside of their loops leave what they leave as written, whatever the trips, on each device."""
+"""Kernels with tiles inside of their loops leave what they leave as written, on each device."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOM = 4096
 
 @dataclass(frozen=True)
 class Loop:
-    """A kernel `k(global const TYPE *a, global const TYPE *b, global int *out, int n, int m)` with a loop of n trips.
+    """A kernel `k(global const T *a, global const T *b, global int *out, int n, int m)` with a loop of n trips.
 
     `copied` are the arrays that get a tile when 8 trips are copied, uncoarsened or not.
     """
@@ -113,6 +113,9 @@ def test_results_are_those_of_the_kernel(kernel: Loop, chosen: Configuration, qu
         assert_same(original_outcome(queue.context, case), got, 0)
 
 
+UNKNOWN = "place-footprint-unknown"
+
+
 def refusal(body: str, chosen: Configuration = CONFIGURATIONS[0]) -> RefusalError:
     with pytest.raises(RefusalError) as refused:
         tiled(Loop("refused", body), chosen, Tile.TRIPS_8)
@@ -137,7 +140,7 @@ def refusal(body: str, chosen: Configuration = CONFIGURATIONS[0]) -> RefusalErro
             "place-footprint-unknown",
             "reads each element 1 times",
         ),
-        ("for (int k = 0; k < n; ++k) out[k] += k;", "place-footprint-unknown", "out is written here"),
+        ("for (int k = 0; k < n; ++k) out[k] += k;", UNKNOWN, "out is written here"),
     ],
 )
 def test_what_has_no_tile_is_refused(body: str, code: str, reason: str) -> None:
