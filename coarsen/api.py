@@ -81,7 +81,7 @@ def coarsen(
 def coarsen_variant(
     source: str | Path | TranslationUnit, variant: Variant, *, kernel: str | None = None
 ) -> CoarsenedKernel:
-    """Coarsen one kernel as a variant says: `coarsen` for who has one. Its local size and macros don't count.
+    """Coarsen one kernel as a variant says: `coarsen` for who has one. Its macros don't count.
 
     Args:
         source: as for `coarsen`, as is `kernel`.

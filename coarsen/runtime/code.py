@@ -79,7 +79,7 @@ class Codes:
         return code
 
     def _coarsened(self, kernel: str, wanted: Variant) -> Code:
-        own = replace(wanted, local_size=(), definitions=())
+        own = replace(wanted.code_variant(), definitions=())
         return self._toolchain.coarsen(*self.source_with(wanted.definitions), kernel, own, self._form)
 
     def build_options(self, code: Code, definitions: Definitions = ()) -> tuple[str, ...]:

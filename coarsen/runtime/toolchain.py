@@ -104,7 +104,7 @@ class Toolchain:
             source: OpenCL C.
             options: build options, one by one.
             kernel: its name.
-            variant: its configuration; its local size and macros don't count.
+            variant: its configuration; its macros don't count, and its local size only where it has tiles.
             form: of the code.
 
         Raises:

@@ -1,0 +1,85 @@
+"""Programs with tiles inside of loops: each local size has code of its own, and memory that overlaps has none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import NDArray
+
+from coarsen.drop_in.program import Program
+from coarsen.runtime.advice import Decision
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import Tile, Transforms
+from coarsen.variant.variant import Variant
+from tests.runtime.advisors import FakeAdvisor
+
+N = 64
+SOURCE = f"""
+kernel void product(global const float *a, global const float *b, global float *c, int n)
+{{
+    int x = get_global_id(0), y = get_global_id(1);
+    float sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += a[x + k*{N}] * b[y + k*{N}];
+    c[x + y*{N}] = sum;
+}}
+"""
+FACTORS = {"factor": (2, 4), "dim": (0, 1)}
+
+
+@dataclass
+class Recorder:
+    """Remembers the tiles of launches; None for the program's own transforms."""
+
+    seen: list[Tile | None] = field(default_factory=list)
+
+    def launched(self, kernel: str, original: OriginalLaunch, divided: DividedLaunch) -> None:
+        del kernel, original
+        self.seen.append(divided.transforms.tile if divided.transforms else None)
+
+
+def filled(queue: cl.CommandQueue, values: NDArray[np.float32]) -> cl.Buffer:
+    return cl.Buffer(queue.context, cl.mem_flags.COPY_HOST_PTR | cl.mem_flags.READ_WRITE, hostbuf=values)
+
+
+def product(queue: cl.CommandQueue, program: Program, local_size: tuple[int, int] | None, n: int) -> None:
+    """Launch the kernel, and compare what it leaves."""
+    draw = np.random.default_rng(n)
+    a, b = (draw.integers(-9, 9, (N, N)).astype(np.float32) for _ in range(2))
+    c = filled(queue, np.zeros((N, N), np.float32))
+    program.product(queue, (N, N), local_size, filled(queue, a), filled(queue, b), c, np.int32(n))
+    got = np.empty((N, N), np.float32)
+    cl.enqueue_copy(queue, got, c)
+    np.testing.assert_array_equal(got, b[:n].T @ a[:n])
+
+
+def test_each_local_size_has_code_of_its_own(queue: cl.CommandQueue) -> None:
+    seen = Recorder()
+    program = Program(queue.context, SOURCE, **FACTORS, tile="8", observer=seen).build()
+    for local_size in ((16, 8), (8, 16), (16, 8), (4, 4)):
+        product(queue, program, local_size, 21)
+    product(queue, program, None, 21)
+    assert seen.seen == [None] * 5
+    kernels = {variant.local_size for variant in program.product._launches._variants}  # noqa: SLF001
+    assert kernels >= {(16, 8), (8, 16), (4, 4)}
+
+
+def test_memory_that_overlaps_is_read_where_it_is(queue: cl.CommandQueue) -> None:
+    seen = Recorder()
+    program = Program(queue.context, SOURCE, **FACTORS, tile="8", observer=seen).build()
+    same = filled(queue, np.zeros((N, N), np.float32))
+    program.product(queue, (N, N), (16, 8), same, same, same, np.int32(9))
+    assert seen.seen == [Tile.NONE]
+
+
+def test_what_is_advised_runs_at_its_own_local_size(queue: cl.CommandQueue) -> None:
+    seen = Recorder()
+    coarsenings = (Coarsening(4, 0, 8), Coarsening(2, 1, 4))
+    variant = Variant((32, 8), coarsenings, transforms=Transforms(tile=Tile.TRIPS_16))
+    advisor = FakeAdvisor(Decision(variant, "a test says so", is_exact=True))
+    program = Program(queue.context, SOURCE, tune=advisor, observer=seen).build()
+    product(queue, program, (8, 8), 37)
+    assert seen.seen == [Tile.TRIPS_16]
