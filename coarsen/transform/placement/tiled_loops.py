@@ -1,7 +1,8 @@
 """Tiles for the inner loops of a kernel: which loops and arrays, and why not the others.
 
     every innermost loop ─▶ cut into strips, on trial ─▶ each array that it reads: its box before a strip
-    loops with a box      ─▶ cut into strips ─▶ normal form ─▶ boxes copied before each strip (`chunks.py`)
+    loops with a box     ─▶ cut into strips ─▶ normal form ─▶ boxes copied before each strip (`chunks.py`)
+    loops under a guard  ─▶ once more for groups of which all work-items are inside (`together.py`) ─▶ as above
 
 An array is copied if the kernel only reads it, if what a strip reads of it is a box, and if the group reads each
 element of the box at least twice: else nothing is saved. What the kernel writes must be other memory.
@@ -11,9 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
+from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.distinct_arguments import ArgumentPairs
+from coarsen.analysis.divergence import Divergence
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.function import Function
@@ -34,12 +38,15 @@ from coarsen.transform.placement.chunks import (
     strips_of,
 )
 from coarsen.transform.placement.strips import innermost_loops, strip_mined
+from coarsen.transform.placement.together import copied_for_whole_groups
 from coarsen.transform.placement.uses import apart_from, uses_of
 
 # The local memory that every device of OpenCL's full profile has (OpenCL 1.2, table 4.3).
 MOST_BYTES = 32768
 # Fewer reads of each element save nothing.
 _LEAST_READS = 2.0
+# Of one in the other.
+_MOST_GUARDS = 2
 # Brings a module into normal form.
 Renew = Callable[[Module], Kernel]
 
@@ -110,8 +117,15 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
         reason = "how much a work-group reads is not known: give the launch's local size (--local-size)"
         raise RefusalError("place-extent-unknown", reason)
     refusals: list[RefusalError] = []
-    count = len(innermost_loops(kernel.graph.function(kernel.name)))
-    chosen = [place for place in range(count) if _try(kernel, place, trips, renew, refusals)]
+    chosen = _chosen(kernel, trips, renew, refusals)
+    for _ in range(_MOST_GUARDS):
+        if chosen or not any(each.code == "tile-not-together" for each in refusals):
+            break
+        guarded = _for_whole_groups(kernel, renew)
+        if guarded is None:
+            break
+        kernel = guarded
+        chosen = _chosen(kernel, trips, renew, refusals)
     if not chosen:
         reason = (
             "no loop counts by a number up to a bound that stays the same: there is nothing to cut into strips"
@@ -134,6 +148,38 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
         arrays += notes
         tiled = renew(module)
     return TiledLoops(tiled, tuple(arrays), tuple(sorted(pairs)))
+
+
+def _chosen(kernel: Kernel, trips: int, renew: Renew, refusals: list[RefusalError]) -> list[int]:
+    """The places of the loops that get a tile, among the innermost ones."""
+    count = len(innermost_loops(kernel.graph.function(kernel.name)))
+    return [place for place in range(count) if _try(kernel, place, trips, renew, refusals)]
+
+
+def _for_whole_groups(kernel: Kernel, renew: Renew) -> Kernel | None:
+    """Return the kernel with what a guard parts once more, for groups that go inside together; None without a guard.
+
+    The guard is the outermost one around a loop.
+    """
+    module = kernel.editable_graph()
+    function = module.function(kernel.name)
+    flow = ControlFlow(kernel)
+    divergence = Divergence(kernel, 0, flow, every_dimension=True)
+    blocks = {block.name: block for block in function.blocks}
+    headers = [counted.header.name for counted in innermost_loops(function)]
+    partings = {header: flow.controlling(header) & divergence.branches for header in headers}
+    # Under the fewest conditions first: where merged work-items part there are more.
+    for header in sorted(filter(partings.__getitem__, headers), key=lambda header: len(partings[header])):
+        around = [name for name in partings[header] if not flow.controlling(name) & divergence.branches]
+        for name in sorted(around):
+            inside = [target for target in flow.successors(name) if flow.dominates(target, header)]
+            if len(inside) != 1:
+                continue
+            with suppress(RefusalError):
+                copied_for_whole_groups(module, function, flow, blocks[name], blocks[inside[0]])
+                make_names_unique(function, module.structures)
+                return renew(module)
+    return None
 
 
 def _try(kernel: Kernel, place: int, trips: int, renew: Renew, refusals: list[RefusalError]) -> bool:

@@ -83,6 +83,13 @@ KERNELS = (
         "for (int k = 0; k < n; ++k) { int2 p = a[x + k], q = b[k]; sum += p.x * q.y - p.y * q.x; }",
         type="int2",
     ),
+    Loop("guard", f"if (x < m) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
+    Loop("two_guards", f"if (x < m && y < m - 9) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
+    Loop("return", f"if (x >= m) return; for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
+    Loop(
+        "nested_guards",
+        f"if (x < m) {{ sum = 5; if (y < m - 3) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}]; }}",
+    ),
     Loop("an_array_that_has_no_box", f"for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[(k*k) & 15];", ("a",)),
 )
 LENGTHS = ((0, 1), (1, 3), (8, 32), (19, 24))
@@ -129,7 +136,7 @@ def refusal(body: str, chosen: Configuration = CONFIGURATIONS[0]) -> RefusalErro
         ("for (int k = 0; k < n; ++k) { sum += a[x + k]; if (sum > 9) break; }", "tile-loop-unknown", "no loop"),
         ("for (int k = 0; k < x; ++k) sum += a[y + k];", "tile-not-together", "not all work-items"),
         ("for (int k = x; k < n; ++k) sum += a[y + k];", "tile-not-together", "not all work-items"),
-        ("if (x < m) for (int k = 0; k < n; ++k) sum += a[x + k];", "tile-not-together", "a condition differs"),
+        ("for (int i = 0; i < x; ++i) for (int k = 0; k < n; ++k) sum += a[k];", "tile-not-together", "differs"),
         (
             "int j = b[x]; for (int k = 0; k < n; ++k) sum += a[j + k];",
             "place-footprint-unknown",
