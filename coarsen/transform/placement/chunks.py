@@ -112,30 +112,30 @@ def _is_of_group(quotient: Instruction, forms: ExactForms, kernel: Kernel, sizes
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What a strip reads of an array.
+    """What a strip reads of an array, or a part of it.
 
     Attributes:
         array: its argument's name.
         footprint: the box.
         element: the type of the array's elements.
-        reads: how many reads of it a trip makes.
+        reads: the names of what is read by the reads of a trip.
     """
 
     array: str
     footprint: Footprint
     element: Type
-    reads: int
+    reads: frozenset[str]
 
 
-def box_before_strip(
+def boxes_before_strip(
     kernel: Kernel,
     strip: StripOfKernel,
     argument: Argument,
     uses: ArrayUses,
     element: Type,
     given: Collection[str],
-) -> Box:
-    """Return what a strip reads of an array.
+) -> list[Box]:
+    """Return what a strip reads of an array: as few boxes as reads are apart by unknown distances.
 
     Args:
         kernel: in normal form, with the local size that it demands.
@@ -150,11 +150,31 @@ def box_before_strip(
     """
     sizes = kernel.required_work_group_size
     assert sizes is not None
-    reads = [read for read, _ in uses.reads if is_in(read, strip.loop)]
-    indices = [element_index(kernel, argument, read, element) for read in reads]
-    known = [(kernel.definition[read.name], index) for read, index in zip(reads, indices, strict=True)]
-    footprint = Footprints(kernel, argument.name, sizes, strip.loop, given).of(known)
-    return Box(argument.name, footprint, element, len(reads))
+    footprints = Footprints(kernel, argument.name, sizes, strip.loop, given)
+    parts: list[list[tuple[Instruction, Operand]]] = []
+    for read, _ in uses.reads:
+        if is_in(read, strip.loop):
+            known = kernel.definition[read.name], element_index(kernel, argument, read, element)
+            # What has no box alone is refused here.
+            footprints.of([known])
+            part = next((part for part in parts if _have_box(footprints, [*part, known])), None)
+            if part is None:
+                parts.append([known])
+            else:
+                part.append(known)
+    return [
+        Box(argument.name, footprints.of(part), element, frozenset(read.name for read, _ in part))
+        for part in parts
+    ]
+
+
+def _have_box(footprints: Footprints, reads: Sequence[tuple[Instruction, Operand]]) -> bool:
+    """Return True if reads have a box that is no larger than those of each, but for a fringe."""
+    try:
+        together = footprints.of(reads).cells
+    except RefusalError:
+        return False
+    return together <= sum(footprints.of([read]).cells for read in reads)
 
 
 def copy_before_strip(kernel: Kernel, module: Module, strip: StripOfKernel, boxes: Sequence[Box]) -> None:
@@ -177,7 +197,7 @@ def copy_before_strip(kernel: Kernel, module: Module, strip: StripOfKernel, boxe
     copies: list[tuple[BoxCopy, bool]] = []
     for box in boxes:
         argument = arguments[box.array]
-        reads = [(read, slot) for read, slot in uses_of(argument).reads if is_in(read, strip.loop)]
+        reads = [(read, slot) for read, slot in uses_of(argument).reads if read.name in box.reads]
         tile = tile_of(module, function.name, argument, box.element, box.footprint.cells)
         copied = BoxCopy(module, function, argument, reads, box.footprint, tile, given)
         copies.append((copied, box.footprint.is_read_whole(sizes)))

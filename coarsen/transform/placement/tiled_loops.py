@@ -31,7 +31,7 @@ from coarsen.transform.layouts.elements import element_type
 from coarsen.transform.placement.chunks import (
     Box,
     StripOfKernel,
-    box_before_strip,
+    boxes_before_strip,
     check_begun_together,
     copy_before_strip,
     is_in,
@@ -125,11 +125,14 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
         if guarded is None:
             break
         kernel = guarded
+        refusals.clear()
         chosen = _chosen(kernel, trips, renew, refusals)
     if not chosen:
         reason = (
             "no loop counts by a number up to a bound that stays the same: there is nothing to cut into strips"
         )
+        # Where a guard was the only hindrance, what else there is says more.
+        refusals.sort(key=lambda refusal: refusal.code == "tile-not-together")
         raise refusals[0] if refusals else RefusalError("tile-loop-unknown", reason)
     tiled = _in_strips(kernel, chosen, trips, renew)
     arrays: list[CopiedArray] = []
@@ -222,37 +225,38 @@ def _boxes(kernel: Kernel, strip: StripOfKernel, trips: int) -> tuple[list[Box],
         if argument.type != PointerType(AddressSpace.GLOBAL):
             continue
         try:
-            box = _box(kernel, function, argument, strip, given)
-            if box is None:
-                continue
-            reads = math.prod(sizes) * trips * box.reads / box.footprint.cells
-            size = box.footprint.cells * size_of(box.element)
-            if reads < _LEAST_READS:
-                reason = f"the work-group reads each element {reads:.3g} times in {trips} trips"
-                raise RefusalError("place-footprint-unknown", reason)
-            if size > left:
-                reason = f"it would take {size} bytes of local memory, of {left} that are left"
-                raise RefusalError("place-too-large", reason)
+            found = _boxes_of(kernel, function, argument, strip, given)
         except RefusalError as refusal:
             notes.append(CopiedArray(argument.name, position, why_not=refusal.reason))
             continue
-        left -= size
-        boxes.append(box)
-        notes.append(CopiedArray(argument.name, position, box.footprint.cells, size, reads))
+        for box in found:
+            cells, size = box.footprint.cells, box.footprint.cells * size_of(box.element)
+            reads = math.prod(sizes) * trips * len(box.reads) / cells
+            why_not = ""
+            if reads < _LEAST_READS:
+                why_not = f"the work-group reads each element {reads:.3g} times in {trips} trips"
+            elif size > left:
+                why_not = f"it would take {size} bytes of local memory, of {left} that are left"
+            if why_not:
+                notes.append(CopiedArray(argument.name, position, why_not=why_not))
+                continue
+            left -= size
+            boxes.append(box)
+            notes.append(CopiedArray(argument.name, position, cells, size, reads))
     return boxes, notes
 
 
-def _box(
+def _boxes_of(
     kernel: Kernel, function: Function, argument: Argument, strip: StripOfKernel, given: frozenset[str]
-) -> Box | None:
-    """The box that a strip reads of an array; None where it reads nothing of it."""
+) -> list[Box]:
+    """The boxes that a strip reads of an array; none where it reads nothing of it."""
     if not any(is_in(user, strip.loop) for user in _accesses(argument)):
-        return None
+        return []
     uses = uses_of(argument)
     apart_from(kernel.graph, function, argument)
     declared = next(each for each in kernel.arguments if each.name == argument.name)
     element = element_type(declared, argument, kernel.graph.structures).type
-    return box_before_strip(kernel, strip, argument, uses, element, given)
+    return boxes_before_strip(kernel, strip, argument, uses, element, given)
 
 
 def _accesses(argument: Argument) -> Iterator[Instruction]:

@@ -83,6 +83,7 @@ KERNELS = (
         "for (int k = 0; k < n; ++k) { int2 p = a[x + k], q = b[k]; sum += p.x * q.y - p.y * q.x; }",
         type="int2",
     ),
+    Loop("one_array_twice", "for (int k = 0; k < n; ++k) sum += a[x + k*m] * a[y + k*m] + b[k];"),
     Loop("guard", f"if (x < m) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
     Loop("two_guards", f"if (x < m && y < m - 9) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
     Loop("return", f"if (x >= m) return; for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
