@@ -160,7 +160,7 @@ def _chosen(kernel: Kernel, trips: int, renew: Renew, refusals: list[RefusalErro
 
 
 def _for_whole_groups(kernel: Kernel, renew: Renew) -> Kernel | None:
-    """Return the kernel with what a guard parts once more, for groups that go inside together; None without a guard.
+    """Return the kernel with what is under a guard once more, for groups that go there together; None without one.
 
     The guard is the outermost one around a loop.
     """

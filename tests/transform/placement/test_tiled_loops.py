@@ -89,7 +89,7 @@ KERNELS = (
     Loop("return", f"if (x >= m) return; for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
     Loop(
         "nested_guards",
-        f"if (x < m) {{ sum = 5; if (y < m - 3) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}]; }}",
+        f"if (x < m) {{ sum = 5; if (y < m - 3) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y]; }}",
     ),
     Loop("an_array_that_has_no_box", f"for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[(k*k) & 15];", ("a",)),
 )
