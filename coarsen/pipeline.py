@@ -19,11 +19,12 @@ from coarsen.analysis.barriers import ways_by_barriers
 from coarsen.analysis.distinct_arguments import ArgumentPairs
 from coarsen.analysis.legality import groups_matter, needs_whole_groups
 from coarsen.backend.llvm_module import write_llvm_ir
-from coarsen.backend.opencl_c.writer import OpenClC, standard_of, write_opencl_c
+from coarsen.backend.opencl_c.writer import DEFAULT_STANDARD, OpenClC, standard_of, write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.base.limits import refusing_deep_nesting
 from coarsen.cost.pads import PadCost
+from coarsen.errors import RefusalError
 from coarsen.frontend.normal_form import normalised, renormalised
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.module import Module
@@ -263,6 +264,9 @@ def _demanding(kernel: Kernel, local_size: LocalSize) -> Kernel:
 def _tiled(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:
     """Return the kernel with tiles inside of its loops."""
     kernel = coarsened.kernel
+    if standard_of(kernel) != DEFAULT_STANDARD:
+        reason = "how much a work-group reads is not known: in OpenCL C 2.0 the last groups may be smaller"
+        raise RefusalError("place-extent-unknown", reason)
     with observer.stage("tile"):
         tiles = tile_loops(
             kernel,

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.ir.graph.details import Access, Opcode
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
@@ -34,7 +34,14 @@ from coarsen.ir.metadata import node_items
 from coarsen.ir.types import AddressSpace, PointerType, size_of
 from coarsen.transform.layouts.elements import RewrittenArrays, array_argument, element_type, is_copy
 from coarsen.transform.placement.tile import check_copied, copy_at_start, copy_box_at_start, tile_of
-from coarsen.transform.placement.uses import NEVER_CHANGES, ArrayUses, allow_changes, apart_from, uses_of
+from coarsen.transform.placement.uses import (
+    NEVER_CHANGES,
+    ArrayUses,
+    allow_changes,
+    apart_from,
+    check_alignment,
+    uses_of,
+)
 from coarsen.variant.data_layout import AOS
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import Place, PlacedArgument
@@ -153,7 +160,7 @@ def _copy(
         raise InvalidInputError(f"{declared.name} is copied to local memory as it is written: give it no layout")
     function = module.function(kernel.name)
     element = element_type(declared, argument, module.structures).type
-    _check_alignment(declared.name, uses, size_of(element))
+    check_alignment(declared.name, uses, size_of(element))
     if plan.shape is None:
         if module.size_type.width != _ADDRESS_BITS:
             raise InvalidInputError(
@@ -175,14 +182,6 @@ def _copy(
     move_uses(module, uses, AddressSpace.LOCAL)
     copy_at_start(module, function, argument, tile)
     return size
-
-
-def _check_alignment(array: str, uses: ArrayUses, element_bytes: int) -> None:
-    """Refuse reads that take a buffer's start to be a multiple of more than a local array's is."""
-    for read, _ in uses.reads:
-        if isinstance(read.detail, Access) and read.detail.alignment > element_bytes:
-            reason = f"a read of {array} needs more alignment than its elements have"
-            raise RefusalError("place-pointer-escapes", reason, read.position)
 
 
 def _qualified(declared: Argument, *words: str) -> str:

@@ -99,9 +99,7 @@ def copy_box_at_start(kernel: Kernel, module: Module, argument: Argument, uses: 
     check_copied(f"a work-group reads {box.cells} elements of {argument.name}", box.cells * size_of(element))
     function = module.function(kernel.name)
     tile = tile_of(module, function.name, argument, element, box.cells)
-    if size_of(tile.word) != size_of(element):
-        reason = f"what a work-group reads of {argument.name} isn't copied as a whole: its elements are no numbers"
-        raise RefusalError("place-footprint-unknown", reason, first)
+    check_copied_whole(argument, element)
     copied = BoxCopy(module, function, argument, uses.reads, box, tile)
     share_at_start(module, function, argument.name, tile.count, copied.copy, copied.is_taken)
 
@@ -463,6 +461,13 @@ def _word(element: Type) -> Type:
     if is_whole and is_known:
         return element
     return IntegerType(_BITS * min(alignment_of(element), _LONGEST_WORD))
+
+
+def check_copied_whole(argument: Argument, element: Type) -> None:
+    """Raise RefusalError, `place-footprint-unknown`, for elements that no single copy takes."""
+    if size_of(_word(element)) != size_of(element):
+        reason = f"what a work-group reads of {argument.name} isn't copied as a whole: its elements are no numbers"
+        raise RefusalError("place-footprint-unknown", reason)
 
 
 def copy_at_start(module: Module, function: Function, argument: Argument, tile: Tile) -> None:

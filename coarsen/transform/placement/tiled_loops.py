@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.distinct_arguments import ArgumentPairs
 from coarsen.analysis.divergence import Divergence
-from coarsen.errors import RefusalError
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction, users
@@ -38,8 +38,10 @@ from coarsen.transform.placement.chunks import (
     strips_of,
 )
 from coarsen.transform.placement.strips import innermost_loops, strip_mined
+from coarsen.transform.placement.tile import check_copied_whole
 from coarsen.transform.placement.together import copied_for_whole_groups
-from coarsen.transform.placement.uses import apart_from, uses_of
+from coarsen.transform.placement.uses import apart_from, check_alignment, uses_of
+from coarsen.transform.prologue import INDEX
 
 # The local memory that every device of OpenCL's full profile has (OpenCL 1.2, table 4.3).
 MOST_BYTES = 32768
@@ -112,10 +114,13 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
 
     Raises:
         RefusalError: `place-extent-unknown` without a local size; where no loop gets a tile, the first reason.
+        InvalidInputError: addresses have other than 64 bits.
     """
     if kernel.required_work_group_size is None:
         reason = "how much a work-group reads is not known: give the launch's local size (--local-size)"
         raise RefusalError("place-extent-unknown", reason)
+    if kernel.graph.size_type != INDEX:
+        raise InvalidInputError("loops get tiles only in kernels with addresses of 64 bits")
     refusals: list[RefusalError] = []
     chosen = _chosen(kernel, trips, renew, refusals)
     for _ in range(_MOST_GUARDS):
@@ -137,9 +142,14 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
     tiled = _in_strips(kernel, chosen, trips, renew)
     arrays: list[CopiedArray] = []
     pairs: set[tuple[int, int]] = set()
+    left = MOST_BYTES
     for place in range(len(chosen)):
         strip = list(strips_of(tiled))[place]
-        boxes, notes = _boxes(tiled, strip, trips)
+        boxes, notes = _boxes(tiled, strip, trips, left)
+        arrays += notes
+        left -= sum(note.bytes for note in notes)
+        if not boxes:
+            continue
         module = tiled.editable_graph()
         function = module.function(tiled.name)
         copy_before_strip(tiled, module, strip, boxes)
@@ -148,7 +158,6 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
             apart = apart_from(module, function, function.arguments[names.index(box.array)])
             pairs |= {(names.index(box.array), names.index(other)) for other in apart}
         make_names_unique(function, module.structures)
-        arrays += notes
         tiled = renew(module)
     return TiledLoops(tiled, tuple(arrays), tuple(sorted(pairs)))
 
@@ -190,7 +199,7 @@ def _try(kernel: Kernel, place: int, trips: int, renew: Renew, refusals: list[Re
     try:
         tried = _in_strips(kernel, [place], trips, renew)
         (strip,) = strips_of(tried)
-        boxes, notes = _boxes(tried, strip, trips)
+        boxes, notes = _boxes(tried, strip, trips, MOST_BYTES)
     except RefusalError as refusal:
         refusals.append(refusal)
         return False
@@ -211,8 +220,8 @@ def _in_strips(kernel: Kernel, places: list[int], trips: int, renew: Renew) -> K
     return renew(module)
 
 
-def _boxes(kernel: Kernel, strip: StripOfKernel, trips: int) -> tuple[list[Box], list[CopiedArray]]:
-    """The boxes that are copied before a strip, and what is said of all arrays that it reads."""
+def _boxes(kernel: Kernel, strip: StripOfKernel, trips: int, left: int) -> tuple[list[Box], list[CopiedArray]]:
+    """The boxes that are copied before a strip, in so many bytes, and what is said of all arrays that it reads."""
     sizes = kernel.required_work_group_size
     assert sizes is not None
     given = check_begun_together(kernel, strip, sizes)
@@ -220,7 +229,6 @@ def _boxes(kernel: Kernel, strip: StripOfKernel, trips: int) -> tuple[list[Box],
     position = str(kernel.block[strip.loop.header].terminator.position or "")
     boxes: list[Box] = []
     notes: list[CopiedArray] = []
-    left = MOST_BYTES
     for argument in function.arguments:
         if argument.type != PointerType(AddressSpace.GLOBAL):
             continue
@@ -256,6 +264,8 @@ def _boxes_of(
     apart_from(kernel.graph, function, argument)
     declared = next(each for each in kernel.arguments if each.name == argument.name)
     element = element_type(declared, argument, kernel.graph.structures).type
+    check_copied_whole(argument, element)
+    check_alignment(argument.name, uses, size_of(element))
     return boxes_before_strip(kernel, strip, argument, uses, element, given)
 
 

@@ -16,7 +16,7 @@ from coarsen.analysis.distinct_arguments import only_synchronises
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots
 from coarsen.errors import RefusalError
-from coarsen.ir.graph.details import Opcode
+from coarsen.ir.graph.details import Access, Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
@@ -70,6 +70,14 @@ def uses_of(argument: Argument) -> ArrayUses:
 def allow_changes(read: Instruction) -> None:
     """Take back that nothing changes what a load reads: it reads a copy then, which is written once."""
     read.attachments = tuple(each for each in read.attachments if each[0] != NEVER_CHANGES)
+
+
+def check_alignment(array: str, uses: ArrayUses, element_bytes: int) -> None:
+    """Refuse reads that take a buffer's start to be a multiple of more than a local array's is."""
+    for read, _ in uses.reads:
+        if isinstance(read.detail, Access) and read.detail.alignment > element_bytes:
+            reason = f"a read of {array} needs more alignment than its elements have"
+            raise RefusalError("place-pointer-escapes", reason, read.position)
 
 
 def _reads(user: Instruction, slot: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyopencl as cl
@@ -124,9 +124,9 @@ def test_results_are_those_of_the_kernel(kernel: Loop, chosen: Configuration, qu
 UNKNOWN = "place-footprint-unknown"
 
 
-def refusal(body: str, chosen: Configuration = CONFIGURATIONS[0]) -> RefusalError:
+def refusal(body: str, type_: str = "int") -> RefusalError:
     with pytest.raises(RefusalError) as refused:
-        tiled(Loop("refused", body), chosen, Tile.TRIPS_8)
+        tiled(Loop("refused", body, type=type_), CONFIGURATIONS[0], Tile.TRIPS_8)
     return refused.value
 
 
@@ -155,6 +155,30 @@ def test_what_has_no_tile_is_refused(body: str, code: str, reason: str) -> None:
     refused = refusal(body)
     assert refused.code == code
     assert reason in refused.reason
+
+
+@pytest.mark.parametrize("type_", ["int3", "struct { int x; char y; long z; }"])
+def test_elements_that_no_single_copy_takes_are_refused(type_: str) -> None:
+    refused = refusal("for (int k = 0; k < n; ++k) sum += a[x + k].x;", type_)
+    assert refused.code == UNKNOWN
+    assert refused.reason.endswith("its elements are no numbers")
+
+
+def test_groups_that_may_be_smaller_are_refused() -> None:
+    body = "for (int k = 0; k < n; ++k) sum += a[x + k]; atomic_int *p = (atomic_int *)out; (void)p;"
+    generic = "int *q = n > 3 ? (int *)(out) : (int *)0; sum += q != 0; " + body
+    case = replace(Loop("newer", generic).case(0, 0), options=("-cl-std=CL2.0",))
+    variant = Variant(LOCAL, CONFIGURATIONS[0], transforms=Transforms(tile=Tile.TRIPS_8))
+    with pytest.raises(RefusalError, match="the last groups may be smaller"):
+        run_pipeline(lowered(case), variant)
+
+
+def test_local_memory_is_shared_out_among_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiled_loops, "MOST_BYTES", 200)
+    made = tiled(next(each for each in KERNELS if each.name == "two_loops"), CONFIGURATIONS[0], Tile.TRIPS_16)
+    assert made.tiles is not None
+    assert sum(each.bytes for each in made.tiles.arrays) <= 200
+    assert [bool(each.why_not) for each in made.tiles.arrays] == [False, True]
 
 
 def test_without_a_local_size_it_is_asked_for() -> None:
