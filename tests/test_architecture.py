@@ -304,8 +304,9 @@ def test_modules_that_use_regular_expressions_are_listed_with_their_reason() -> 
     assert {f"coarsen.{name.removesuffix('.py').replace('/', '.')}" for name in listed} == using
 
 
-# What is left of 141,800 lines in 1,293 files. Raising a number is a decision, not a commit's by-product.
-MOST_LINES = 100_000
+# What was left of 141,800 lines in 1,293 files: 100,000. Tiles inside of loops were decided to have 1,500 more.
+# Raising a number is a decision, not a commit's by-product.
+MOST_LINES = 101_500
 MOST_FILES = 540
 MOST_IN_A_FOLDER = 25
 
@@ -372,6 +373,21 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.tuning.measure.variant_launch",
         "coarsen.tuning.settings",
         "coarsen.tuning.tuner",
+    },
+    "tile": {
+        "coarsen.cli.apply.command",
+        "coarsen.cli.apply.options",
+        "coarsen.cli.apply.report_text",
+        "coarsen.cli.apply.request",
+        "coarsen.cost.planned_work.planned_kernel",
+        "coarsen.models.flat_forest",
+        "coarsen.models.launch.model",
+        "coarsen.opencl_bench.calibration.memory",
+        "coarsen.pipeline",
+        "coarsen.runtime.choice",
+        "coarsen.runtime.plan",
+        "coarsen.tuning.launch_search",
+        "coarsen.tuning.launch_space",
     },
     "any_size": {
         "coarsen.cli.apply.request",

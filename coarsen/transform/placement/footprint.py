@@ -343,7 +343,7 @@ class Footprints:
     # Axes.
 
     def _axes(self, cores: Sequence[_Core]) -> list[_Axis]:
-        """What varies, by the axis along which it does; refused where something varies along two."""
+        """Group what varies by the axis along which it does; refuse what varies along two."""
         factor_of: dict[str, Polynomial] = {}
         for core in cores:
             for symbol, factor in core.factors.items():

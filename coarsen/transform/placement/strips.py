@@ -156,7 +156,7 @@ def _stays(value: Operand, loop: Loop, header: Block) -> bool:
 
 
 def _step(counter: Instruction, latch: Block) -> int | None:
-    """What a trip adds to a counter; None where that is no number but 0."""
+    """Return what a trip adds to a counter; None where that is no number but 0."""
     again = next(value for value, source in counter.edges() if source is latch)
     if not isinstance(counter.type, IntegerType) or not isinstance(again, Instruction):
         return None

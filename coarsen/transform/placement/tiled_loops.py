@@ -270,7 +270,7 @@ def _boxes_of(
 
 
 def _accesses(argument: Argument) -> Iterator[Instruction]:
-    """What uses an array's address, or one that is computed from it."""
+    """Yield what uses an array's address, or one that is computed from it."""
     waiting: list[Named] = [argument]
     while waiting:
         for user in users(waiting.pop()):

@@ -153,6 +153,7 @@ KERNELS = (
         offset=(3, 5),
         b_read=H + 1,
     ),
+    BoxKernel("between", "*to = a[4 * x] - 3 * a[4 * x + 1];", 30, 4 * (W - 1) + 2),
     BoxKernel("unsigned", "uint i = get_global_id(0), m = n; *to = a[m*y + i] ^ a[m*y + i + m];", 40, H * 34 + W),
 )
 CONFIGURATIONS: tuple[Configuration, ...] = (
@@ -209,7 +210,7 @@ REFUSED = (
     Refused("diagonal", "*to = a[x * n + x];", "an id or a counter counts in two ways"),
     Refused("two_ways", "*to = a[x] +\na[2 * x];", "an id or a counter counts in two ways", 2),
     Refused("other_row", "*to = a[x] +\na[x + n];", "how far it is from another read of the array", 2),
-    Refused("between", "*to = a[4 * x] +\na[4 * x + 1];", "how far it is from another read of the array", 2),
+    Refused("between", "*to = a[40 * x] +\na[40 * x + 1];", "how far it is from another read of the array", 2),
     Refused("widened", "long i = x + 1; *to = a[i * 2];", "a number of more bits"),
     Refused("types", "*to = a[x] +\na[(size_t)get_global_id(0)];", "of different types", 2),
     Refused("after_a_loop", "int k = 0; for (; k < 4; ++k) *to += b[k];\n*to += a[x + k];", MORE, 2),

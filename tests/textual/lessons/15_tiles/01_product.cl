@@ -27,4 +27,4 @@ kernel void product(global const float *a, global const float *b, global float *
 // CHECK-NEXT: != 8;
 // CHECK: a_tile[
 // CHECK: while ({{.*}} < n) {
-// CHECK: * b[y
+// CHECK: = b[y +
