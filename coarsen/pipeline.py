@@ -264,6 +264,9 @@ def _demanding(kernel: Kernel, local_size: LocalSize) -> Kernel:
 def _tiled(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:
     """Return the kernel with tiles inside of its loops."""
     kernel = coarsened.kernel
+    if coarsened.variant.any_size and not coarsened.variant.merges_groups:
+        reason = "the work-groups of a guarded kernel have any size, so they can't copy together what loops read"
+        raise RefusalError("tile-not-together", reason)
     if standard_of(kernel) != DEFAULT_STANDARD:
         reason = "how much a work-group reads is not known: in OpenCL C 2.0 the last groups may be smaller"
         raise RefusalError("place-extent-unknown", reason)

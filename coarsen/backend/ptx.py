@@ -165,12 +165,22 @@ def local_arguments(kernel: Kernel) -> tuple[Argument, ...]:
 
 def retargeted(text: str, kernel: Kernel) -> str:
     """Return the module's text in NVPTX's conventions; the triple and the data layout are left to the caller."""
-    text = _with_local_offsets(text, kernel)
+    text = _with_local_offsets(text, kernel) + _demanded_size(kernel)
     text = _CONSTANT_LOAD.sub(r"\1, !invariant.load !{}", text)
     text = _CONVENTION.sub(lambda match: "ptx_kernel " if match[1] == "kernel" else "", text)
     text = _SPACES.sub(_space, text)
     text = _VOID_CONSTANT_CAST.sub(r"\2", text)
     return _VOID_CAST.sub(r"bitcast \1 \2 to \1", text).replace(_EVENT, "i64")
+
+
+def _demanded_size(kernel: Kernel) -> str:
+    """The metadata that lets PTX demand a kernel's local size (`.reqntid`); empty where it demands none."""
+    size = kernel.required_work_group_size
+    if size is None:
+        return ""
+    node = str(1 + max((int(key) for key in kernel.metadata if key.isdigit()), default=-1))
+    extents = ", ".join(f'!"reqntid{axis}", i32 {extent}' for axis, extent in zip("xyz", size, strict=True))
+    return f"\n!nvvm.annotations = !{{!{node}}}\n!{node} = !{{ptr @{kernel.name}, {extents}}}\n"
 
 
 def _space(match: re.Match[str]) -> str:

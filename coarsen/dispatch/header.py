@@ -95,8 +95,8 @@ def _check(file: TunedFile) -> None:
     for number, version in enumerate(file.versions):
         if version.variant.any_size or version.variant.transforms.assuming:
             raise InvalidInputError(
-                f"version {number} is guarded, has wide accesses or takes arguments as distinct, which the C "
-                "header can't check (coarsen tune --space distinct=no finds versions without the last)"
+                f"version {number} is guarded, has wide accesses or tiles, or takes arguments as distinct, which "
+                "the C header can't check (coarsen tune --space distinct=no finds versions without the last)"
             )
         others = [launch.kernel for launch in version.launches if launch.kernel != file.kernel]
         if others and not version.is_sequence:

@@ -25,6 +25,7 @@ from coarsen.runtime.launch import (
     divide_launch,
     limits_of,
     names_of,
+    unmerged_size,
 )
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.coarsening import Configuration
@@ -41,7 +42,7 @@ class Assumptions(NamedTuple):
 
     Attributes:
         wide_accesses: memory objects are small enough for those that are used.
-        distinct: arguments point to distinct memory where that counts.
+        distinct: arguments point to distinct memory where that counts, for tiles too.
         placed: arrays that are read from another memory can be.
     """
 
@@ -118,6 +119,11 @@ class VariantChoice(NamedTuple):
                 chosen = candidate._replace(arrays=self.arrays if candidate.coarsenings else ())
                 return chosen._replace(note=note, hindrance=hindrance) if is_said else chosen
             note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
+        chosen_by = self.plan.transforms if self.transforms is None else self.transforms
+        if chosen_by.tile.trips and not self.is_exact:
+            # Without a tile the kernel may be coarsened all the same.
+            without = chosen_by.without({"tile"})
+            return self._replace(transforms=without).best(launch, asked)._replace(transforms=without)
         unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
         return unchanged._replace(note=note or None, hindrance=hindrance if note else None)
 
@@ -148,7 +154,7 @@ class VariantChoice(NamedTuple):
         needed = without_needless_guard(found, launch.global_size)
         if not (self.has_required or self.is_exact or needed.guarded):
             return needed
-        variant = self._variant(wanted, True, launch.local_size)
+        variant = self._variant(wanted, True, unmerged_size(found))
         kernel = self.plan.told_by(self.name, variant) if self.plan.code(self.name, variant) else None
         if kernel is None:
             return None
@@ -159,7 +165,7 @@ class VariantChoice(NamedTuple):
         if not candidate.coarsenings:
             return None
         kernel = self.plan.told_by(
-            self.name, self._variant(candidate.coarsenings, candidate.guarded, launch.local_size)
+            self.name, self._variant(candidate.coarsenings, candidate.guarded, unmerged_size(candidate))
         )
         if kernel is None:
             return ""

@@ -169,7 +169,7 @@ def merged_sizes(local_size: Sizes, coarsenings: Configuration) -> Sizes:
 
 
 def unmerged_size(launch: DividedLaunch) -> Sizes | None:
-    """Return the local size of the original of a launch that is divided; None where the driver chooses it."""
+    """Return the local size of a divided launch's original; None where the driver chooses it."""
     if launch.local_size is None or launch.guarded:
         return launch.local_size
     sizes = list(launch.local_size)

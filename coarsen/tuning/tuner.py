@@ -18,6 +18,7 @@ from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 
+from coarsen.analysis.legality import groups_matter
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
 from coarsen.tuning.captured_tuning import alone_on, check_python
@@ -179,7 +180,7 @@ class _Tuning:
         space = without_refused(space, kernel, launch.benchmark.dimensions)
         if not self._settings.distinct:
             return space
-        if len(space.local_sizes or ()) > 1:
+        if self._settings.local_sizes and not groups_matter(kernel):
             # The local size is free, so it may be one for a tile.
             space = with_tiles(space, launch.benchmark, launch.preset, kernel)
         return with_distinct(space, launch.benchmark, launch.preset, kernel)

@@ -37,6 +37,7 @@ from coarsen.ir.types import Type
 from coarsen.transform.placement.footprint import Footprint, Footprints
 from coarsen.transform.placement.strips import TRIP
 from coarsen.transform.placement.tile import BoxCopy, element_index, meet, share, tile_of
+from coarsen.transform.placement.together import unsettled_values
 from coarsen.transform.placement.uses import ArrayUses, uses_of
 from coarsen.transform.prologue import Queries
 
@@ -68,10 +69,16 @@ def check_begun_together(kernel: Kernel, strip: StripOfKernel, sizes: Sequence[i
     """
     flow = ControlFlow(kernel)
     divergence = Divergence(kernel, 0, flow, every_dimension=True)
-    parting = sorted(flow.controlling(strip.loop.header) & divergence.branches)
+    unsettled, doubtful = unsettled_values(kernel, flow)
+    parting = sorted(flow.controlling(strip.loop.header) & (divergence.branches | doubtful))
     if parting:
         position = kernel.block[parting[0]].terminator.position
-        reason = "not all work-items of a group come to the loop together: a condition differs between them"
+        how = (
+            "differs"
+            if parting[0] in divergence.branches
+            else "is read from memory that may change meanwhile and differ"
+        )
+        reason = f"not all work-items of a group come to the loop together: a condition {how} between them"
         raise RefusalError("tile-not-together", reason, position)
     outside = [block for block in kernel.blocks if block.name not in strip.loop.blocks]
     named = [each for block in outside for each in block.instructions if each.name]
@@ -79,7 +86,8 @@ def check_begun_together(kernel: Kernel, strip: StripOfKernel, sizes: Sequence[i
     return frozenset(
         each.name
         for each in named
-        if not divergence.is_divergent(each) or _is_of_group(each, forms, kernel, sizes)
+        if (not divergence.is_divergent(each) and each.name not in unsettled)
+        or _is_of_group(each, forms, kernel, sizes)
     )
 
 
@@ -99,9 +107,12 @@ def _is_of_group(quotient: Instruction, forms: ExactForms, kernel: Kernel, sizes
         call = kernel.definition.get(name)
         if call is None:
             return False
-        asked[query_of(call), queried_dimension(call)] = coefficient
+        key = query_of(call), queried_dimension(call)
+        asked[key] = asked.get(key, 0) + coefficient
     modulus = 1 << width_of(operand.type)
     for dimension, size in enumerate(sizes):
+        if modulus % size:
+            continue  # The place may wrap in the middle of a group.
         place = {(Query.GLOBAL_ID, dimension): 1, (Query.GLOBAL_OFFSET, dimension): -1}
         if {key: each % modulus for key, each in place.items()} == {
             key: each % modulus for key, each in asked.items()

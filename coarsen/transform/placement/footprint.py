@@ -186,7 +186,7 @@ class Footprints:
         if not axes:
             raise self._refusal(first.read, "all work-items read the same element: nothing is gained by a copy")
         along = [self._along(core, axes) for core in cores]
-        model = next((place for place, each in enumerate(along) if all(any(pair) for pair in each)), None)
+        model = next((place for place, each in enumerate(along) if self._is_model(each, axes)), None)
         if model is None:
             raise self._refusal(first.read, "no read varies in all directions in which reads do")
         units = [axis.unit for axis in axes]
@@ -196,6 +196,14 @@ class Footprints:
             for steps, varying_along in zip(offsets, along, strict=True)
         )
         return Footprint(tuple(self._bounds(units, spans)), spans, model)
+
+    def _is_model(self, along: Sequence[_Varying], axes: Sequence[_Axis]) -> bool:
+        """Return True for a read that varies along every axis, from cell to cell or by what is at hand."""
+        for (ids, counters), axis in zip(along, axes, strict=True):
+            steps = [step for _, step in (*ids, *counters)]
+            if not steps or (min(steps) > 1 and not all(map(self._is_at_hand, _product(axis.unit)))):
+                return False
+        return True
 
     def _bounds(self, units: Sequence[Polynomial], spans: Sequence[Sequence[Span]]) -> Iterator[Axis]:
         for place, unit in enumerate(units):
@@ -366,9 +374,11 @@ class Footprints:
         """The steps that ids and counters make in all."""
         steps = 0
         for symbol in symbols:
-            counter = self._counters.get(symbol.removeprefix("%"))
-            is_id = symbol in _LOCAL
-            steps += self._sizes[_LOCAL.index(symbol)] - 1 if is_id else counter.greatest - counter.least
+            if symbol in _LOCAL:
+                steps += self._sizes[_LOCAL.index(symbol)] - 1
+            else:
+                counter = self._counters[symbol.removeprefix("%")]
+                steps += counter.greatest - counter.least
         return steps
 
     def _unit(self, factor: Polynomial, cores: Sequence[_Core], *, is_first: bool) -> tuple[Polynomial, int]:
@@ -386,13 +396,11 @@ class Footprints:
         return Polynomial({product: coefficient // scale}), scale
 
     def _is_at_hand(self, symbol: str) -> bool:
-        """Return True for an argument, or a value that is given."""
+        """Return True for an argument or a value that is given: code before the loop can multiply by it."""
         name = symbol.removeprefix("%")
         return symbol.startswith("%") and (name in self._given or name in self._kernel.argument_names)
 
-    def _along(
-        self, core: _Core, axes: Iterable[_Axis]
-    ) -> list[tuple[tuple[tuple[int, int], ...], tuple[tuple[Counter, int], ...]]]:
+    def _along(self, core: _Core, axes: Iterable[_Axis]) -> list[_Varying]:
         """The ids and counters of a core along each axis, with the cells that their steps make."""
         found = []
         for axis in axes:
@@ -429,6 +437,8 @@ class Footprints:
 
 
 _LOCAL = tuple(f"local {dimension}" for dimension in range(DIMENSIONS))
+# The ids and counters of a read along an axis, each with the cells that a step of it makes.
+_Varying = tuple[tuple[tuple[int, int], ...], tuple[tuple[Counter, int], ...]]
 _Key = frozenset[tuple[tuple[str, ...], int]]
 # Merged work-items read so many neighbouring elements at most.
 _MOST_CELLS_A_STEP = 16
@@ -447,7 +457,8 @@ class _Axis:
         if not _is_along(factor, self):
             return False
         scale = next(iter(factor.terms.values())) // next(iter(self.unit.terms.values()))
-        if not 0 < scale < self.reach:
+        # Of each read's steps the shortest divides the others, so that it is known which cells it takes.
+        if not 0 < scale < self.reach or any(scale % each for each in self.scales.values()):
             return False
         self.scales |= dict.fromkeys(symbols, scale)
         self.reach += scale * steps

@@ -50,7 +50,7 @@ class CountedLoop:
         counter: a phi of the header; `start` is its first value.
         step: what a trip adds.
         relation: of the counter to the bound while the loop goes on: `slt`, `ule`, `ne`, …
-        bound: the same in each trip; computed before the loop, or at its head of what is.
+        bound: the same in each trip; computed before the loop, or in its header from values that are.
         exit: where it goes on afterwards.
     """
 

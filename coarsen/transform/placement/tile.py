@@ -311,24 +311,26 @@ class _AtCell:
         return self._build.insert(cast)
 
     def _beyond(self, core: Operand) -> Operand:
-        """Add the cells beyond, each times what it adds to a core."""
+        """Add the cells that lie beyond whole steps, each times what a cell adds to the core."""
         for factor, cells in self._rests:
             [(product, coefficient)] = factor.terms.items()
             added = self._of_type(cells, core.type)
             added = self._build.binary(Opcode.MUL, added, number(core.type, coefficient), "beyond")
             for symbol in product:
-                added = self._build.binary(Opcode.MUL, added, self._called(symbol.removeprefix("%")), "beyond")
+                # Forms look through truncations.
+                value = self._of_type(self._called(symbol.removeprefix("%")), core.type)
+                added = self._build.binary(Opcode.MUL, added, value, "beyond")
             core = self._build.binary(Opcode.ADD, core, added, "cell.at")
         return core
 
     def _of_type(self, value: Operand, type_: Type) -> Operand:
-        """A number of a cell as one of another type."""
+        """A number as one of another type, which is not wider."""
         return value if value.type == type_ else self._build.cast(Opcode.TRUNC, value, type_, "cells")
 
     def _called(self, name: str) -> Operand:
         """An argument, or a value that is given, by its name."""
         function = self._build.block.function
-        assert function is not None
+        assert isinstance(function, Function)
         arguments = (each for each in function.arguments if each.name == name)
         given = (each for each in function.instructions() if each.has_unique_name and each.name == name)
         return next(itertools.chain(arguments, given))

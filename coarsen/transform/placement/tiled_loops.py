@@ -198,7 +198,9 @@ def _try(kernel: Kernel, place: int, trips: int, renew: Renew, refusals: list[Re
     """Return True if a loop gets a tile; note the reason if not."""
     try:
         tried = _in_strips(kernel, [place], trips, renew)
-        (strip,) = strips_of(tried)
+        strip = next(strips_of(tried), None)
+        if strip is None:
+            raise RefusalError("tile-loop-unknown", f"the loop has fewer than {trips} trips")
         boxes, notes = _boxes(tried, strip, trips, MOST_BYTES)
     except RefusalError as refusal:
         refusals.append(refusal)

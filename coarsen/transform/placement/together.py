@@ -9,19 +9,24 @@ A vote costs two barriers, and no condition has to be understood for it.
 
 from __future__ import annotations
 
-from coarsen.analysis.control_flow import EXIT, FlowGraph
+from coarsen.analysis.control_flow import EXIT, ControlFlow, FlowGraph
+from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.analysis.pointer_roots import PointerRoots
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Access, Opcode
 from coarsen.ir.graph.function import Function
-from coarsen.ir.graph.instruction import Block
+from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.operands import Operand, Variable
+from coarsen.ir.graph.operands import Named, Operand, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.rewriting import ValueMap, copy_blocks
-from coarsen.ir.types import AddressSpace, IntegerType
+from coarsen.ir.kernel import Kernel
+from coarsen.ir.types import AddressSpace, IntegerType, PointerType
 from coarsen.transform.placement.tile import meet
 
+VOTE = ".apart"
+"""What the name of a vote's variable ends with."""
 _VOTE = IntegerType(32)
 _CONVERGENT = "convergent nounwind"
 # The one operation on local memory that many work-items may do at once.
@@ -81,9 +86,8 @@ def copied_for_whole_groups(
 
 def _all(module: Module, function: Function, goes: Operand, is_true: bool, build: Builder) -> Operand:
     """Build whether a condition has a value for all work-items of the group."""
-    name = f"{function.name}.apart"
-    while name in module.variables or name in module.callees:
-        name += "_"
+    number_of_votes = sum(name.endswith(VOTE) for name in module.variables)
+    name = f"{function.name}.{number_of_votes}{VOTE}"
     definition = f"internal addrspace({AddressSpace.LOCAL}) global i32 undef, align 4"
     variable = module.variables[name] = Variable(name, AddressSpace.LOCAL, definition)
     # Each stores the same before the vote begins.
@@ -97,3 +101,70 @@ def _all(module: Module, function: Function, goes: Operand, is_true: bool, build
     meet(build, module)
     found = build.load(_VOTE, variable, "all", Access(4))
     return build.compare("ne", found, number(_VOTE, 0), "together")
+
+
+# Values that work-items may find different though they read one address: of memory that is written meanwhile.
+#
+#     int c = out[1023];             another work-group writes out: each work-item has a c of its own
+#     for (k = 0; k < c; ++k) …      no barrier may stand in this loop
+#
+# Programs do so with flags, race or not. A vote is safe: who reads it comes from a barrier after the last store.
+
+
+def unsettled_values(kernel: Kernel, flow: ControlFlow) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of such values, and of the blocks whose branches depend on one.
+
+    Args:
+        kernel: in normal form.
+        flow: of the kernel.
+    """
+    effects, roots = EffectsOfKernel.of_kernel(kernel), PointerRoots()
+    written: set[Named] | None = set()
+    for instruction in kernel.instructions():
+        touched = effects.of(instruction)
+        found = roots.of_all(touched.writes)
+        written = None if touched.writes_anything or found is None or written is None else written | set(found)
+
+    def reads_unsettled(instruction: Instruction) -> bool:
+        touched = effects.of(instruction)
+        pointers = [each for each in touched.reads if not _is_private(each)]
+        if touched.reads_anything or not pointers:
+            return touched.reads_anything
+        read = roots.of_all(pointers)
+        if read is not None and all(isinstance(root, Variable) and root.name.endswith(VOTE) for root in read):
+            return False
+        return read is None or written is None or bool(set(read) & written)
+
+    values = {each.name for each in kernel.instructions() if each.name and reads_unsettled(each)}
+    branches: set[str] = set()
+    if not values:
+        return frozenset(), frozenset()
+    while True:
+        before = len(values), len(branches)
+        for block in kernel.blocks:
+            for each in block.instructions:
+                is_moved = any(isinstance(a, Instruction) and a.name in values for a in each.operands)
+                if each.opcode is Opcode.PHI:
+                    is_moved |= any(
+                        flow.controlling(source) & branches or source in branches for source in each.incoming
+                    )
+                if is_moved and each is block.terminator:
+                    branches.add(block.name)
+                elif is_moved and each.name:
+                    values.add(each.name)
+        # What a loop leaves behind differs where its end does.
+        for name in branches:
+            for loop in flow.loops_around(name):
+                inside = (
+                    each for block in kernel.blocks if block.name in loop.blocks for each in block.instructions
+                )
+                values |= {each.name for each in inside if each.name}
+        if before == (len(values), len(branches)):
+            return frozenset(values), frozenset(branches)
+
+
+def _is_private(pointer: Operand) -> bool:
+    """Return True for a pointer to memory of one work-item, or that nothing writes."""
+    space = pointer.type.address_space if isinstance(pointer.type, PointerType) else None
+    is_cast = isinstance(pointer, Instruction) and pointer.opcode is Opcode.ADDRSPACECAST
+    return space in (AddressSpace.PRIVATE, AddressSpace.CONSTANT) and not is_cast

@@ -80,7 +80,8 @@ def variant_launch(
     Raises:
         UndividedError: the sizes do not divide, or a buffer is passed twice where arguments must be distinct.
     """
-    if variant.transforms.distinct and (shared := buffer_passed_twice(launch)):
+    is_apart = variant.transforms.distinct or variant.transforms.tile.trips > 0
+    if is_apart and (shared := buffer_passed_twice(launch)):
         raise UndividedError(f"the buffer {shared} is passed for two arguments, which are taken as distinct")
     sized = _guarded(launch, variant) if variant.any_size else _divided(launch, variant.coarsenings)
     values = tuple(_added_value(entry, launch, added, shapes) for entry in added)

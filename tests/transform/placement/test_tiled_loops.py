@@ -84,6 +84,14 @@ KERNELS = (
         type="int2",
     ),
     Loop("one_array_twice", "for (int k = 0; k < n; ++k) sum += a[x + k*m] * a[y + k*m] + b[k];"),
+    # Reads of an axis by steps of three and four: what lies between is not read by either alone.
+    Loop(
+        "steps_of_three_and_four", "for (int k = 0; k < n; ++k) sum += a[4*x + 3*k] + 5 * a[4*x + 3*k + 1] + b[k];"
+    ),
+    Loop(
+        "a_narrow_argument",
+        "int w = (int)(ulong)m; for (int k = 0; k < n; ++k) sum += a[(2*y)*w + k + x] - 3 * a[(2*y + 1)*w + k + x] + b[k];",
+    ),
     Loop("guard", f"if (x < m) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
     Loop("two_guards", f"if (x < m && y < m - 9) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
     Loop("return", f"if (x >= m) return; for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
