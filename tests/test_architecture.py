@@ -388,6 +388,7 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.runtime.plan",
         "coarsen.tuning.launch_search",
         "coarsen.tuning.launch_space",
+        "coarsen.tuning.measure.variant_launch",
     },
     "any_size": {
         "coarsen.cli.apply.request",

@@ -142,7 +142,7 @@ def test_with_a_store_alone_the_usual_number_is_measured(
 
     monkeypatch.setattr("coarsen.cli.predict.measured.measure_promising", remember)
     outcome = run("predict", "power.toml", "-d", "intel", "--store", "rows.sqlite", "--preset", "test")
-    assert (outcome.code, counts) == (0, [4])
+    assert (outcome.code, counts) == (0, [6])
     assert outcome.out.splitlines()[-1] == f"The rows are in {power.parent / 'rows.sqlite'}"
 
 

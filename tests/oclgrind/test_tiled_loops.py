@@ -8,7 +8,7 @@ import pytest
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.pipeline import run_pipeline
-from coarsen.transform.placement import chunks
+from coarsen.transform.placement import tile
 from coarsen.variant.coarsening import Configuration
 from coarsen.variant.transforms import Tile, Transforms
 from coarsen.variant.variant import Variant
@@ -43,6 +43,9 @@ def test_nothing_is_found(kernel: Loop, device: DeviceDescription) -> None:
 def test_a_missing_barrier_is_found(
     left_out: int, device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    meet, calls = chunks.meet, iter(range(9))
-    monkeypatch.setattr(chunks, "meet", lambda *given: None if next(calls) % 2 == left_out else meet(*given))
+    meet, calls = tile.meet, iter(range(9))
+    monkeypatch.setattr(
+        "coarsen.transform.placement.chunks.meet",
+        lambda *given: None if next(calls) % 2 == left_out else meet(*given),
+    )
     assert any("race" in message for message in findings(KERNELS[0], CONFIGURATIONS[0], device))

@@ -27,7 +27,6 @@ kernel void product(global const float *a, global const float *b, global float *
     c[x + y*{N}] = sum;
 }}
 """
-FACTORS = {"factor": (2, 4), "dim": (0, 1)}
 
 
 @dataclass
@@ -58,7 +57,7 @@ def product(queue: cl.CommandQueue, program: Program, local_size: tuple[int, int
 
 def test_each_local_size_has_code_of_its_own(queue: cl.CommandQueue) -> None:
     seen = Recorder()
-    program = Program(queue.context, SOURCE, **FACTORS, tile="8", observer=seen).build()
+    program = Program(queue.context, SOURCE, factor=(2, 4), dim=(0, 1), tile="8", observer=seen).build()
     for local_size in ((16, 8), (8, 16), (16, 8), (4, 4)):
         product(queue, program, local_size, 21)
     product(queue, program, None, 21)
@@ -69,7 +68,7 @@ def test_each_local_size_has_code_of_its_own(queue: cl.CommandQueue) -> None:
 
 def test_memory_that_overlaps_is_read_where_it_is(queue: cl.CommandQueue) -> None:
     seen = Recorder()
-    program = Program(queue.context, SOURCE, **FACTORS, tile="8", observer=seen).build()
+    program = Program(queue.context, SOURCE, factor=(2, 4), dim=(0, 1), tile="8", observer=seen).build()
     same = filled(queue, np.zeros((N, N), np.float32))
     program.product(queue, (N, N), (16, 8), same, same, same, np.int32(9))
     assert seen.seen == [Tile.NONE]

@@ -73,22 +73,17 @@ def check_begun_together(kernel: Kernel, strip: StripOfKernel, sizes: Sequence[i
     parting = sorted(flow.controlling(strip.loop.header) & (divergence.branches | doubtful))
     if parting:
         position = kernel.block[parting[0]].terminator.position
-        how = (
-            "differs"
-            if parting[0] in divergence.branches
-            else "is read from memory that may change meanwhile and differ"
-        )
-        reason = f"not all work-items of a group come to the loop together: a condition {how} between them"
+        what = "a condition differs between them"
+        if parting[0] not in divergence.branches:
+            what = "a condition is of memory that may change while they read it"
+        reason = f"not all work-items of a group come to the loop together: {what}"
         raise RefusalError("tile-not-together", reason, position)
     outside = [block for block in kernel.blocks if block.name not in strip.loop.blocks]
     named = [each for block in outside for each in block.instructions if each.name]
     forms = ExactForms(kernel)
-    return frozenset(
-        each.name
-        for each in named
-        if (not divergence.is_divergent(each) and each.name not in unsettled)
-        or _is_of_group(each, forms, kernel, sizes)
-    )
+    alike = (each for each in named if not divergence.is_divergent(each) and each.name not in unsettled)
+    quotients = (each for each in named if _is_of_group(each, forms, kernel, sizes))
+    return frozenset(each.name for each in (*alike, *quotients))
 
 
 def _is_of_group(quotient: Instruction, forms: ExactForms, kernel: Kernel, sizes: Sequence[int]) -> bool:
@@ -101,7 +96,7 @@ def _is_of_group(quotient: Instruction, forms: ExactForms, kernel: Kernel, sizes
         return False
     operand = quotient.operands[0]
     terms = forms.form(operand).modulo(width_of(operand.type)).polynomial.terms
-    asked = {}
+    asked: dict[tuple[Query | None, int | None], int] = {}
     for product, coefficient in terms.items():
         name = product[0].removeprefix("%") if len(product) == 1 else ""
         call = kernel.definition.get(name)

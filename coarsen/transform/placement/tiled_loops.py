@@ -142,7 +142,7 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
     tiled = _in_strips(kernel, chosen, trips, renew)
     arrays: list[CopiedArray] = []
     pairs: set[tuple[int, int]] = set()
-    left = MOST_BYTES
+    left = _bytes_left(tiled)
     for place in range(len(chosen)):
         strip = list(strips_of(tiled))[place]
         boxes, notes = _boxes(tiled, strip, trips, left)
@@ -160,6 +160,12 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
         make_names_unique(function, module.structures)
         tiled = renew(module)
     return TiledLoops(tiled, tuple(arrays), tuple(sorted(pairs)))
+
+
+def _bytes_left(kernel: Kernel) -> int:
+    """The local memory that a kernel's own local variables leave."""
+    own = (each for each in kernel.globals.values() if each.address_space == AddressSpace.LOCAL)
+    return MOST_BYTES - sum(size_of(each.value_type) for each in own)
 
 
 def _chosen(kernel: Kernel, trips: int, renew: Renew, refusals: list[RefusalError]) -> list[int]:
@@ -201,7 +207,7 @@ def _try(kernel: Kernel, place: int, trips: int, renew: Renew, refusals: list[Re
         strip = next(strips_of(tried), None)
         if strip is None:
             raise RefusalError("tile-loop-unknown", f"the loop has fewer than {trips} trips")
-        boxes, notes = _boxes(tried, strip, trips, MOST_BYTES)
+        boxes, notes = _boxes(tried, strip, trips, _bytes_left(tried))
     except RefusalError as refusal:
         refusals.append(refusal)
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -56,7 +57,7 @@ def in_strips(source: str, trips: int) -> str:
 
 
 def outcome(queue: cl.CommandQueue, source: str, type_: str, bounds: tuple[int, int]) -> NDArray[np.int64]:
-    numbers = [TYPES[type_](each) for each in bounds]
+    numbers: list[Any] = [TYPES[type_](each) for each in bounds]
     found = np.full(ROOM, -1, np.int64)
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     buffer = cl.Buffer(queue.context, flags, hostbuf=found)

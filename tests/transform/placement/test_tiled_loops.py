@@ -90,7 +90,8 @@ KERNELS = (
     ),
     Loop(
         "a_narrow_argument",
-        "int w = (int)(ulong)m; for (int k = 0; k < n; ++k) sum += a[(2*y)*w + k + x] - 3 * a[(2*y + 1)*w + k + x] + b[k];",
+        "int w = (int)(ulong)m;"
+        " for (int k = 0; k < n; ++k) sum += a[(2*y)*w + k + x] - 3 * a[(2*y + 1)*w + k + x] + b[k];",
     ),
     Loop("guard", f"if (x < m) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
     Loop("two_guards", f"if (x < m && y < m - 9) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
@@ -146,6 +147,18 @@ def refusal(body: str, type_: str = "int") -> RefusalError:
         ("for (int k = 0; k < x; ++k) sum += a[y + k];", "tile-not-together", "not all work-items"),
         ("for (int k = x; k < n; ++k) sum += a[y + k];", "tile-not-together", "not all work-items"),
         ("for (int i = 0; i < x; ++i) for (int k = 0; k < n; ++k) sum += a[k];", "tile-not-together", "differs"),
+        ("for (int k = 0; k < 3; ++k) sum += a[x + k];", "tile-loop-unknown", "fewer than 8 trips"),
+        (
+            "atomic_inc(out + 9); int c = out[9]; for (int k = 0; k < (c & 15); ++k) sum += a[x + k];",
+            "tile-not-together",
+            "memory that may change",
+        ),
+        (
+            "for (int i = 0; i < 9; ++i) { if (out[0] == 77) break; for (int k = 0; k < n; ++k) sum += a[x + k];"
+            " if (sum > 1000) out[0] = 77; }",
+            "tile-not-together",
+            "memory that may change",
+        ),
         (
             "int j = b[x]; for (int k = 0; k < n; ++k) sum += a[j + k];",
             "place-footprint-unknown",
