@@ -218,7 +218,7 @@ def test_no_text_of_the_file_ends_a_comment() -> None:
 def test_wide_accesses_are_refused_since_no_header_knows_how_large_buffers_are() -> None:
     wide = replace(FILE.versions[1].variant, transforms=Transforms(wide_accesses=True))
     file = replace(PLAIN, versions=(FILE.versions[0], replace(FILE.versions[1], variant=wide)))
-    with pytest.raises(InvalidInputError, match="version 1 is guarded, has wide accesses or takes"):
+    with pytest.raises(InvalidInputError, match="version 1 is guarded, has wide accesses or tiles, or takes"):
         c_header(file)
 
 
