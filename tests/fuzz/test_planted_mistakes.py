@@ -74,7 +74,7 @@ def copy_for_one_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
     """No work-item waits for what the others copy."""
-    monkeypatch.setattr(tile, "_meet", lambda *_: None)
+    monkeypatch.setattr(tile, "meet", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

@@ -221,7 +221,8 @@ class _BoxCode:
         count = _total(build, queries, sizes, 1 + counted - sum(scale for _, scale in span.ids), "count")
         distance = _total(build, queries, [place], -first, "distance")
         inside = build.compare("ult", distance, count, "inside")
-        _, step = span.carrier
+        # A read may stay where it is along an axis.
+        step = min((scale for _, scale in (*span.ids, *span.counters)), default=1)
         if step == 1:
             return inside
         left = build.binary(Opcode.UREM, distance, queries.constant(step), "between")
