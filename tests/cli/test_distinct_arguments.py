@@ -16,7 +16,7 @@ from coarsen.tuning.measure.variant_launch import variant_launch
 from coarsen.tuning.workload.benchmark import BufferArgument, Launch
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.space import TransformChoices, VariantSpace, coarsening_dimensions
-from coarsen.variant.transforms import Transforms
+from coarsen.variant.transforms import Tile, Transforms
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
@@ -138,6 +138,8 @@ def test_it_is_pasted() -> None:
 def test_a_buffer_that_is_passed_twice_is_not_measured() -> None:
     names = ("x", "y", "x")
     launch = Launch("add", (64,), (16,), tuple(BufferArgument(name) for name in names))
-    with pytest.raises(UndividedError, match="the buffer x is passed for two arguments"):
-        variant_launch(launch, DISTINCT, ())
+    tiled = Variant((16,), (Coarsening(2),), transforms=Transforms(tile=Tile.TRIPS_8))
+    for variant in (DISTINCT, tiled):
+        with pytest.raises(UndividedError, match="the buffer x is passed for two arguments"):
+            variant_launch(launch, variant, ())
     assert variant_launch(launch, Variant(coarsenings=(Coarsening(2),)), ()).global_size == (32,)

@@ -37,6 +37,7 @@ class Recorder:
 
     def launched(self, kernel: str, original: OriginalLaunch, divided: DividedLaunch) -> None:
         del kernel, original
+        assert divided.coarsenings
         self.seen.append(divided.transforms.tile if divided.transforms else None)
 
 
@@ -71,6 +72,18 @@ def test_memory_that_overlaps_is_read_where_it_is(queue: cl.CommandQueue) -> Non
     program = Program(queue.context, SOURCE, factor=(2, 4), dim=(0, 1), tile="8", observer=seen).build()
     same = filled(queue, np.zeros((N, N), np.float32))
     program.product(queue, (N, N), (16, 8), same, same, same, np.int32(9))
+    assert seen.seen == [Tile.NONE]
+
+
+def test_a_kernel_without_loops_is_coarsened_without_tiles(queue: cl.CommandQueue) -> None:
+    seen = Recorder()
+    source = "kernel void scale(global float *c) { c[get_global_id(0)] *= 2; }"
+    program = Program(queue.context, source, factor=4, tile="8", observer=seen).build()
+    c = filled(queue, np.ones(N, np.float32))
+    program.scale(queue, (N,), (16,), c)
+    got = np.empty(N, np.float32)
+    cl.enqueue_copy(queue, got, c)
+    assert (got == 2).all()
     assert seen.seen == [Tile.NONE]
 
 

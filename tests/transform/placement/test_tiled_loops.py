@@ -216,6 +216,18 @@ def test_the_kernel_demands_the_local_size_and_says_what_must_be_apart() -> None
     )
 
 
+def test_ptx_demands_the_local_size() -> None:
+    assert ".reqntid 8, 2, 1" in tiled(KERNELS[0], CONFIGURATIONS[1], Tile.TRIPS_8).ptx()
+    plain = Variant(LOCAL, CONFIGURATIONS[1])
+    assert ".reqntid" not in run_pipeline(lowered(KERNELS[0].case(0, 0)), plain).ptx()
+
+
+def test_guarded_work_items_have_no_tiles() -> None:
+    variant = Variant(LOCAL, CONFIGURATIONS[0], transforms=Transforms(tile=Tile.TRIPS_8), any_size=True)
+    with pytest.raises(RefusalError, match="the work-groups of a guarded kernel have any size"):
+        run_pipeline(lowered(KERNELS[0].case(0, 0)), variant)
+
+
 def test_arrays_that_do_not_fit_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiled_loops, "MOST_BYTES", 600)
     made = tiled(KERNELS[1], CONFIGURATIONS[2], Tile.TRIPS_16)
