@@ -11,11 +11,18 @@ from coarsen.variant.coarsening import Coarsening, Level, configuration, configu
 from coarsen.variant.data_layout import SOA, Order
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import Pad, Place
-from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
+from coarsen.variant.transforms import REPLICATION_ALONE, Tile, Transforms
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 
 TWO = (Coarsening(2, 0), Coarsening(4, 1, 8))
+
+
+def test_of_a_tile_the_local_size_is_pasted_too() -> None:
+    candidate = Variant((64, 64), TWO, transforms=Transforms(tile=Tile.TRIPS_16))
+    paste = paste_of(some_measurement(candidate=candidate), "k.cl")
+    assert paste.python.endswith("stride=(1, 8), tile='16')")
+    assert paste.command.endswith("--tile 16 --local-size 64x64")
 
 
 @pytest.mark.parametrize(

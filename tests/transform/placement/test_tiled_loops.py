@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -16,7 +18,7 @@ from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.transforms import Tile, Transforms
 from coarsen.variant.variant import Variant
 from tests.transform.cases import Case, integers, zeros
-from tests.transform.harness import assert_same, coarsened_outcome, lowered, original_outcome
+from tests.transform.harness import assert_same, coarsened_outcome, lowered, original_outcome, turns_of
 
 W, H = 32, 16
 LOCAL = (16, 8)
@@ -114,6 +116,14 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
 def tiled(kernel: Loop, chosen: Configuration, tile: Tile) -> CoarsenedKernel:
     variant = Variant(LOCAL, chosen, transforms=Transforms(tile=tile))
     return run_pipeline(lowered(kernel.case(0, 0)), variant)
+
+
+def runs_on(parameters: Mapping[str, Any]) -> bool:
+    """Each device takes another configuration of each kernel."""
+    if "kernel" not in parameters:
+        return True
+    place = CONFIGURATIONS.index(parameters["chosen"])
+    return place in turns_of(parameters["device"], KERNELS.index(parameters["kernel"]), len(CONFIGURATIONS))
 
 
 @pytest.mark.parametrize(
