@@ -383,6 +383,7 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.models.flat_forest",
         "coarsen.models.launch.model",
         "coarsen.opencl_bench.calibration.memory",
+        "coarsen.opencl_bench.results.paste",
         "coarsen.pipeline",
         "coarsen.runtime.choice",
         "coarsen.runtime.plan",
