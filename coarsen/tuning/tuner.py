@@ -67,7 +67,7 @@ _COUNTED = 100_000
 _SMALL_BYTES = 64 << 20
 # And where there is time for as many starts; with less, one process alone is started first.
 _OPENINGS = 5
-# Variants with tiles that are tried early on a GPU; one elsewhere.
+# Variants with tiles that are tried early.
 _TILED_STARTS = 3
 _BEFORE_MEASURED = "before the launch as it is was measured"
 
@@ -180,8 +180,9 @@ class _Tuning:
         space = without_refused(space, kernel, launch.benchmark.dimensions)
         if not self._settings.distinct:
             return space
-        if self._settings.local_sizes and not groups_matter(kernel):
-            # The local size is free, so it may be one for a tile.
+        is_gpu = launch.transforms.device_kind is DeviceKind.GPU
+        if is_gpu and self._settings.local_sizes and not groups_matter(kernel):
+            # The local size is free, so it may be one for a tile. On CPUs that may not be worth the trials.
             space = with_tiles(space, launch.benchmark, launch.preset, kernel)
         return with_distinct(space, launch.benchmark, launch.preset, kernel)
 
@@ -256,9 +257,8 @@ class _Tuning:
         """Some variants with tiles: on GPUs they are often the fastest by far."""
         launch, own = self._launch, self._own
         launches = launch.benchmark.real_launches(launch.preset, own.local_size)
-        count = _TILED_STARTS if transforms.device_kind is DeviceKind.GPU else 1
         found = tiled_starts(launches[0].global_size, transforms)
-        return (replace(each, definitions=own.definitions) for each in islice(found, count))
+        return (replace(each, definitions=own.definitions) for each in islice(found, _TILED_STARTS))
 
     def _tell(self, evaluator: RacingEvaluator, valid: int | None, is_confirming: bool = False) -> None:
         """Tell whoever wants to know how far the tuning has come."""

@@ -1,0 +1,41 @@
+"""Tiles inside of loops in the space of a launch: where they can be made, with local sizes for large blocks."""
+
+from __future__ import annotations
+
+import pytest
+
+from coarsen.frontend.lower import lower
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.plan import DeviceLimits, Space, variant_space
+from coarsen.tuning.launch_space import AT_ONCE, MOST_MERGED, tiled_starts, with_tiles
+from coarsen.variant.transforms import Tile, Transforms
+
+LIMITS = DeviceLimits(1024, (1024, 1024, 64), 48 << 10)
+
+
+def test_starts_leave_groups_of_256_work_items() -> None:
+    starts = [*tiled_starts((4096, 2048), Transforms())]
+    assert [start.local_size for start in starts[:3]] == [(64, 64), (128, 128), (128, 64)]
+    assert all(start.transforms.tile is Tile.TRIPS_16 for start in starts)
+    assert {start.local_size[0] // start.coarsenings[0].factor for start in starts} == {16}
+    assert [start.local_size for start in tiled_starts((1024,), Transforms())] == [(1024,), (512,)]
+    assert not [*tiled_starts((100, 100), Transforms())] and not [*tiled_starts((8, 8, 8), Transforms())]
+
+
+@pytest.mark.parametrize(("name", "has_tiles"), [("sgemm", True), ("nbody", True), ("mt", False), ("spmv", False)])
+def test_a_space_has_tiles_where_they_can_be_made(name: str, has_tiles: bool) -> None:
+    benchmark = find_benchmark(name)
+    own = benchmark.preset("gpu").local_size
+    space = Space(local_sizes=(own,), at_once=AT_ONCE, most_merged=MOST_MERGED, strides=(1, 32), arrays=())
+    kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
+    found = with_tiles(space, benchmark, "gpu", kernel)
+    assert (found != space) == has_tiles
+    if has_tiles:
+        variants = variant_space(benchmark, "gpu", found, LIMITS)
+        launch = benchmark.real_launches("gpu", own)[0]
+        for start in tiled_starts(launch.global_size, Transforms()):
+            assert variants.variant(variants.choice_of(start)) == start
+            assert variants.violation(start) is None
+            # No device takes such a group of work-items that are not merged.
+            if len(start.local_size) == 2 and start.local_size[0] * start.local_size[1] > 1024:
+                assert variants.violation(start.uncoarsened()) is not None
