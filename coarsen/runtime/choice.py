@@ -119,13 +119,16 @@ class VariantChoice(NamedTuple):
                 chosen = candidate._replace(arrays=self.arrays if candidate.coarsenings else ())
                 return chosen._replace(note=note, hindrance=hindrance) if is_said else chosen
             note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
-        chosen_by = self.plan.transforms if self.transforms is None else self.transforms
-        if chosen_by.tile.trips and not self.is_exact:
+        if self._used.tile.trips and not self.is_exact:
             # Without a tile the kernel may be coarsened all the same.
-            without = chosen_by.without({"tile"})
+            without = self._used.without({"tile"})
             return self._replace(transforms=without).best(launch, asked)._replace(transforms=without)
         unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
         return unchanged._replace(note=note or None, hindrance=hindrance if note else None)
+
+    @property
+    def _used(self) -> Transforms:
+        return self.plan.transforms if self.transforms is None else self.transforms
 
     def _candidates(self, launch: OriginalLaunch, wanted: Configuration) -> Iterator[DividedLaunch]:
         """Yield the launches to try, best first."""
@@ -189,7 +192,7 @@ class VariantChoice(NamedTuple):
 
     def _takes_local_memory(self) -> bool:
         """Return True if arrays have copies in local memory, or are padded there."""
-        if (self.plan.transforms if self.transforms is None else self.transforms).tile.trips:
+        if self._used.tile.trips:
             return True
         if not self.arrays:
             return False

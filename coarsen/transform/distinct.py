@@ -12,7 +12,7 @@ A launch must keep to it: what is written through one argument is accessed throu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.analysis.distinct_arguments import (
@@ -66,11 +66,16 @@ class DistinctMemory:
 
     def assumptions(self) -> Iterator[str]:
         """Say in words what is taken for granted."""
-        others: dict[int, list[str]] = {}
-        for first, second in self.apart:
-            others.setdefault(first, []).append(self.names[second])
-        for first, names in others.items():
-            yield f"the memory passed for {self.names[first]} must not overlap that for {listed(names)}"
+        return apart_in_words(self.apart, self.names)
+
+
+def apart_in_words(pairs: ArgumentPairs, names: Sequence[str]) -> Iterator[str]:
+    """Say of pairs of arguments, by index among those of these names, that they must not overlap."""
+    others: dict[int, list[str]] = {}
+    for first, second in pairs:
+        others.setdefault(first, []).append(names[second])
+    for first, apart in others.items():
+        yield f"the memory passed for {names[first]} must not overlap that for {listed(apart)}"
 
 
 def listed(names: list[str]) -> str:

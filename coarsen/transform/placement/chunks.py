@@ -56,17 +56,18 @@ class StripOfKernel:
     before: str
 
 
-def check_begun_together(kernel: Kernel, strip: StripOfKernel, sizes: Sequence[int]) -> frozenset[str]:
+def check_begun_together(kernel: Kernel, strip: StripOfKernel) -> frozenset[str]:
     """Return the names of values from before a strip that are the same for all work-items of a group.
 
     Args:
-        kernel: in normal form.
+        kernel: in normal form, with the local size that it demands.
         strip: of the kernel.
-        sizes: of a work-group, along each dimension.
 
     Raises:
         RefusalError: `tile-not-together`, unless they begin the strip together.
     """
+    sizes = kernel.required_work_group_size
+    assert sizes is not None
     flow = ControlFlow(kernel)
     divergence = Divergence(kernel, 0, flow, every_dimension=True)
     unsettled, doubtful = unsettled_values(kernel, flow)
@@ -183,7 +184,9 @@ def _have_box(footprints: Footprints, reads: Sequence[tuple[Instruction, Operand
     return together <= sum(footprints.of([read]).cells for read in reads)
 
 
-def copy_before_strip(kernel: Kernel, module: Module, strip: StripOfKernel, boxes: Sequence[Box]) -> None:
+def copy_before_strip(
+    kernel: Kernel, module: Module, strip: StripOfKernel, boxes: Sequence[Box], given: Collection[str]
+) -> None:
     """Copy boxes before a strip begins, and let its reads read the copies.
 
     Args:
@@ -191,13 +194,10 @@ def copy_before_strip(kernel: Kernel, module: Module, strip: StripOfKernel, boxe
         module: a copy of its graph that the caller owns.
         strip: of the kernel.
         boxes: what the strip reads of some arrays.
-
-    Raises:
-        RefusalError: `tile-not-together`.
+        given: see `check_begun_together`.
     """
     sizes = kernel.required_work_group_size
     assert sizes is not None
-    given = check_begun_together(kernel, strip, sizes)
     function = module.function(kernel.name)
     arguments = {each.name: each for each in function.arguments}
     copies: list[tuple[BoxCopy, bool]] = []

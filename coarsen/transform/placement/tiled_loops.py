@@ -27,6 +27,7 @@ from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.operands import Argument, Named
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace, PointerType, size_of
+from coarsen.transform.distinct import apart_in_words
 from coarsen.transform.layouts.elements import element_type
 from coarsen.transform.placement.chunks import (
     Box,
@@ -99,9 +100,7 @@ class TiledLoops:
 
     def assumptions(self) -> Iterator[str]:
         """Say in words what is taken for granted."""
-        names = self.kernel.argument_names
-        for first, second in self.apart:
-            yield f"the memory passed for {names[first]} must not overlap that for {names[second]}"
+        return apart_in_words(self.apart, self.kernel.argument_names)
 
 
 def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
@@ -145,14 +144,15 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
     left = _bytes_left(tiled)
     for place in range(len(chosen)):
         strip = list(strips_of(tiled))[place]
-        boxes, notes = _boxes(tiled, strip, trips, left)
+        given = check_begun_together(tiled, strip)
+        boxes, notes = _boxes(tiled, strip, given, trips, left)
         arrays += notes
         left -= sum(note.bytes for note in notes)
         if not boxes:
             continue
         module = tiled.editable_graph()
         function = module.function(tiled.name)
-        copy_before_strip(tiled, module, strip, boxes)
+        copy_before_strip(tiled, module, strip, boxes, given)
         names = [each.name for each in function.arguments]
         for box in boxes:
             apart = apart_from(module, function, function.arguments[names.index(box.array)])
@@ -207,7 +207,8 @@ def _try(kernel: Kernel, place: int, trips: int, renew: Renew, refusals: list[Re
         strip = next(strips_of(tried), None)
         if strip is None:
             raise RefusalError("tile-loop-unknown", f"the loop has fewer than {trips} trips")
-        boxes, notes = _boxes(tried, strip, trips, _bytes_left(tried))
+        given = check_begun_together(tried, strip)
+        boxes, notes = _boxes(tried, strip, given, trips, _bytes_left(tried))
     except RefusalError as refusal:
         refusals.append(refusal)
         return False
@@ -228,11 +229,12 @@ def _in_strips(kernel: Kernel, places: list[int], trips: int, renew: Renew) -> K
     return renew(module)
 
 
-def _boxes(kernel: Kernel, strip: StripOfKernel, trips: int, left: int) -> tuple[list[Box], list[CopiedArray]]:
+def _boxes(
+    kernel: Kernel, strip: StripOfKernel, given: frozenset[str], trips: int, left: int
+) -> tuple[list[Box], list[CopiedArray]]:
     """The boxes that are copied before a strip, in so many bytes, and what is said of all arrays that it reads."""
     sizes = kernel.required_work_group_size
     assert sizes is not None
-    given = check_begun_together(kernel, strip, sizes)
     function = kernel.graph.function(kernel.name)
     position = str(kernel.block[strip.loop.header].terminator.position or "")
     boxes: list[Box] = []
