@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "models": BASE | {"features", "variant", "dispatch", "cost"},
     "devices": BASE | {"frontend"},
     "targets": BASE | {"devices", "models"},
-    "user_models": BASE | {"models"},
+    "user_models": BASE | {"models", "targets"},
     "prediction": BASE
     | {"ir", "analysis", "variant", "cost", "features", "models", "devices", "targets", "user_models"},
     "api": BASE

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from coarsen.models.launch.decision import Risk
+from coarsen.models.launch.risk import Risk
 from coarsen.models.launch.prediction import Fared, how_fared
 from coarsen.models.launch.storage import load_launch
 

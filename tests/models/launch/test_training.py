@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.launch.decision import Risk
+from coarsen.models.launch.risk import Risk
 from coarsen.models.launch.evaluation import (
     ORACLE,
     Asked,
