@@ -22,7 +22,6 @@ from coarsen.errors import DeviceError
 from coarsen.models.best_factors import DEVICES as PUBLISHED_DEVICES
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.launch.files import has_launch
-from coarsen.models.model_files import model_name
 
 if TYPE_CHECKING:
     from coarsen.models import CascadeModel
@@ -69,7 +68,9 @@ def launch_model_folder(folder: Path | None = None, *, shipped: bool = False) ->
 
 def cascade_folder(device: str, folder: Path | None = None, *, shipped: bool = False) -> Path | None:
     """Return the folder of a device's cascade; None for the package's. Arguments as for `launch_model_folder`."""
+    # Imported late, here and below: they load NumPy.
     from coarsen.models import available_models
+    from coarsen.models.model_files import model_name
 
     return _folder(folder, shipped, lambda own: model_name(device) in available_models(own))
 
@@ -85,6 +86,7 @@ def cascade_called(device: str, folder: Path | None = None, *, shipped: bool = F
     A cascade may be of a device that is known by nothing but the name of a column in a table of runtimes.
     """
     from coarsen.models import available_models
+    from coarsen.models.model_files import model_name
 
     places = (folder,) if folder is not None else (None,) if shipped else (user_models(), None)
     wanted = model_name(device.strip()).casefold()
@@ -110,6 +112,7 @@ def chosen_cascade(
         InvalidInputError: its files are damaged, or made for other features.
     """
     from coarsen.models import load_model
+    from coarsen.models.model_files import model_name
 
     name = cascade_called(device, folder, shipped=shipped)
     if name is None:

@@ -6,12 +6,13 @@ command loads packages that only another needs.
 
 from __future__ import annotations
 
+import enum
 import importlib
 import inspect
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Annotated, Any, get_args
 
 import typer
@@ -240,16 +241,20 @@ def _command_of(function: Any, name: str) -> Any:  # noqa: ANN401
 
 # Newer versions of typer have pydantic convert all values, and pydantic takes as long to load as NumPy.
 
-_TEXTS = (str, str | None, list[str], list[str] | None)
+_TEXTS = (str, list[str])
 
 
 def _keep_plain_values(parameter: Any, declared: inspect.Parameter) -> None:  # noqa: ANN401
-    """Let a parameter take its own default, and texts where it wants some, as they are."""
-    convert, takes_text = parameter.process_value, get_args(declared.annotation)[0] in _TEXTS
+    """Let a parameter take its own default, texts where it wants some, and what it has to choose from."""
+    hint = get_args(declared.annotation)[0]
+    (kind,) = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
+    choices = {each.value: each for each in kind} if isinstance(kind, enum.EnumType) else {}
+    convert = parameter.process_value
 
     def process_value(context: Any, value: Any) -> Any:  # noqa: ANN401
-        is_plain = value is declared.default or (takes_text and value)
-        return value if is_plain else convert(context, value)
+        if value is declared.default or (kind in _TEXTS and value):
+            return value
+        return choices[value] if isinstance(value, str) and value in choices else convert(context, value)
 
     parameter.process_value = process_value
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coarsen.base.one_thread import load_numpy_in_one_thread
 from coarsen.cli.declared import takes
 from coarsen.cli.kernel_input import KERNEL_SUFFIXES, naming_file, whole_arguments
 from coarsen.cli.messages import raise_last
@@ -47,6 +48,9 @@ def predict(asked: PredictOptions) -> None:
     Example: coarsen predict sgemm.cl --device tahiti
     """
     _check(asked)
+    if Path(asked.file).suffix in KERNEL_SUFFIXES:
+        # It has no inputs: nothing is run, and no array is worth a second thread.
+        load_numpy_in_one_thread()
     folder = existing_folder("--models", asked.models)
     if (asked.model or answering_model(asked.device, folder, shipped=asked.shipped)) is ModelName.LAUNCH:
         _ask_of_each(_ask_launch_model, asked)

@@ -7,10 +7,16 @@ from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.cli.bench.options import preset_option
 from coarsen.cli.declared import argument, option
 from coarsen.cli.kernel_input import KERNEL_SUFFIXES, lower_file, naming_file
-from coarsen.cli.options import SourceOptions, format_option, kernel_option, parsed_size, whole_number
+from coarsen.cli.options import (
+    SourceOptions,
+    format_option,
+    kernel_option,
+    parsed_size,
+    preset_option,
+    whole_number,
+)
 from coarsen.cli.output import Format
 from coarsen.cli.stores import store_option
 from coarsen.errors import InvalidInputError
