@@ -13,7 +13,6 @@ from coarsen.cli.messages import note
 from coarsen.cli.output import Format, picked, print_json, print_line, print_lines, print_records
 from coarsen.models.launch.risk import Risk
 from coarsen.variant.variant import Variant, shape
-from coarsen.variant.variant_json import variant_to_json
 
 if TYPE_CHECKING:
     # Each of the two models does without the other.
@@ -85,6 +84,9 @@ def _print_launches(prediction: LaunchPrediction) -> None:
 
 def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, object]:
     """Return all of it for JSON; speed-ups are ratios."""
+    # Imported late, here and below: a table does without.
+    from coarsen.variant.variant_json import variant_to_json
+
     return {
         "kernel": prediction.kernel,
         "model": "launch",
@@ -199,6 +201,8 @@ def _ratio(ratio: Ratio) -> str:
 
 
 def _as_data(launch: ExpectedLaunch) -> dict[str, object]:
+    from coarsen.variant.variant_json import variant_to_json
+
     return {
         "variant": variant_to_json(launch.variant),
         "multiple_of": list(launch.multiple_of),
