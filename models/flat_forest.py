@@ -39,7 +39,7 @@ class FlatForest:
     @cached_property
     def is_inner(self) -> NDArray[np.bool_]:
         """Return True for the nodes that are no leaves, (nodes,)."""
-        return self.feature != LEAF
+        return np.asarray(self.feature != LEAF)
 
     @cached_property
     def _first_child(self) -> NDArray[np.int32]:

@@ -246,9 +246,9 @@ _TEXTS = (str, list[str])
 
 def _keep_plain_values(parameter: Any, declared: inspect.Parameter) -> None:  # noqa: ANN401
     """Let a parameter take its own default, texts where it wants some, and what it has to choose from."""
-    hint = get_args(declared.annotation)[0]
-    (kind,) = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
-    choices = {each.value: each for each in kind} if isinstance(kind, enum.EnumType) else {}
+    hint: Any = get_args(declared.annotation)[0]
+    kind = get_args(hint)[0] if NoneType in get_args(hint) else hint
+    choices: Mapping[str, Any] = {each.value: each for each in kind} if isinstance(kind, enum.EnumType) else {}
     convert = parameter.process_value
 
     def process_value(context: Any, value: Any) -> Any:  # noqa: ANN401
