@@ -11,7 +11,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType, NoneType
 from typing import Annotated, Any, get_args
 
@@ -248,7 +248,8 @@ def _keep_plain_values(parameter: Any, declared: inspect.Parameter) -> None:  # 
     """Let a parameter take its own default, texts where it wants some, and what it has to choose from."""
     hint: Any = get_args(declared.annotation)[0]
     kind = get_args(hint)[0] if NoneType in get_args(hint) else hint
-    choices: Mapping[str, Any] = {each.value: each for each in kind} if isinstance(kind, enum.EnumType) else {}
+    members: Iterable[Any] = kind if isinstance(kind, enum.EnumType) else ()
+    choices = {each.value: each for each in members}
     convert = parameter.process_value
 
     def process_value(context: Any, value: Any) -> Any:  # noqa: ANN401
