@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coarsen.base.one_thread import load_numpy_in_one_thread
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.messages import note
 from coarsen.cli.options import parsed_size
@@ -189,6 +190,7 @@ class Request:
 
     def _predicted(self, lowered: Kernel) -> int:
         """The factor that is predicted for the device."""
+        load_numpy_in_one_thread()
         # Imported late: the models load NumPy, which a coarsening by a given factor does without.
         from coarsen.models.launch.prediction import LaunchPrediction
         from coarsen.prediction import predict_factor
