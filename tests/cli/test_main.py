@@ -126,17 +126,18 @@ def test_what_needs_no_conversion_is_what_it_would_be_converted_to(name: str) ->
     for parameter in command.params:
         if parameter.name not in declared:
             continue
-        choices = [each for kind in kinds_of(declared[parameter.name]) for each in kind]
+        choices = choices_of(declared[parameter.name])
         text = ["a", "b"] if parameter.multiple or parameter.nargs == -1 else "a"
         for value in (parameter.default, text, *choices, *(each.value for each in choices)):
             by_typer = outcome(partial(type(parameter).process_value, parameter, context, value))
             assert outcome(partial(parameter.process_value, context, value)) == by_typer, (parameter.name, value)
 
 
-def kinds_of(declared: inspect.Parameter) -> list[enum.EnumType]:
-    """The enumerations that an option takes values of."""
+def choices_of(declared: inspect.Parameter) -> list[Any]:
+    """What an option has to choose from."""
     hint = get_args(declared.annotation)[0]
-    return [each for each in (hint, *get_args(hint)) if isinstance(each, enum.EnumType)]
+    kinds: list[Any] = [each for each in (hint, *get_args(hint)) if isinstance(each, enum.EnumType)]
+    return [choice for kind in kinds for choice in kind]
 
 
 def outcome(convert: Callable[[], Any]) -> tuple[type, Any]:
