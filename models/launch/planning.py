@@ -143,7 +143,7 @@ class DescribedLaunch:
 
     @cached_property
     def values(self) -> dict[Callable[[DescribedLaunch], Sequence[float]], Sequence[float]]:
-        """What inputs of this launch were found already, by the function that gives them."""
+        """The inputs of this launch that were found already, by the function that gives them."""
         return {}
 
     @cached_property
