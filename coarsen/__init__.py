@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from coarsen.api import coarsen as coarsen
     from coarsen.api import explain as explain
     from coarsen.api import predict as predict
-    from coarsen.base.bug_report import __version__ as __version__
+    from coarsen.base.version import __version__ as __version__
     from coarsen.devices.discovery import DeviceDescription as DeviceDescription
     from coarsen.devices.discovery import discover_devices as discover_devices
     from coarsen.devices.discovery import open_device as open_device
@@ -74,7 +74,7 @@ _MODULE_OF = {
     "Tune": "coarsen.tuning.settings",
     "Tuned": "coarsen.tuning.tuned",
     "VerificationError": "coarsen.errors",
-    "__version__": "coarsen.base.bug_report",
+    "__version__": "coarsen.base.version",
     "array_plan": "coarsen.variant.data_plan",
     "check_health": "coarsen.devices.health",
     "coarsen": "coarsen.api",

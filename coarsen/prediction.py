@@ -15,30 +15,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from coarsen.analysis.legality import groups_matter
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes, padded
-from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.features import feature_table
 from coarsen.features.identity import kernel_identity
 from coarsen.features.kernel_facts import launch_size, used_dimensions
 from coarsen.ir.kernel import Kernel
-from coarsen.models import CascadeModel, Prediction, available_models, load_model
 from coarsen.models.launch.case import launch_inputs
-from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import OwnLaunch, launch_grid, usual_global_sizes
 from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.models.launch.prediction import LaunchPrediction, expected_launches, how_fared
+from coarsen.models.launch.risk import Risk
 from coarsen.models.launch.storage import load_launch
-from coarsen.models.model_files import model_name
 from coarsen.targets import Target, target_of
-from coarsen.user_models import ModelName, answering_model, cascade_called, cascade_folder, launch_model_folder
+from coarsen.user_models import ModelName, answering_model, chosen_cascade, launch_model_folder
 from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.devices.discovery import DeviceDescription
+    from coarsen.models import Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +249,7 @@ def predict_factor(
             "name another model"
         )
     cascade, _ = chosen_cascade(device, folder, shipped=shipped)
-    return predict_by_cascade(kernel, cascade, dimension or 0)
+    return cascade.predict(feature_table(kernel, dimension or 0))
 
 
 def predict_by_launch_model(
@@ -267,42 +269,3 @@ def predict_by_launch_model(
     model = launch_model(launch_model_folder(folder, shipped=shipped))
     asked = AskedLaunch(size, dimension=dimension, factors_only=True)
     return predict_launch(kernel, model, target_of(device), asked)
-
-
-def predict_by_cascade(kernel: Kernel, model: CascadeModel, dimension: int = 0) -> Prediction:
-    """Predict the factor of a lowered kernel as published. Raises RefusalError if it can't be coarsened so."""
-    return model.predict(feature_table(kernel, dimension))
-
-
-def chosen_cascade(
-    device: str, folder: Path | None = None, *, shipped: bool = False
-) -> tuple[CascadeModel, Path | None]:
-    """Return the cascade for a device that is called so, and the folder that it is from; None for the package.
-
-    Args:
-        device: a name that a cascade has, or any that `target_of` takes.
-        folder: with the cascade; the user's own if None, or the shipped one where there is none.
-        shipped: whether the user's own is passed over.
-
-    Raises:
-        DeviceError: there is no such device, or no cascade of it.
-        InvalidInputError: its files are damaged, or made for other features.
-    """
-    name = cascade_called(device, folder, shipped=shipped)
-    if name is None:
-        target = target_of(device)
-        name = model_name(target.descriptor.name)
-        _check_there(name, target, cascade_folder(name, folder, shipped=shipped))
-    place = cascade_folder(name, folder, shipped=shipped)
-    return load_model(name) if place is None else load_model(name, place), place
-
-
-def _check_there(name: str, target: Target, folder: Path | None) -> None:
-    """Raise DeviceError where there is no cascade of this name; the message lists those that there are."""
-    known = available_models() if folder is None else available_models(folder)
-    if name not in known:
-        where = f" in {folder}" if folder else ""
-        raise DeviceError(
-            f"there is no cascade of {target}{where}; cascades: {', '.join(known) or 'none'}; "
-            "`coarsen train --device NAME` makes one"
-        )

@@ -14,13 +14,18 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import platformdirs
 
+from coarsen.errors import DeviceError
 from coarsen.models.best_factors import DEVICES as PUBLISHED_DEVICES
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.launch.files import has_launch
-from coarsen.models.model_files import model_name
+
+if TYPE_CHECKING:
+    from coarsen.models import CascadeModel
+    from coarsen.targets import Target
 
 
 class ModelName(enum.StrEnum):
@@ -63,7 +68,9 @@ def launch_model_folder(folder: Path | None = None, *, shipped: bool = False) ->
 
 def cascade_folder(device: str, folder: Path | None = None, *, shipped: bool = False) -> Path | None:
     """Return the folder of a device's cascade; None for the package's. Arguments as for `launch_model_folder`."""
+    # Imported late, here and below: they load NumPy.
     from coarsen.models import available_models
+    from coarsen.models.model_files import model_name
 
     return _folder(folder, shipped, lambda own: model_name(device) in available_models(own))
 
@@ -79,6 +86,7 @@ def cascade_called(device: str, folder: Path | None = None, *, shipped: bool = F
     A cascade may be of a device that is known by nothing but the name of a column in a table of runtimes.
     """
     from coarsen.models import available_models
+    from coarsen.models.model_files import model_name
 
     places = (folder,) if folder is not None else (None,) if shipped else (user_models(), None)
     wanted = model_name(device.strip()).casefold()
@@ -87,3 +95,45 @@ def cascade_called(device: str, folder: Path | None = None, *, shipped: bool = F
             if name.casefold() == wanted:
                 return name
     return None
+
+
+def chosen_cascade(
+    device: str, folder: Path | None = None, *, shipped: bool = False
+) -> tuple[CascadeModel, Path | None]:
+    """Return the cascade for a device that is called so, and the folder that it is from; None for the package.
+
+    Args:
+        device: a name that a cascade has, or any that `target_of` takes.
+        folder: with the cascade; the user's own if None, or the shipped one where there is none.
+        shipped: whether the user's own is passed over.
+
+    Raises:
+        DeviceError: there is no such device, or no cascade of it.
+        InvalidInputError: its files are damaged, or made for other features.
+    """
+    from coarsen.models import load_model
+    from coarsen.models.model_files import model_name
+
+    name = cascade_called(device, folder, shipped=shipped)
+    if name is None:
+        # Imported late: most cascades are called like their device.
+        from coarsen.targets import target_of
+
+        target = target_of(device)
+        name = model_name(target.descriptor.name)
+        _check_there(name, target, cascade_folder(name, folder, shipped=shipped))
+    place = cascade_folder(name, folder, shipped=shipped)
+    return load_model(name) if place is None else load_model(name, place), place
+
+
+def _check_there(name: str, target: Target, folder: Path | None) -> None:
+    """Raise DeviceError where there is no cascade of this name; the message lists those that there are."""
+    from coarsen.models import available_models
+
+    known = available_models() if folder is None else available_models(folder)
+    if name not in known:
+        where = f" in {folder}" if folder else ""
+        raise DeviceError(
+            f"there is no cascade of {target}{where}; cascades: {', '.join(known) or 'none'}; "
+            "`coarsen train --device NAME` makes one"
+        )

@@ -4,10 +4,11 @@ Nodes stand level by level, those of all trees in one sequence: first the roots,
 The children of the n-th inner node (counted from 0) are therefore the nodes T + 2n and T + 2n + 1, where T is the
 number of trees, and no pointers need storing:
 
-    feature  (nodes,)   the input that an inner node asks about, −1 at a leaf
+    feature  (nodes,)   the input that an inner node asks about, 255 at a leaf
     number   (nodes,)   an inner node's threshold, a leaf's value
 
-A row goes to the first child where its input is at most the threshold.
+A row goes to the first child where its input is at most the threshold. Both are kept as they are stored, in three
+bytes a node: there are millions, and to write them otherwise would take as long as to walk through them.
 """
 
 from __future__ import annotations
@@ -23,23 +24,29 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 # Inputs, (rows, inputs).
 Rows = NDArray[np.float32]
-LEAF = -1
+LEAF = 255
 _LARGEST = float(np.finfo(np.float16).max)
 
 
 @dataclass(frozen=True)
 class FlatForest:
-    """A forest's trees: `trees` of them, `feature` int16 and `number` float32, both of shape (nodes,)."""
+    """A forest's trees: `trees` of them, `feature` uint8 and `number` float16 or float32, of shape (nodes,)."""
 
     trees: int
-    feature: NDArray[np.int16]
-    number: NDArray[np.float32]
+    feature: NDArray[np.uint8]
+    number: NDArray[np.float16] | NDArray[np.float32]
+
+    @cached_property
+    def is_inner(self) -> NDArray[np.bool_]:
+        """Return True for the nodes that are no leaves, (nodes,)."""
+        return np.asarray(self.feature != LEAF)
 
     @cached_property
     def _first_child(self) -> NDArray[np.int32]:
         """Each inner node's first child; at a leaf, something that is never used."""
         # In place and in 32 bits: with millions of nodes, temporary arrays would take most of the time.
-        child = np.cumsum(self.feature != LEAF, dtype=np.int32)
+        child = self.is_inner.astype(np.int32)
+        np.cumsum(child, out=child)
         child -= 1
         child *= 2
         child += np.int32(self.trees)
@@ -51,14 +58,14 @@ class FlatForest:
         flat = np.ascontiguousarray(rows, dtype=np.float32).ravel()
         node = np.repeat(np.arange(self.trees, dtype=np.int32), count)
         start = np.tile(np.arange(count, dtype=np.int64) * rows.shape[1], self.trees)
-        walking = np.flatnonzero(self.feature[node] != LEAF)
+        walking = np.flatnonzero(self.is_inner[node])
         while walking.size:
             at = node[walking]
             beyond = flat[start[walking] + self.feature[at]] > self.number[at]
             reached = self._first_child[at] + beyond
             node[walking] = reached
-            walking = walking[self.feature[reached] != LEAF]
-        return self.number[node].reshape(self.trees, count)
+            walking = walking[self.is_inner[reached]]
+        return self.number[node].astype(np.float32).reshape(self.trees, count)
 
     def mean(self, rows: Rows) -> Array:
         """Return the trees' mean for each row, (n,)."""
@@ -72,30 +79,32 @@ class FlatForest:
         """
         nearest = self.number.astype(np.float16)
         below = np.nextafter(nearest, np.float16(-np.inf))
-        is_too_large = (self.feature != LEAF) & (nearest > self.number)
-        return replace(self, number=np.where(is_too_large, below, nearest).astype(np.float32))
+        is_too_large = self.is_inner & (nearest > self.number)
+        return replace(self, number=np.where(is_too_large, below, nearest))
 
-    def check(self, inputs: int) -> None:
-        """Raise ValueError where the arrays are no forest over that many inputs."""
-        inner = int(np.count_nonzero(self.feature != LEAF))
+    def check(self, inputs: int, largest: float) -> None:
+        """Raise ValueError where the arrays are no forest over that many inputs, its leaves at most so large."""
         if self.feature.ndim != 1 or self.feature.shape != self.number.shape:
             raise ValueError("the arrays of its trees differ in shape")
-        if self.feature.dtype != np.int16 or self.number.dtype != np.float32:
+        if self.feature.dtype != np.uint8 or self.number.dtype not in (np.float16, np.float32):
             raise ValueError("the arrays of its trees are of another type")
-        if self.trees < 1 or self.feature.size != self.trees + 2 * inner:
+        if self.trees < 1 or self.feature.size != self.trees + 2 * np.count_nonzero(self.is_inner):
             raise ValueError("its trees have too many or too few nodes")
-        if self.feature.min() < LEAF or self.feature.max() >= inputs:
+        if (self.is_inner & (self.feature >= inputs)).any():
             raise ValueError("its trees ask about inputs that are not there")
         if not np.isfinite(self.number).all():
             raise ValueError("its trees hold numbers that are not finite")
-        if ((self._first_child <= np.arange(self.feature.size, dtype=np.int32)) & (self.feature != LEAF)).any():
+        if not (self.is_inner | (np.abs(self.number) <= largest)).all():
+            raise ValueError(f"its trees have leaves that are not in -{largest:g} to {largest:g}")
+        if ((self._first_child <= np.arange(self.feature.size, dtype=np.int32)) & self.is_inner).any():
             raise ValueError("its trees go round in circles")
 
 
 def flatten(trees: Sequence[Any]) -> FlatForest:
     """Bring the nodes of all trees (scikit-learn's `tree_`) into one sequence, level by level.
 
-    A threshold is rounded down to single precision: of inputs in single precision, the same are at most it.
+    A threshold is rounded down to single precision: of inputs in single precision, the same are at most it. There
+    may be 255 inputs.
     """
     starts = np.cumsum([0, *(tree.node_count for tree in trees)])
     left, right = (_joined(trees, starts, side) for side in ("children_left", "children_right"))
@@ -107,7 +116,7 @@ def flatten(trees: Sequence[Any]) -> FlatForest:
     number = np.where(is_leaf, value.astype(np.float32), _rounded_down(threshold))
     return FlatForest(
         trees=len(trees),
-        feature=np.where(is_leaf, LEAF, feature).astype(np.int16),
+        feature=np.where(is_leaf, LEAF, feature).astype(np.uint8),
         number=number.astype(np.float32),
     )
 
@@ -115,7 +124,7 @@ def flatten(trees: Sequence[Any]) -> FlatForest:
 def _joined(trees: Sequence[Any], starts: NDArray[np.int64], side: str) -> NDArray[np.int64]:
     """The children of all nodes, numbered through over all trees; negative at leaves."""
     children = [getattr(tree, side).astype(np.int64) for tree in trees]
-    moved = [np.where(child < 0, LEAF, child + start) for child, start in zip(children, starts, strict=False)]
+    moved = [np.where(child < 0, -1, child + start) for child, start in zip(children, starts, strict=False)]
     return np.concatenate(moved)
 
 

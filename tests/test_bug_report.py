@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.base.bug_report import bug_message, installed_version, words_of
+from coarsen.base.bug_report import bug_message, words_of
+from coarsen.base.version import installed_version
 from coarsen.errors import InternalError, InvalidInputError
 
 

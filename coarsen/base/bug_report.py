@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import re
-from importlib import metadata
 from pathlib import Path
 
 from coarsen.errors import InternalError
@@ -74,6 +73,8 @@ def _details(error: BaseException) -> str:
     import sys
     import traceback
 
+    from coarsen.base.version import __version__
+
     lines = [
         f"coarsen {__version__}, Python {platform.python_version()}, {platform.platform()}",
         f"packages: {', '.join(f'{name} {_version(name)}' for name in _PACKAGES)}",
@@ -86,25 +87,9 @@ def _details(error: BaseException) -> str:
 
 
 def _version(package: str) -> str:
+    from importlib import metadata
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return "none"
-
-
-def installed_version() -> str:
-    """Return the installed package's version; in a clone from which nothing was installed that of its settings."""
-    try:
-        # `metadata.version` reads all of it, the description too, as an e-mail. Builds in a clone leave PKG-INFO.
-        found = metadata.distribution("coarsen")
-        head = found.read_text("METADATA") or found.read_text("PKG-INFO") or ""
-        return head.partition("\nVersion: ")[2].partition("\n")[0]
-    except metadata.PackageNotFoundError:
-        # Imported late: an installed package has its version elsewhere.
-        import tomllib
-
-        settings = Path(__file__).parents[2] / "pyproject.toml"
-        return str(tomllib.loads(settings.read_text(encoding="utf-8"))["project"]["version"])
-
-
-__version__ = installed_version()

@@ -33,7 +33,11 @@ def main() -> int:
             "without it, python -m coarsen.opencl_bench.run_pack runs a pack\n"
         )
         return INVALID_INPUT
-    return command_line()
+    code = command_line()
+    if "pyopencl" not in sys.modules:
+        # Python looks for garbage once more as it ends: where no driver is loaded, none of it has to be closed.
+        gc.freeze()
+    return code
 
 
 def _plain_run(words: list[str]) -> int | None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
-from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.frontend.lower import compile_source, lower
+from coarsen.frontend.lower import lower
+from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType
 
@@ -19,21 +19,10 @@ _IR_SUFFIXES = frozenset({".ll", ".bc"})
 KERNEL_SUFFIXES = _IR_SUFFIXES | {".cl"}
 
 
-def lower_file(path: Path, kernel: str | None, options: str, macros: DeviceMacros = PORTABLE) -> Kernel:
-    """Lower the kernel of a file. Raises as `coarsen.frontend.lower.lower` does, naming the file."""
+def lower_file(path: Path, kernel: str | None, options: str, unit: TranslationUnit | None = None) -> Kernel:
+    """Lower the kernel of a file, which may be compiled already. Raises as `lower` does, naming the file."""
     with naming_file(path):
-        return lower(path, kernel, options, macros)
-
-
-def kernels_of(path: Path, kernel: str | None, options: str) -> tuple[str | None, ...]:
-    """Return the kernel that is named, or where none is those of the file, in its order.
-
-    Raises:
-        InvalidInputError: the file can't be read, or has no kernel.
-    """
-    if kernel is not None:
-        return (kernel,)
-    return tuple(compile_source(path, options).kernels) or (None,)
+        return lower(path, kernel, options) if unit is None else lower(unit, kernel)
 
 
 @contextmanager

@@ -6,12 +6,14 @@ command loads packages that only another needs.
 
 from __future__ import annotations
 
+import enum
 import importlib
+import inspect
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType, NoneType
+from typing import Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -147,6 +149,10 @@ class LazyCommands(TyperGroup):
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(width), summary) for name, summary in commands.items()])
 
+    def get_help_option(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """Return `--help`."""
+        return _without_pydantic(super().get_help_option(ctx))
+
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]  # noqa: ANN401
         """Return a stand-in that knows its one line of help."""
         return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
@@ -198,6 +204,10 @@ class PlainUsage(TyperCommand):
         formatter.write_text(example)
         formatter.write_text(f"{ctx.command_path} --help-all shows all of its options and says more.")
 
+    def get_help_option(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """Return `--help`."""
+        return _without_pydantic(super().get_help_option(ctx))
+
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Return the words of the usage."""
         return [_BRACES.sub(r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
@@ -221,7 +231,40 @@ def _command_of(function: Any, name: str) -> Any:  # noqa: ANN401
     application = typer.Typer(**_PLAIN)
     settings = {**_CONTEXT, "allow_interspersed_args": name not in _ENDS_WITH_ANOTHER}
     application.command(name, cls=PlainUsage, context_settings=settings)(function)
-    return typer.main.get_command(application)
+    command = typer.main.get_command(application)
+    declared = inspect.signature(function).parameters
+    for parameter in command.params:
+        if parameter.callback is None:
+            _keep_plain_values(parameter, declared[parameter.name])
+    return command
+
+
+# Newer versions of typer have pydantic convert all values, and pydantic takes as long to load as NumPy.
+
+_TEXTS = (str, list[str])
+
+
+def _keep_plain_values(parameter: Any, declared: inspect.Parameter) -> None:  # noqa: ANN401
+    """Let a parameter take its own default, texts where it wants some, and what it has to choose from."""
+    hint: Any = get_args(declared.annotation)[0]
+    kind = get_args(hint)[0] if NoneType in get_args(hint) else hint
+    members: Iterable[Any] = kind if isinstance(kind, enum.EnumType) else ()
+    choices = {each.value: each for each in members}
+    convert = parameter.process_value
+
+    def process_value(context: Any, value: Any) -> Any:  # noqa: ANN401
+        if value is declared.default or (kind in _TEXTS and value):
+            return value
+        return choices[value] if isinstance(value, str) and value in choices else convert(context, value)
+
+    parameter.process_value = process_value
+
+
+def _without_pydantic(help_option: Any) -> Any:  # noqa: ANN401
+    """Return typer's `--help`, which is a flag without a value, as one that isn't set."""
+    if help_option is not None:
+        help_option.default = False
+    return help_option
 
 
 def _show_all(context: typer.Context, value: bool) -> bool:

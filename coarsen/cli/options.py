@@ -8,7 +8,6 @@ import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,6 +40,9 @@ def _set_debug(context: typer.Context, value: bool) -> bool:
 
 def _show_version(value: bool) -> bool:
     if value:
+        # Imported late: it reads what is installed.
+        from importlib.metadata import version
+
         typer.echo(f"coarsen {version('coarsen')}")
         raise typer.Exit
     return value
@@ -86,6 +88,16 @@ def dimension_option() -> Any:  # noqa: ANN401 (as `field`)
 def format_option() -> Any:  # noqa: ANN401 (as `field`)
     """Return the option that chooses a table or JSON."""
     return option("A table to read, or JSON.", None, "-f --format", default=Format.TABLE)
+
+
+def preset_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that names the sizes."""
+    return option("The sizes: test, cpu, gpu, paper.", "NAME", "--preset", default="cpu")
+
+
+def seed_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that seeds what is drawn."""
+    return option("Seed of the inputs, and of a search.", "NUMBER", "--seed", default=0, min=0)
 
 
 @dataclass(frozen=True, kw_only=True)

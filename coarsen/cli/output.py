@@ -10,6 +10,7 @@ import json
 import math
 import os
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from coarsen.base.codec import encoded
 from coarsen.base.files import replace_file
-from coarsen.errors import GAP, InvalidInputError, printable, printable_in_line
+from coarsen.errors import GAP, InvalidInputError, aligned, printable, printable_in_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # Wide enough that nothing is wrapped if the output is not a terminal.
 _UNLIMITED_WIDTH = 10_000
+# Variables of the environment by which rich takes for a terminal what is none.
+_ASKS_FOR_COLOURS = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
 
 
 class Format(enum.StrEnum):
@@ -73,6 +76,9 @@ def _with_nulls(value: object) -> object:
 
 def print_line(text: str = "") -> None:
     """Print a line, wrapped between words where a terminal is narrower."""
+    if _is_plain([text]):
+        _write_text("".join(f"{line.rstrip()}\n" for line in printable(text).split("\n")))
+        return
     terminal = console()
     with terminal.capture() as capture:
         terminal.print(printable(text), soft_wrap=not sys.stdout.isatty(), markup=False)
@@ -121,6 +127,10 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers:
         rows: as many texts each as there are columns.
         numbers: the headings of the columns that are set to the right.
     """
+    rows = list(rows)
+    if _is_plain([*headings, *(cell for row in rows for cell in row)]):
+        _write_text("".join(f"{line}\n" for line in aligned(headings, rows, numbers)))
+        return
     # Imported late: it takes longer than all else that a command with a single line of output does.
     from rich.table import Table
     from rich.text import Text
@@ -135,6 +145,18 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers:
     with terminal.capture() as capture:
         terminal.print(table)
     _write_text("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def _is_plain(texts: Iterable[str]) -> bool:
+    """Return True where texts go to no terminal and each letter takes one place: they do without rich."""
+    if sys.stdout.isatty() or not _ASKS_FOR_COLOURS.isdisjoint(os.environ):
+        return False
+    return all((text.isascii() and text.isprintable()) or all(map(_takes_one_place, text)) for text in texts)
+
+
+def _takes_one_place(letter: str) -> bool:
+    is_wide = unicodedata.east_asian_width(letter) in ("W", "F")
+    return not is_wide and letter != "\t" and unicodedata.category(letter) not in ("Mn", "Me", "Cf")
 
 
 def _write_text(text: str) -> None:

@@ -15,7 +15,6 @@ from threading import Lock
 
 from coarsen.base.limits import MOST_INPUT_BYTES
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.annotations import read_annotations, source_without_pragmas
 from coarsen.frontend.compile import Source, compilations
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.disassemble import disassemble
@@ -149,6 +148,9 @@ def _with_chosen_values(code: Source, options: BuildOptions) -> Source:
     chosen = {re.split(r"[=(]", word[2:])[0] for word in options.clang_options if word.startswith("-D")}
     if code.path is None or not chosen or "pragma" not in code.text:
         return code
+    # Imported late: few sources declare parameters.
+    from coarsen.frontend.annotations import read_annotations, source_without_pragmas
+
     declared = {each.name for each in read_annotations(code.text, str(code.path)).parameters}
     if not chosen & declared:
         return code

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyopencl
 
-from coarsen.base.bug_report import __version__
+from coarsen.base.version import __version__
 from coarsen.dispatch.expressions import Condition, parse_condition
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument
 from coarsen.dispatch.launch_sizes import size_inputs

@@ -32,8 +32,6 @@ from coarsen.transform.added_arguments import add_local_copies
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
 from coarsen.transform.regions.plan import RegionPlan
-from coarsen.transform.replicas import Replicas
-from coarsen.transform.replicate import Replicator
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 
 
@@ -73,6 +71,10 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
     Raises:
         InvalidInputError: a work-group size that the kernel demands does not divide.
     """
+    # Imported late: a prediction analyses, and writes nothing.
+    from coarsen.transform.replicas import Replicas
+    from coarsen.transform.replicate import Replicator
+
     kernel = analysed.kernel
     module, shared = copy_around(kernel.graph, kernel.name)
     function, supply = module.function(kernel.name), NameSupply(kernel)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coarsen.base.bug_report import __version__
 from coarsen.base.names import did_you_mean
+from coarsen.base.version import __version__
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.dispatch.tree import Leaf

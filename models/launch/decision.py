@@ -20,19 +20,6 @@ from coarsen.models.flat_forest import Array
 from coarsen.models.launch.case import LaunchInputs
 
 
-class Risk(enum.StrEnum):
-    """A rule for how much may be lost for what may be gained."""
-
-    CAUTIOUS = "cautious"
-    NEUTRAL = "neutral"
-    BOLD = "bold"
-
-    @property
-    def entrant(self) -> str:
-        """The name in evaluations of the launch model with this rule."""
-        return "launch" if self is Risk.NEUTRAL else f"launch-{self.value}"
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
     """The numbers of a decision.

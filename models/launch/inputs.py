@@ -78,7 +78,15 @@ def _group(name: str, *names: str) -> Callable[[_Values[_Subject]], InputGroup[_
 
 def _side(group: InputGroup[DescribedLaunch], side: str, suffix: str | None = None) -> InputGroup[Pair]:
     names = tuple(f"{name}{f' {side}' if suffix is None else suffix}" for name in group.names)
-    return InputGroup(group.name, names, lambda pair: group.values(getattr(pair, side)))
+
+    def values(pair: Pair) -> Sequence[float]:
+        launch: DescribedLaunch = getattr(pair, side)
+        # Many coarsened launches have one uncoarsened one before them.
+        if group.values not in launch.values:
+            launch.values[group.values] = group.values(launch)
+        return launch.values[group.values]
+
+    return InputGroup(group.name, names, values)
 
 
 # Of the kernel, whatever its launch.

@@ -14,9 +14,10 @@ import numpy as np
 
 from coarsen.models.flat_forest import LEAF, Array, FlatForest, Rows
 from coarsen.models.launch.case import LaunchInputs
-from coarsen.models.launch.decision import Decision, ErrorTable, Risk, Rule, Seen, decide, places_of
+from coarsen.models.launch.decision import Decision, ErrorTable, Rule, Seen, decide, places_of
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS
+from coarsen.models.launch.risk import Risk
 
 
 @dataclass(frozen=True)
@@ -245,12 +246,12 @@ class Parts:
             speeds[chosen] += self.coarsened.mean(inputs.coarsened[chosen])
         return slope * speeds
 
-    def check(self) -> None:
-        """Raise ValueError where the trees are none over these inputs."""
-        self.local.check(len(LOCAL_SIZE_INPUTS))
-        self.coarsened.check(len(COARSENING_INPUTS))
+    def check(self, largest: float) -> None:
+        """Raise ValueError where the trees are none over these inputs, with leaves of such a magnitude."""
+        self.local.check(len(LOCAL_SIZE_INPUTS), largest)
+        self.coarsened.check(len(COARSENING_INPUTS), largest)
 
 
 def constant_forest() -> FlatForest:
     """Return a tree that always says 0: where there was nothing to learn from."""
-    return FlatForest(1, np.array([LEAF], dtype=np.int16), np.zeros(1, dtype=np.float32))
+    return FlatForest(1, np.array([LEAF], dtype=np.uint8), np.zeros(1, dtype=np.float32))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -87,7 +87,7 @@ class DescribedLaunch:
     planned: PlannedLaunch
     device: LaunchDevice
 
-    @property
+    @cached_property
     def merged(self) -> int:
         """The number of the original's work-items that one work-item does."""
         return self.variant.factor
@@ -140,6 +140,11 @@ class DescribedLaunch:
         """The share of compute units' turns that have no work-group, if each holds one at a time."""
         turns = math.ceil(self.groups_per_unit)
         return 1.0 - self.groups_per_unit / turns if turns else 0.0
+
+    @cached_property
+    def values(self) -> dict[Callable[[DescribedLaunch], Sequence[float]], Sequence[float]]:
+        """The inputs of this launch that were found already, by the function that gives them."""
+        return {}
 
     @cached_property
     def estimate(self) -> Estimate | None:

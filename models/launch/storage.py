@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.flat_forest import LEAF, FlatForest
+from coarsen.models.flat_forest import FlatForest
 from coarsen.models.launch.case import LaunchCase
-from coarsen.models.launch.decision import LEVELS, Binned, ErrorTable, Place, Risk, Rule
+from coarsen.models.launch.decision import LEVELS, Binned, ErrorTable, Place, Rule
 from coarsen.models.launch.files import NAME, SHIPPED, has_launch
 from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS, PLACE_NAMES
 from coarsen.models.launch.model import LaunchModel, Medians, Neighbourhood, Parts
+from coarsen.models.launch.risk import Risk
 from coarsen.models.model_files import (
     LARGEST,
     LARGEST_LOGARITHM,
@@ -26,14 +27,12 @@ from coarsen.models.model_files import (
     Card,
     Tensors,
     check_format,
-    check_range,
     checked_tensor,
     read_card,
     read_tensors,
     write_model,
 )
 
-_STORED_LEAF = 255
 _FORESTS = ("local", "coarsened")
 _TABLES = ("errors", "own_errors")
 _INFINITY = "Infinity"
@@ -85,7 +84,7 @@ def _tensors(model: LaunchModel) -> Tensors:
     }
     for name in _FORESTS:
         forest: FlatForest = getattr(model.parts, name)
-        found[f"{name}.feature"] = np.where(forest.feature == LEAF, _STORED_LEAF, forest.feature).astype(np.uint8)
+        found[f"{name}.feature"] = forest.feature
         found[f"{name}.number"] = forest.number.astype(np.float16)
     for name in _TABLES:
         table: ErrorTable = getattr(model, name)
@@ -98,10 +97,7 @@ def _tensors(model: LaunchModel) -> Tensors:
 
 def _model(card: Card, tensors: Tensors) -> LaunchModel:
     parts = Parts(**{name: _forest(card["trees"][name], name, tensors) for name in _FORESTS})
-    parts.check()
-    for forest in (parts.local, parts.coarsened):
-        leaves = forest.number[forest.feature == LEAF]
-        check_range("a leaf of its trees", leaves, -LARGEST_LOGARITHM, LARGEST_LOGARITHM)
+    parts.check(LARGEST_LOGARITHM)
     kernels, inputs = tuple(map(str, card["neighbourhood"])), len(PLACE_NAMES)
     slope = float(card["slope"])
     if not 0 < slope <= LARGEST:
@@ -130,9 +126,7 @@ def _forest(trees: int, name: str, tensors: Tensors) -> FlatForest:
     feature, number = tensors[f"{name}.feature"], tensors[f"{name}.number"]
     if feature.dtype != np.uint8 or number.dtype != np.float16:
         raise ValueError("the arrays of its trees are of another type")
-    wide = feature.astype(np.int16)
-    wide[wide == _STORED_LEAF] = LEAF
-    return FlatForest(int(trees), wide, number.astype(np.float32))
+    return FlatForest(int(trees), feature, number)
 
 
 def _table(name: str, tensors: Tensors) -> ErrorTable:

@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 import pyopencl as cl
 
-from coarsen.base.bug_report import __version__
+from coarsen.base.version import __version__
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError
 from coarsen.models.analytic.machine import DeviceProfile, LaunchCosts, Quantity, Source

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.base.bug_report import __version__
+from coarsen.base.version import __version__
 
 Run = Callable[..., Any]
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import enum
+import importlib
+import inspect
 import io
 import logging
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 import pytest
+import typer
 
 from coarsen.cli.main import COMMANDS, load_command, main
 from coarsen.cli.variant_options import _OPTIONS, ARRAYS, EVERY
@@ -109,6 +115,38 @@ def test_a_variants_options_are_those_that_its_fields_declare() -> None:
 def test_the_usage_shows_what_is_required_plainly(command: str, arguments: str, run: Run) -> None:
     usage = run(*command.split(), "--help").out.splitlines()[0]
     assert usage == f"Usage: coarsen {command} [OPTIONS] {arguments}".rstrip()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_needs_no_conversion_is_what_it_would_be_converted_to(name: str) -> None:
+    """Defaults, texts, and what there is to choose from: they are taken as they are."""
+    command = load_command(name)
+    context = typer.Context(command)
+    declared = inspect.signature(getattr(importlib.import_module(f"coarsen.cli.{name}"), name)).parameters
+    for parameter in command.params:
+        if parameter.name not in declared:
+            continue
+        choices = choices_of(declared[parameter.name])
+        text = ["a", "b"] if parameter.multiple or parameter.nargs == -1 else "a"
+        for value in (parameter.default, text, *choices, *(each.value for each in choices)):
+            by_typer = outcome(partial(type(parameter).process_value, parameter, context, value))
+            assert outcome(partial(parameter.process_value, context, value)) == by_typer, (parameter.name, value)
+
+
+def choices_of(declared: inspect.Parameter) -> list[Any]:
+    """What an option has to choose from."""
+    hint = get_args(declared.annotation)[0]
+    kinds: list[Any] = [each for each in (hint, *get_args(hint)) if isinstance(each, enum.EnumType)]
+    return [choice for kind in kinds for choice in kind]
+
+
+def outcome(convert: Callable[[], Any]) -> tuple[type, Any]:
+    """What comes of a conversion, and its type: what it returns, or its error. No words are as good as nothing."""
+    try:
+        value = convert()
+    except Exception as error:
+        return type(error), str(error)
+    return (NoneType, None) if value == () else (type(value), value)
 
 
 def test_version(run: Run) -> None:

@@ -52,6 +52,31 @@ def test_wrapped_lines_have_no_spaces_behind_them(monkeypatch: pytest.MonkeyPatc
     assert terminal.getvalue() == "a sentence that is\nwrapped between\nwords\n\n"
 
 
+@pytest.mark.parametrize(
+    "text", ["", "plain", "×2 ◀ chosen  ", "two\nlines \n", "a\ttab", "日本 wide", HOSTILE, "[bold]"]
+)
+def test_what_goes_to_no_terminal_is_as_rich_has_it(
+    text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def printed() -> str:
+        print_line(text)
+        print_table(["first", "number", "last"], [[text, "1.5", ""], ["b", "12", text]], numbers=["number"])
+        return capsys.readouterr().out
+
+    plain = printed()
+    monkeypatch.setattr("coarsen.cli.output._is_plain", lambda _: False)
+    assert printed() == plain
+
+
+def test_colours_that_are_asked_for_are_there_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    print_table(["heading"], [["cell"]])
+    assert "\x1b[1mheading" in capsys.readouterr().out
+
+
 def test_escape_sequences_in_names_are_shown_and_not_obeyed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

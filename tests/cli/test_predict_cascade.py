@@ -10,7 +10,7 @@ import pytest
 import coarsen
 from coarsen.cli.output import Format
 from coarsen.cli.predict.output import held_out_text, print_cascade
-from coarsen.models import Contribution, Prediction, Step
+from coarsen.models import CascadeModel, Contribution, Prediction, Step
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.cli.conftest import Run
 
@@ -114,7 +114,7 @@ def test_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answer = Prediction("tahiti", 1, (Step(1, 0.25, False, 17, contributions),))
-    monkeypatch.setattr("coarsen.cli.predict.command.predict_by_cascade", lambda *_: answer)
+    monkeypatch.setattr(CascadeModel, "predict", lambda *_: answer)
     outcome = run("predict", SGEMM, "--device", "tahiti", *CASCADE)
     assert outcome.out.splitlines()[-len(sentences) :] == sentences
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from coarsen.frontend.clang import Clang
 from coarsen.frontend.lower import list_kernels
 from coarsen.opencl_bench.workloads.described.read import read_table
 
@@ -69,6 +71,24 @@ def test_apply_of_binary_code_needs_a_file(run: Run, file: Path) -> None:
     outcome = run("apply", str(file), "--factor", "2", "--emit", "spv")
     assert (outcome.code, outcome.out) == (2, "")
     assert "choose one with -k, or -o FILE for all: first, second, third" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "options", [["predict", "-d", "tahiti"], ["predict", "-d", "h200"], ["apply", "--factor", "2"]]
+)
+def test_the_file_is_compiled_once(
+    run: Run, file: Path, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources: list[str | None] = []
+    compile_with = Clang.run
+
+    def remember(clang: Clang, arguments: list[str], source: str | None = None) -> CompletedProcess[str]:
+        sources.append(source)
+        return compile_with(clang, arguments, source)
+
+    monkeypatch.setattr(Clang, "run", remember)
+    assert run(*options, str(file)).code == 3
+    assert len(set(sources)) == len(sources), "each set of extensions has macros of its own before the source"
 
 
 @pytest.mark.parametrize("model", [["--dim", "0"], ["--model", "launch", "--no-measure"]])

@@ -16,6 +16,8 @@ from coarsen.opencl_bench.workloads.lookup import SUITE
 
 HEAVY = ("torch", "pandas", "matplotlib", "scipy", "sklearn")
 COMPILERS = ("llvmlite", "networkx", "numpy", "pyopencl", "rich.console", "safetensors")
+# What newer versions of typer convert values by, what lays texts out on a terminal, what reads what is installed.
+NOT_FOR_PLAIN_OUTPUT = ("pydantic", "rich.console", "importlib.metadata")
 
 LOADED = """
 import json, sys
@@ -55,18 +57,26 @@ def test_the_loader_is_prepared_by_the_discovery_of_devices() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code"), [(["--help"], 0), (["bench", "--help"], 0), (["--version"], 0), (["nonsense"], 2)]
+    ("words", "code"),
+    [(["--help"], 0), (["bench", "--help"], 0), (["--version"], 0), (["nonsense"], 2)],
 )
 def test_help_is_light(words: list[str], code: int) -> None:
     assert loaded_by(MAIN.format(words=words, code=code)).isdisjoint((*HEAVY, *COMPILERS))
 
 
+def test_the_help_of_predictions_loads_no_model() -> None:
+    loaded = loaded_by(MAIN.format(words=["predict", "--help"], code=0))
+    assert loaded.isdisjoint((*HEAVY, *NOT_FOR_PLAIN_OUTPUT, "numpy", "safetensors", "pyopencl"))
+
+
 @pytest.mark.parametrize("known", ["intel", "tahiti"])
-def test_prediction_is_light(known: str) -> None:
-    words = ["predict", str(SUITE["sgemm"].kernel_file), "--device", known]
+@pytest.mark.parametrize("further", [[], ["-f", "json"], ["-D", "WIDTH=4", "--risk", "cautious"]])
+def test_prediction_is_light(known: str, further: list[str]) -> None:
+    words = ["predict", str(SUITE["sgemm"].kernel_file), "--device", known, *further]
     loaded = loaded_by(MAIN.format(words=words, code=0))
     assert "numpy" in loaded
-    assert loaded.isdisjoint((*HEAVY, "pyopencl", "sqlalchemy", "coarsen.opencl_bench.workloads.lookup"))
+    assert loaded.isdisjoint((*HEAVY, *NOT_FOR_PLAIN_OUTPUT, "pyopencl", "sqlalchemy"))
+    assert "coarsen.opencl_bench.workloads.lookup" not in loaded
 
 
 def test_coarsening_needs_no_models() -> None:
@@ -193,3 +203,19 @@ def test_closed_streams(words: tuple[str, ...], code: int) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
+ENDS = """
+import gc, sys
+from coarsen.cli.console_script import main
+sys.argv = ["coarsen", *{words!r}]
+assert main() == 0
+assert (gc.get_freeze_count() > 0) is ("pyopencl" not in sys.modules) is {frozen}
+"""
+
+
+@pytest.mark.parametrize(("words", "frozen"), [(["--version"], True), (["devices", "--no-check"], False)])
+def test_the_end_of_a_command_looks_for_garbage_where_a_driver_is_loaded(words: list[str], frozen: bool) -> None:
+    subprocess.run(
+        [sys.executable, "-c", ENDS.format(words=words, frozen=frozen)], capture_output=True, check=True
+    )

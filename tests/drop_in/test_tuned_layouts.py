@@ -11,7 +11,7 @@ import pyopencl as cl
 import pytest
 
 import coarsen
-from coarsen.base.bug_report import __version__
+from coarsen.base.version import __version__
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile

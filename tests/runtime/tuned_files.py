@@ -10,7 +10,7 @@ import pyopencl as cl
 from numpy.typing import NDArray
 
 import coarsen
-from coarsen.base.bug_report import __version__
+from coarsen.base.version import __version__
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile

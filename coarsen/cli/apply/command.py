@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from coarsen.base.one_thread import load_numpy_in_one_thread
 from coarsen.cli.apply.options import ApplyOptions, Form
 from coarsen.cli.apply.report_text import write_explanations, write_reports
 from coarsen.cli.apply.request import Request, launch_comment
@@ -59,6 +60,7 @@ def apply(asked: ApplyOptions) -> None:
         _write_versions(asked.file, asked.tuned, asked.output)
         return
     if asked.features is not None:
+        load_numpy_in_one_thread()
         # Imported late: it loads the models.
         from coarsen.cli.apply.features import show_features
 

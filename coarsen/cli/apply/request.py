@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.base.bug_report import __version__
+from coarsen.base.one_thread import load_numpy_in_one_thread
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.messages import note
 from coarsen.cli.options import parsed_size
@@ -190,6 +190,7 @@ class Request:
 
     def _predicted(self, lowered: Kernel) -> int:
         """The factor that is predicted for the device."""
+        load_numpy_in_one_thread()
         # Imported late: the models load NumPy, which a coarsening by a given factor does without.
         from coarsen.models.launch.prediction import LaunchPrediction
         from coarsen.prediction import predict_factor
@@ -228,6 +229,9 @@ def launch_comment(coarsened: CoarsenedKernel, notes: Iterable[str], mark: str =
 
 
 def _lines(coarsened: CoarsenedKernel) -> Iterator[str]:
+    # Imported late: it reads what is installed.
+    from coarsen.base.version import __version__
+
     merging = [entry for entry in coarsened.configuration if entry.factor > 1]
     done = ", ".join(map(_merged, merging)) or "nothing merged"
     yield f"Written by coarsen {__version__}: kernel {coarsened.kernel.name}, {done}."

@@ -18,12 +18,11 @@ from coarsen.cli.bench.options import (
     bench_search,
     check_export,
     device_kind,
-    seed_option,
     with_prior,
 )
 from coarsen.cli.declared import argument, option, takes
 from coarsen.cli.messages import INTERRUPTED, note, say, say_interrupted
-from coarsen.cli.options import format_option
+from coarsen.cli.options import format_option, seed_option
 from coarsen.cli.output import Format, counted, print_line
 from coarsen.cli.stores import check_packages, store_option
 from coarsen.cli.variant_options import ARRAYS, SPACE_HELP, SpaceOptions, variant_options

@@ -6,9 +6,8 @@ import enum
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from coarsen.cli.declared import option
 from coarsen.cli.output import check_writable
 from coarsen.errors import InvalidInputError
 from coarsen.variant.transforms import DeviceKind
@@ -25,16 +24,6 @@ class CodeForm(enum.StrEnum):
 
     OPENCL_C = "opencl_c"
     SPIRV = "spirv"
-
-
-def preset_option() -> Any:  # noqa: ANN401 (as `field`)
-    """Return the option that names the sizes."""
-    return option("The sizes: test, cpu, gpu, paper.", "NAME", "--preset", default="cpu")
-
-
-def seed_option() -> Any:  # noqa: ANN401 (as `field`)
-    """Return the option that seeds what is drawn."""
-    return option("Seed of the inputs, and of a search.", "NUMBER", "--seed", default=0, min=0)
 
 
 def device_kind(words: Sequence[str] | None) -> DeviceKind:

@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coarsen.base.one_thread import load_numpy_in_one_thread
 from coarsen.cli.declared import takes
-from coarsen.cli.kernel_input import KERNEL_SUFFIXES, kernels_of, naming_file, whole_arguments
+from coarsen.cli.kernel_input import KERNEL_SUFFIXES, naming_file, whole_arguments
 from coarsen.cli.messages import raise_last
 from coarsen.cli.options import checked_dimension, existing_folder, parsed_size
 from coarsen.cli.output import Format, print_json, print_line
@@ -21,13 +22,15 @@ from coarsen.cli.predict.options import KernelInput, PredictOptions
 from coarsen.cli.predict.output import launch_as_data, print_cascade, print_launch, say_whose
 from coarsen.cli.stores import check_packages
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
-from coarsen.models.launch.decision import Risk
-from coarsen.prediction import AskedLaunch, chosen_cascade, launch_model, predict_by_cascade, predict_launch
-from coarsen.targets import Target, installed_device, target_of
-from coarsen.user_models import ModelName, answering_model, launch_model_folder
+from coarsen.frontend.lower import compile_source
+from coarsen.frontend.translation_unit import TranslationUnit
+from coarsen.models.launch.risk import Risk
+from coarsen.user_models import ModelName, answering_model, chosen_cascade, launch_model_folder
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
+    from coarsen.prediction import AskedLaunch
+    from coarsen.targets import Target
 
 
 @takes(PredictOptions)
@@ -45,6 +48,9 @@ def predict(asked: PredictOptions) -> None:
     Example: coarsen predict sgemm.cl --device tahiti
     """
     _check(asked)
+    if Path(asked.file).suffix in KERNEL_SUFFIXES:
+        # It has no inputs: nothing is run, and no array is worth a second thread.
+        load_numpy_in_one_thread()
     folder = existing_folder("--models", asked.models)
     if (asked.model or answering_model(asked.device, folder, shipped=asked.shipped)) is ModelName.LAUNCH:
         _ask_of_each(_ask_launch_model, asked)
@@ -72,7 +78,7 @@ def _check(asked: PredictOptions) -> None:
     parsed_size("--global-size", asked.global_size)
 
 
-def _ask_of_each(ask: Callable[[PredictOptions], None], asked: PredictOptions) -> None:
+def _ask_of_each(ask: Callable[[PredictOptions, TranslationUnit | None], None], asked: PredictOptions) -> None:
     """Ask about the kernel that is named, or about each of the file; a refusal stops none of the others.
 
     Raises:
@@ -80,42 +86,49 @@ def _ask_of_each(ask: Callable[[PredictOptions], None], asked: PredictOptions) -
         RefusalError: the last one, after all have been asked about.
     """
     path = Path(asked.file)
-    is_file = path.suffix in KERNEL_SUFFIXES and path.exists()
-    names = kernels_of(path, asked.kernel, asked.build_options) if is_file else (asked.kernel,)
-    if len(names) == 1:
-        ask(asked)
+    is_looked_into = asked.kernel is None and path.suffix in KERNEL_SUFFIXES and path.exists()
+    unit = compile_source(path, asked.build_options) if is_looked_into else None
+    names = unit.kernels if unit is not None else ()
+    if len(names) < 2:
+        ask(asked, unit)
         return
     if asked.output_format is Format.JSON:
-        listed = ", ".join(map(str, names))
-        raise InvalidInputError(f"--format json tells of one kernel, choose one with -k: {listed}")
+        raise InvalidInputError(f"--format json tells of one kernel, choose one with -k: {', '.join(names)}")
     refusals: list[RefusalError] = []
     for number, name in enumerate(names):
         if number:
             print_line()
         try:
-            ask(replace(asked, kernel=name))
+            ask(replace(asked, kernel=name), unit)
         except RefusalError as refusal:
             refusals.append(refusal)
     raise_last(refusals)
 
 
-def _ask_cascade(asked: PredictOptions) -> None:
+def _ask_cascade(asked: PredictOptions, unit: TranslationUnit | None) -> None:
     """Print the cascade's answer."""
+    # Imported late: the help does without NumPy.
+    from coarsen.features import feature_table
+
     cascade, place = chosen_cascade(asked.device, asked.models, shipped=asked.shipped)
     say_whose(place, asked.models)
-    given, dimension = asked.input(), asked.dim or 0
+    given, dimension = asked.input(unit), asked.dim or 0
     with naming_file(given.path):
-        prediction = predict_by_cascade(given.kernel, cascade, dimension)
+        prediction = cascade.predict(feature_table(given.kernel, dimension))
     print_cascade(given.kernel.name, dimension, prediction, asked.risk, cascade.card, asked.output_format)
 
 
-def _ask_launch_model(asked: PredictOptions) -> None:
+def _ask_launch_model(asked: PredictOptions, unit: TranslationUnit | None) -> None:
     """Predict the launch to use, measure a few where that can be, and print both."""
+    # Imported late: a cascade does without the launch model.
+    from coarsen.prediction import launch_model, predict_launch
+    from coarsen.targets import target_of
+
     folder = launch_model_folder(asked.models, shipped=asked.shipped)
     model = launch_model(folder)
     say_whose(folder, asked.models)
     target = target_of(asked.device)
-    given = asked.input()
+    given = asked.input(unit)
     device, why_not = _measuring_device(asked, target, given)
     with naming_file(given.path):
         prediction = predict_launch(given.kernel, model, target, _launch(asked, given), asked.risk or Risk.NEUTRAL)
@@ -133,6 +146,9 @@ def _ask_launch_model(asked: PredictOptions) -> None:
 
 def _launch(asked: PredictOptions, given: KernelInput) -> AskedLaunch:
     """The launch: what the command line says goes before what the kernel's description says."""
+    # Imported late, as all of the launch model.
+    from coarsen.prediction import AskedLaunch
+
     arguments = {**given.arguments, **whole_arguments(given.kernel, asked.size or ())}
     sizes = asked.local or given.local_size, parsed_size("--global-size", asked.global_size) or given.global_size
     return AskedLaunch(*sizes, arguments, asked.dim, factors_only=asked.dim is not None)
@@ -145,6 +161,9 @@ def _measuring_device(
 
     Raises DeviceError or InvalidInputError where measuring was asked for and can't be.
     """
+    # Imported late, as all of the launch model.
+    from coarsen.targets import installed_device
+
     if asked.no_measure:
         return None, "as --no-measure asks"
     try:

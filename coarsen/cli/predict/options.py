@@ -7,17 +7,23 @@ from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.cli.bench.options import preset_option
 from coarsen.cli.declared import argument, option
-from coarsen.cli.kernel_input import lower_file, naming_file
-from coarsen.cli.options import SourceOptions, format_option, kernel_option, parsed_size, whole_number
+from coarsen.cli.kernel_input import KERNEL_SUFFIXES, lower_file, naming_file
+from coarsen.cli.options import (
+    SourceOptions,
+    format_option,
+    kernel_option,
+    parsed_size,
+    preset_option,
+    whole_number,
+)
 from coarsen.cli.output import Format
 from coarsen.cli.stores import store_option
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
+from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
-from coarsen.models.launch.decision import Risk
-from coarsen.tuning.workload.launch_list import LAUNCH_SUFFIXES
+from coarsen.models.launch.risk import Risk
 from coarsen.user_models import ModelName
 
 if TYPE_CHECKING:
@@ -96,9 +102,9 @@ class PredictOptions(SourceOptions):
         """Return the local size that was given. Raises InvalidInputError for what is none."""
         return parsed_size("--local-size", self.local_size)
 
-    def input(self) -> KernelInput:
-        """Read the kernel. Raises as `read_input` does."""
-        return read_input(self.file, self.kernel, self.build_options, self.preset, self.local)
+    def input(self, unit: TranslationUnit | None = None) -> KernelInput:
+        """Read the kernel, of the file as it was compiled where it was. Raises as `read_input` does."""
+        return read_input(self.file, self.kernel, self.build_options, self.preset, self.local, unit)
 
 
 # The kernel that `coarsen predict` is given: a file of its own, or one whose description tells of its launch too.
@@ -136,6 +142,7 @@ def read_input(
     options: str,
     preset: str,
     local_size: tuple[int, ...] | None,
+    unit: TranslationUnit | None = None,
 ) -> KernelInput:
     """Find and lower a kernel, with its launch where it is described.
 
@@ -145,17 +152,22 @@ def read_input(
         options: how a plain file is built.
         preset: names the sizes of a description.
         local_size: of the launch; the description's if None.
+        unit: a plain file, where it is compiled already.
 
     Raises:
         InvalidInputError: no such file or benchmark, a mistake in it, or options that it leaves no room for.
         RefusalError: the kernel can't be read.
     """
     path = Path(word)
+    if path.suffix in KERNEL_SUFFIXES:
+        return KernelInput(lower_file(path, kernel, options, unit), path)
+    # Imported late: a plain kernel does without the suite.
+    from coarsen.opencl_bench.workloads.lookup import find_benchmark
+    from coarsen.tuning.workload.launch_list import LAUNCH_SUFFIXES
+
     # What neither is a file nor looks like one is a name of the suite.
     if path.suffix not in LAUNCH_SUFFIXES and (path.suffix or path.exists()):
         return KernelInput(lower_file(path, kernel, options), path)
-    # Imported late: a plain kernel does without the suite.
-    from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
     name: str | Path = path.resolve() if path.suffix in LAUNCH_SUFFIXES else word
     benchmark = find_benchmark(name)

@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, picked, print_json, print_line, print_lines, print_records
-from coarsen.models import Contribution, Prediction, Step
-from coarsen.models.launch.decision import Risk
-from coarsen.models.launch.prediction import ExpectedLaunch, Fared, LaunchPrediction, Ratio
-from coarsen.targets import Target
+from coarsen.models.launch.risk import Risk
 from coarsen.variant.variant import Variant, shape
-from coarsen.variant.variant_json import variant_to_json
+
+if TYPE_CHECKING:
+    # Each of the two models does without the other.
+    from coarsen.models import Contribution, Prediction, Step
+    from coarsen.models.launch.prediction import ExpectedLaunch, Fared, LaunchPrediction, Ratio
+    from coarsen.targets import Target
 
 CHOSEN = "◀ chosen"
 _SHOWN = 8
@@ -81,6 +84,9 @@ def _print_launches(prediction: LaunchPrediction) -> None:
 
 def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, object]:
     """Return all of it for JSON; speed-ups are ratios."""
+    # Imported late, here and below: a table does without.
+    from coarsen.variant.variant_json import variant_to_json
+
     return {
         "kernel": prediction.kernel,
         "model": "launch",
@@ -195,6 +201,8 @@ def _ratio(ratio: Ratio) -> str:
 
 
 def _as_data(launch: ExpectedLaunch) -> dict[str, object]:
+    from coarsen.variant.variant_json import variant_to_json
+
     return {
         "variant": variant_to_json(launch.variant),
         "multiple_of": list(launch.multiple_of),

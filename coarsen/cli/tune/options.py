@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from coarsen.cli.bench.options import parsed_budget, preset_option, seed_option
+from coarsen.cli.bench.options import parsed_budget
 from coarsen.cli.declared import argument, option
-from coarsen.cli.options import format_option
+from coarsen.cli.options import format_option, preset_option, seed_option
 from coarsen.cli.output import Format
 from coarsen.cli.stores import store_option
 from coarsen.cli.variant_options import space_values, variant_options

@@ -63,6 +63,7 @@ class PlannedKernel:
         self._counted = counted_kernel(self._axes.any_of_items())
         self._shares = BranchShares(self._counted.counts)
         self._prologue = cache(partial(_prologue, kernel))
+        self._start = cache(self._at_start)
         self._pressure = cache(self._pressure_along)
         self._live = cache(lambda axis, factor: self._pressure(axis).maximum(factor))
         self._values: dict[_AxesKey, ShiftedValues] = {}
@@ -113,7 +114,7 @@ class PlannedKernel:
         tally = self._tally(variant, original)
         chosen = variant.coarsenings
         groups = self._wide_groups if variant.transforms.wide_accesses else None
-        return Counting(tally, variant, list(map(self._at_start, chosen)), groups)
+        return Counting(tally, variant, list(map(self._start, chosen)), groups)
 
     def _at_start(self, coarsening: Coarsening) -> Mapping[InstructionClass, int]:
         """Return the instructions at the kernel's start for one coarsening."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from coarsen.base.bug_report import __version__
+from coarsen.base.version import __version__
 from coarsen.frontend.clang import packaged_clang
 
 PACKAGE = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from coarsen.base.bug_report import __version__
+from coarsen.base.version import __version__
 from coarsen.errors import InvalidInputError, printable_in_line
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.coarsening import DIMENSIONS

@@ -13,8 +13,8 @@ from pathlib import Path
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from coarsen.base.bug_report import __version__
 from coarsen.base.files import replace_file
+from coarsen.base.version import __version__
 from coarsen.dispatch.tree import Split, nodes, rules
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.evaluation import (
     ORACLE,
     Asked,
@@ -21,6 +20,7 @@ from coarsen.models.launch.evaluation import (
     launch_scores,
     ran,
 )
+from coarsen.models.launch.risk import Risk
 from coarsen.models.launch.settling import MOST_LOSSES, Judged, settle
 from coarsen.models.launch.storage import cases_by_device, load_launch, save_launch
 from coarsen.models.launch.training import FittedLaunch, split, train_launch

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.base.bug_report import __version__
+from coarsen.base.version import __version__
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.remembered.choice import SizeClass, allowed_text, problem_of
