@@ -43,7 +43,7 @@ from coarsen.opencl_bench.results.rows import (
     measured,
     names_of,
 )
-from coarsen.tuning.engine.choice import CLEAR_GAIN
+from coarsen.tuning.measure.speedup import CLEAR_GAIN
 
 MOST_COLUMNS = 5
 _PANEL_HEIGHT, _LEAST = 1.5, 1.15

@@ -12,8 +12,8 @@ import pandas as pd
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.best import seconds_of, shown_presets
 from coarsen.opencl_bench.results.frames import device_labels, frame
-from coarsen.tuning.engine.choice import CLEAR_GAIN as CLEAR_GAIN
 from coarsen.tuning.engine.choice import Choice, Compared, choose
+from coarsen.tuning.measure.speedup import CLEAR_GAIN as CLEAR_GAIN
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 

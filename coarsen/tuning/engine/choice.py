@@ -17,11 +17,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.tuning.engine.speedups import across_processes, over_another, quotient
-from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.measure.speedup import CLEAR_GAIN, Speedup
 from coarsen.tuning.records.measurement import Role
-
-# Smaller gains are what the same code shows against itself on a CPU, significant or not (data/README.md).
-CLEAR_GAIN = 1.05
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from coarsen.errors import DeviceError
-from coarsen.tuning.engine.choice import CLEAR_GAIN, most_doubtful
+from coarsen.tuning.engine.choice import most_doubtful
 from coarsen.tuning.engine.row_measurer import RowMeasurer
 from coarsen.tuning.engine.speedups import across_processes, over_another, speedup_of
-from coarsen.tuning.measure.speedup import Speedup, median
+from coarsen.tuning.measure.speedup import CLEAR_GAIN, Speedup, median
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.settings import Deadline
 from coarsen.tuning.tuned import Decision

@@ -14,6 +14,8 @@ from coarsen.errors import InvalidInputError
 RESAMPLES = 2000
 # An interval that is a larger part of its ratio tells more of what else the machine did than of what was timed.
 WIDEST = 0.1
+# Smaller gains are what the same code shows against itself on a CPU, significant or not (data/README.md).
+CLEAR_GAIN = 1.05
 _ROUNDING = 1e-9
 
 
@@ -40,11 +42,11 @@ class Speedup:
 
     @property
     def is_clear(self) -> bool:
-        """Return True if it is certain, or its interval no wider than the gain that is left at its lower end.
+        """Return True if it is certain, or its whole interval lies above a clear gain.
 
         That is enough for an answer that states its interval, and that nobody remembers.
         """
-        return self.is_certain or self.high - self.low <= self.low - 1.0
+        return self.is_certain or self.low > CLEAR_GAIN
 
     @property
     def doubt(self) -> str:

@@ -14,8 +14,7 @@ from coarsen.opencl_bench.results.best import BestRow, geometric_mean, summaries
 from coarsen.opencl_bench.results.exchange.files import read_table
 from coarsen.opencl_bench.results.frames import frame
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.tuning.engine.choice import CLEAR_GAIN
-from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.measure.speedup import CLEAR_GAIN, Speedup
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.variant.variant import Variant, shape
 from tests.opencl_bench.results.best_rows import best_rows
