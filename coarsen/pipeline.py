@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from coarsen.analysis.barriers import ways_by_barriers
 from coarsen.analysis.distinct_arguments import ArgumentPairs
@@ -23,7 +23,8 @@ from coarsen.backend.opencl_c.writer import DEFAULT_STANDARD, OpenClC, standard_
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.base.limits import refusing_deep_nesting
-from coarsen.cost.pads import PadCost
+from coarsen.cost.banks import ANY_DEVICE
+from coarsen.cost.pads import PadCost, tile_pad
 from coarsen.errors import RefusalError
 from coarsen.frontend.normal_form import normalised, renormalised
 from coarsen.ir.added_arguments import AddedArgument
@@ -48,6 +49,7 @@ from coarsen.transform.wide_accesses import WideAccesses, widen
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Configuration, Level
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import GLOBAL, NO_PAD, PlacedArgument
+from coarsen.variant.transforms import DeviceKind, Tile, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
 STAGES = ("lower", "layout", "distinct", "guard", "analyse", "replicate", "normalise", "tile", "widen", "write")
@@ -201,7 +203,7 @@ def run_pipeline(
         for coarsening in variant.coarsenings:
             coarsened = _coarsened_once(coarsened, coarsening, observer)
     if variant.is_coarsened and variant.transforms.tile.trips:
-        coarsened = _tiled(coarsened, observer)
+        coarsened = _tiled(coarsened, variant.transforms, observer)
     wide = variant.is_coarsened and variant.transforms.wide_accesses
     return _widened(coarsened, observer) if wide else coarsened
 
@@ -261,7 +263,7 @@ def _demanding(kernel: Kernel, local_size: LocalSize) -> Kernel:
     return _in_normal_form(module, kernel.name, kernel.added_arguments)
 
 
-def _tiled(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:
+def _tiled(coarsened: CoarsenedKernel, transforms: Transforms, observer: Observer) -> CoarsenedKernel:
     """Return the kernel with tiles inside of its loops."""
     kernel = coarsened.kernel
     if coarsened.variant.any_size and not coarsened.variant.merges_groups:
@@ -270,15 +272,37 @@ def _tiled(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:
     if standard_of(kernel) != DEFAULT_STANDARD:
         reason = "how much a work-group reads is not known: in OpenCL C 2.0 the last groups may be smaller"
         raise RefusalError("place-extent-unknown", reason)
+    is_for_cpu = transforms.device_kind is DeviceKind.CPU
     with observer.stage("tile"):
         tiles = tile_loops(
             kernel,
-            coarsened.variant.transforms.tile.trips,
+            transforms.tile.trips,
             lambda module: _in_normal_form(module, kernel.name, kernel.added_arguments),
+            # Those of CPUs lie in memory that has no banks.
+            None if is_for_cpu else partial(tile_pad, device=ANY_DEVICE),
         )
     observer.written("tile", tiles.kernel.graph)
     assumptions = (*coarsened.assumptions, *tiles.assumptions())
     return replace(coarsened, kernel=tiles.kernel, tiles=tiles, assumptions=assumptions)
+
+
+def offered_tiles(kernel: Kernel, variant: Variant, transforms: Transforms) -> TiledLoops:
+    """Return the tiles that inner loops would get in a variant of a kernel, one that merges nothing included.
+
+    Args:
+        kernel: lowered.
+        variant: with the launch's local size.
+        transforms: the tile, and the kind of device.
+
+    Raises:
+        RefusalError: no loop would get one; the kernel can't be coarsened so.
+    """
+    plain = replace(variant.transforms, tile=Tile.NONE, wide_accesses=False)
+    demanding = _demanding(kernel, variant.local_size)
+    coarsened = run_pipeline(demanding, replace(variant, transforms=plain))
+    tiles = _tiled(coarsened, transforms, Observer()).tiles
+    assert tiles is not None
+    return tiles
 
 
 def _widened(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,13 +21,14 @@ from coarsen.cost.banks import (
     permuted_cost,
     pitch_cost,
 )
-from coarsen.cost.lane_addresses import Place, coarsened_size
+from coarsen.cost.lane_addresses import Place, coarsened_size, lane_places
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.instruction import alignment
 from coarsen.ir.graph.variables import name_in_source
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace
 from coarsen.transform.layouts.pad import Rows, rows_of
+from coarsen.transform.placement.footprint import Footprint
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import NO_PAD, Pad, PadKind
@@ -127,6 +129,37 @@ def with_pads(plans: Sequence[ArrayPlan], costed: Sequence[PadCost]) -> tuple[Ar
         for plan in plans
         if plan.pad.kind is not PadKind.AUTO or pads[plan.argument] != NO_PAD
     )
+
+
+def tile_pad(footprint: Footprint, sizes: Sequence[int], element_bytes: int, device: MemoryDevice) -> int:
+    """Return how many elements to add to each row of a box in local memory (Baskaran et al. 2008, algorithm 2).
+
+    Counted are the reads, by the first work-items of a group, and the copying, cell by cell.
+
+    Args:
+        footprint: the box.
+        sizes: of a work-group, along each dimension.
+        element_bytes: of the array's elements.
+        device: that it is to run on; without banks nothing is added.
+    """
+    if device.banks is None or len(footprint.axes) == 1:
+        return 0
+    extents = [axis.extent for axis in footprint.axes]
+    ids = lane_places((sizes[0], sizes[1], sizes[2]), min(device.lanes, math.prod(sizes)))
+
+    def place(along: Sequence[int]) -> tuple[int, int]:
+        row, column = 0, along[-1]
+        for each, extent in zip(along[:-1], extents, strict=False):
+            row = row * extent + each
+        return row, column * element_bytes
+
+    reads = [[place(footprint.places(spans, own)) for own in ids] for spans in footprint.spans]
+    copied = [
+        (row, column * element_bytes) for row, column in (divmod(lane, extents[-1]) for lane in range(len(ids)))
+    ]
+    references = [Reference(tuple(places), element_bytes) for places in (*reads, copied)]
+    words, _ = best_padding(references, extents[-1] * element_bytes, element_bytes, device.banks)
+    return words * device.banks.word_bytes // element_bytes
 
 
 def _unknown(rows: Rows, reason: str) -> PadCost:

@@ -61,5 +61,5 @@ def test_a_copy_of_what_no_work_item_reads_would_be_found(
     device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     always = number(IntegerType(1), 1)
-    monkeypatch.setattr("coarsen.transform.placement.tile._BoxCode.is_taken", lambda *_: always)
+    monkeypatch.setattr("coarsen.transform.placement.box_copy._BoxCode.is_taken", lambda *_: always)
     assert any("Invalid read" in message for message in findings(KERNELS[0], (), device))

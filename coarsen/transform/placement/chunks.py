@@ -33,10 +33,11 @@ from coarsen.ir.graph.origin import Origin
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import node_items
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
-from coarsen.ir.types import Type
+from coarsen.ir.types import Type, size_of
+from coarsen.transform.placement.box_copy import BoxCopy, element_index
 from coarsen.transform.placement.footprint import Footprint, Footprints
 from coarsen.transform.placement.strips import TRIP
-from coarsen.transform.placement.tile import BoxCopy, element_index, meet, share, tile_of
+from coarsen.transform.placement.tile import meet, share, tile_of
 from coarsen.transform.placement.together import unsettled_values
 from coarsen.transform.placement.uses import ArrayUses, uses_of
 from coarsen.transform.prologue import Queries
@@ -56,35 +57,43 @@ class StripOfKernel:
     before: str
 
 
-def check_begun_together(kernel: Kernel, strip: StripOfKernel) -> frozenset[str]:
-    """Return the names of values from before a strip that are the same for all work-items of a group.
+class GroupFlow:
+    """The control flow of a whole work-group: where its work-items are together, and what is the same for all.
 
     Args:
         kernel: in normal form, with the local size that it demands.
-        strip: of the kernel.
-
-    Raises:
-        RefusalError: `tile-not-together`, unless they begin the strip together.
+        tiles: names of the variables that arrays were copied to.
     """
-    sizes = kernel.required_work_group_size
-    assert sizes is not None
-    flow = ControlFlow(kernel)
-    divergence = Divergence(kernel, 0, flow, every_dimension=True)
-    unsettled, doubtful = unsettled_values(kernel, flow)
-    parting = sorted(flow.controlling(strip.loop.header) & (divergence.branches | doubtful))
-    if parting:
-        position = kernel.block[parting[0]].terminator.position
-        what = "a condition differs between them"
-        if parting[0] not in divergence.branches:
-            what = "a condition is of memory that may change while they read it"
-        reason = f"not all work-items of a group come to the loop together: {what}"
-        raise RefusalError("tile-not-together", reason, position)
-    outside = [block for block in kernel.blocks if block.name not in strip.loop.blocks]
-    named = [each for block in outside for each in block.instructions if each.name]
-    forms = ExactForms(kernel)
-    alike = (each for each in named if not divergence.is_divergent(each) and each.name not in unsettled)
-    quotients = (each for each in named if _is_of_group(each, forms, kernel, sizes))
-    return frozenset(each.name for each in (*alike, *quotients))
+
+    def __init__(self, kernel: Kernel, tiles: Collection[str] = ()) -> None:
+        self._kernel = kernel
+        self._flow = ControlFlow(kernel)
+        self._divergence = Divergence(kernel, 0, self._flow, every_dimension=True)
+        self._unsettled, self._doubtful = unsettled_values(kernel, self._flow, tiles)
+
+    def check_together(self, header: str) -> None:
+        """Raise RefusalError, `tile-not-together`, unless all work-items begin each round of a loop together."""
+        branches = self._divergence.branches
+        parting = sorted(self._flow.controlling(header) & (branches | self._doubtful))
+        if parting:
+            position = self._kernel.block[parting[0]].terminator.position
+            what = "a condition differs between them"
+            if parting[0] not in branches:
+                what = "a condition is of memory that may change while they read it"
+            reason = f"not all work-items of a group come to the loop together: {what}"
+            raise RefusalError("tile-not-together", reason, position)
+
+    def same_before(self, strip: StripOfKernel) -> frozenset[str]:
+        """Return the names of values from before a strip that are the same for all work-items of a group."""
+        kernel, sizes = self._kernel, self._kernel.required_work_group_size
+        assert sizes is not None
+        outside = [block for block in kernel.blocks if block.name not in strip.loop.blocks]
+        named = [each for block in outside for each in block.instructions if each.name]
+        forms = ExactForms(kernel)
+        settled = (each for each in named if each.name not in self._unsettled)
+        alike = (each for each in settled if not self._divergence.is_divergent(each))
+        quotients = (each for each in named if _is_of_group(each, forms, kernel, sizes))
+        return frozenset(each.name for each in (*alike, *quotients))
 
 
 def _is_of_group(quotient: Instruction, forms: ExactForms, kernel: Kernel, sizes: Sequence[int]) -> bool:
@@ -126,12 +135,25 @@ class Box:
         footprint: the box.
         element: the type of the array's elements.
         reads: the names of what is read by the reads of a trip.
+        pad: elements that are added to each row of the copy.
     """
 
     array: str
     footprint: Footprint
     element: Type
     reads: frozenset[str]
+    pad: int = 0
+
+    @property
+    def row(self) -> int:
+        """The cells of a row."""
+        return self.footprint.axes[-1].extent
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of local memory that the copy takes."""
+        rows = self.footprint.cells // self.row
+        return rows * (self.row + self.pad) * size_of(self.element)
 
 
 def boxes_before_strip(
@@ -150,7 +172,7 @@ def boxes_before_strip(
         argument: the array, of which the strip reads something.
         uses: all of the array's.
         element: the type of its elements.
-        given: see `check_begun_together`.
+        given: see `GroupFlow.same_before`.
 
     Raises:
         RefusalError: `place-footprint-unknown`.
@@ -158,35 +180,45 @@ def boxes_before_strip(
     sizes = kernel.required_work_group_size
     assert sizes is not None
     footprints = Footprints(kernel, argument.name, sizes, strip.loop, given)
-    parts: list[list[tuple[Instruction, Operand]]] = []
+    parts: list[_Part] = []
     for read, _ in uses.reads:
         if is_in(read, strip.loop):
             known = kernel.definition[read.name], element_index(kernel, argument, read, element)
             # What has no box alone is refused here.
-            footprints.of([known])
-            part = next((part for part in parts if _have_box(footprints, [*part, known])), None)
-            if part is None:
-                parts.append([known])
-            else:
-                part.append(known)
+            alone = footprints.of([known])
+            if not any(part.takes(known, alone.cells, footprints) for part in parts):
+                parts.append(_Part([known], alone, alone.cells))
     return [
-        Box(argument.name, footprints.of(part), element, frozenset(read.name for read, _ in part))
+        Box(argument.name, part.footprint, element, frozenset(read.name for read, _ in part.reads))
         for part in parts
     ]
 
 
-def _have_box(footprints: Footprints, reads: Sequence[tuple[Instruction, Operand]]) -> bool:
-    """Return True if reads have a box that is no larger than those of each, but for a fringe."""
-    try:
-        together = footprints.of(reads).cells
-    except RefusalError:
-        return False
-    return together <= sum(footprints.of([read]).cells for read in reads)
+@dataclass(slots=True)
+class _Part:
+    """Reads that have a box together, and the cells that they would have each by itself."""
+
+    reads: list[tuple[Instruction, Operand]]
+    footprint: Footprint
+    cells_apart: int
+
+    def takes(self, read: tuple[Instruction, Operand], cells: int, footprints: Footprints) -> bool:
+        """Add a read if the box is then no larger than those of each; return whether it was."""
+        try:
+            together = footprints.of([*self.reads, read])
+        except RefusalError:
+            return False
+        if together.cells > self.cells_apart + cells:
+            return False
+        self.reads.append(read)
+        self.footprint = together
+        self.cells_apart += cells
+        return True
 
 
 def copy_before_strip(
     kernel: Kernel, module: Module, strip: StripOfKernel, boxes: Sequence[Box], given: Collection[str]
-) -> None:
+) -> set[str]:
     """Copy boxes before a strip begins, and let its reads read the copies.
 
     Args:
@@ -194,7 +226,10 @@ def copy_before_strip(
         module: a copy of its graph that the caller owns.
         strip: of the kernel.
         boxes: what the strip reads of some arrays.
-        given: see `check_begun_together`.
+        given: see `GroupFlow.same_before`.
+
+    Returns:
+        the names of the variables that they are copied to.
     """
     sizes = kernel.required_work_group_size
     assert sizes is not None
@@ -204,7 +239,8 @@ def copy_before_strip(
     for box in boxes:
         argument = arguments[box.array]
         reads = [(read, slot) for read, slot in uses_of(argument).reads if read.name in box.reads]
-        tile = tile_of(module, function.name, argument, box.element, box.footprint.cells)
+        cells = box.footprint.cells
+        tile = tile_of(module, function.name, argument, box.element, cells, box.row, box.pad)
         copied = BoxCopy(module, function, argument, reads, box.footprint, tile, given)
         copies.append((copied, box.footprint.is_read_whole(sizes)))
     blocks = {block.name: block for block in function.blocks}
@@ -231,6 +267,7 @@ def copy_before_strip(
     latches = [block for block in inside if header.name in block.terminator.targets]
     for latch in latches:
         _hint(latch.terminator, module)
+    return {copied.tile.variable.name for copied, _ in copies}
 
 
 def _hint(branch: Instruction, module: Module) -> None:
@@ -260,7 +297,7 @@ def _copy_straight(module: Module, copies: Sequence[BoxCopy], sizes: Sequence[in
             loaded.append((copied, cell, copied.load(build, queries, cell)))
     meet(build, module)
     for copied, cell, value in loaded:
-        copied.store(build, cell, value)
+        copied.store(build, queries, cell, value)
     for copied in copies:
         left = copied.tile.count % items
         if left:

@@ -117,6 +117,13 @@ class Footprint:
         """Return their number."""
         return math.prod(axis.extent for axis in self.axes)
 
+    def places(self, spans: Sequence[Span], ids: Sequence[int]) -> list[int]:
+        """Return where along each axis a read takes its first cell, from 0 on, for ids in the group."""
+        return [
+            span.least - axis.least + sum(scale * ids[dimension] for dimension, scale in span.ids)
+            for axis, span in zip(self.axes, spans, strict=True)
+        ]
+
     def is_read_whole(self, sizes: Sequence[int]) -> bool:
         """Return True if a work-group of a size reads every cell."""
         read = np.zeros([axis.extent for axis in self.axes], dtype=np.bool_)
@@ -163,6 +170,7 @@ class Footprints:
         self._given = given
         self._forms = ExactForms(kernel)
         self._flow = ControlFlow(kernel)
+        self._cores: dict[str, _Core] = {}
 
     @cached_property
     def _counters(self) -> Mapping[str, Counter]:
@@ -177,7 +185,7 @@ class Footprints:
         Raises:
             RefusalError: `place-footprint-unknown`.
         """
-        cores = [self._core(read, index) for read, index in reads]
+        cores = [self._core_of(read, index) for read, index in reads]
         first = cores[0]
         for core in cores:
             if core.extension != first.extension:
@@ -212,6 +220,12 @@ class Footprints:
             yield Axis(unit, least, greatest - least + 1)
 
     # The core of an index.
+
+    def _core_of(self, read: Instruction, index: Operand) -> _Core:
+        """The core of a read's index, which many boxes ask for."""
+        if read.name not in self._cores:
+            self._cores[read.name] = self._core(read, index)
+        return self._cores[read.name]
 
     def _core(self, read: Instruction, index: Operand) -> _Core:
         if not self._is_always_executed(self._kernel.block_of[read.name]):
@@ -316,7 +330,7 @@ class Footprints:
             return Polynomial.symbol(symbol)
         counter = self._counters.get(varying[0].removeprefix("%"))
         # Cells are up to a tile's size beyond the counter's own values, which a sign extension keeps. Where the
-        # counter is never negative, `tile.py` extends it so in any case.
+        # counter is never negative, `box_copy.py` extends it so in any case.
         is_kept = counter is not None and (extension.opcode == "sext" or counter.least >= 0)
         is_same = is_kept and extension.width >= _LEAST_WIDTH
         width = width_of(self._kernel.definition[varying[0][1:]].type) if is_same else 0

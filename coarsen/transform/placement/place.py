@@ -33,7 +33,8 @@ from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.metadata import node_items
 from coarsen.ir.types import AddressSpace, PointerType, size_of
 from coarsen.transform.layouts.elements import RewrittenArrays, array_argument, element_type, is_copy
-from coarsen.transform.placement.tile import check_copied, copy_at_start, copy_box_at_start, tile_of
+from coarsen.transform.placement.box_copy import copy_box_at_start
+from coarsen.transform.placement.tile import check_copied, copy_at_start, tile_of
 from coarsen.transform.placement.uses import (
     NEVER_CHANGES,
     ArrayUses,

@@ -11,9 +11,9 @@ element of the box at least twice: else nothing is saved. What the kernel writes
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.distinct_arguments import ArgumentPairs
@@ -31,13 +31,14 @@ from coarsen.transform.distinct import apart_in_words
 from coarsen.transform.layouts.elements import element_type
 from coarsen.transform.placement.chunks import (
     Box,
+    GroupFlow,
     StripOfKernel,
     boxes_before_strip,
-    check_begun_together,
     copy_before_strip,
     is_in,
     strips_of,
 )
+from coarsen.transform.placement.footprint import Footprint
 from coarsen.transform.placement.strips import innermost_loops, strip_mined
 from coarsen.transform.placement.tile import check_copied_whole
 from coarsen.transform.placement.together import copied_for_whole_groups
@@ -52,6 +53,8 @@ _LEAST_READS = 2.0
 _MOST_GUARDS = 2
 # Brings a module into normal form.
 Renew = Callable[[Module], Kernel]
+# How many elements to add to each row of a box, for work-groups of a size and elements of so many bytes.
+Padding = Callable[[Footprint, Sequence[int], int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,10 @@ class CopiedArray:
         array: its argument's name.
         loop: the position of the loop in the source; empty where it is unknown.
         elements: that a strip reads; 0 where it is not copied.
-        bytes: of these.
+        bytes: that the copy takes in local memory.
+        pad: elements that are added to each of its rows.
         reads: of each element by the work-group, in the mean.
+        saved: bytes that a work-group does not load for each copy.
         why_not: a sentence; empty where it is copied.
     """
 
@@ -71,7 +76,9 @@ class CopiedArray:
     loop: str
     elements: int = 0
     bytes: int = 0
+    pad: int = 0
     reads: float = 0.0
+    saved: int = 0
     why_not: str = ""
 
     @property
@@ -81,7 +88,9 @@ class CopiedArray:
         if self.why_not:
             return f"{self.array} is read from global memory {where}: {self.why_not}"
         reads = f"read {self.reads:.3g} times each by a work-group"
-        return f"{self.array} is copied {where}: {self.elements} elements ({self.bytes} bytes), {reads}"
+        pad = f"rows padded by {self.pad}, " if self.pad else ""
+        copied = f"{self.elements} elements ({self.bytes} bytes), {pad}{reads}: {self.saved} bytes are saved"
+        return f"{self.array} is copied {where}: {copied}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +112,14 @@ class TiledLoops:
         return apart_in_words(self.apart, self.kernel.argument_names)
 
 
-def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
+def tile_loops(kernel: Kernel, trips: int, renew: Renew, padding: Padding | None = None) -> TiledLoops:
     """Let each work-group copy what so many trips of inner loops read into local memory.
 
     Args:
         kernel: in normal form, coarsened, with the local size that it demands.
         trips: between two copies, at least 2.
         renew: brings a module that the caller owns into normal form.
+        padding: says how many elements to add to each row of a copy; None for no such elements.
 
     Raises:
         RefusalError: `place-extent-unknown` without a local size; where no loop gets a tile, the first reason.
@@ -120,8 +130,8 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
         raise RefusalError("place-extent-unknown", reason)
     if kernel.graph.size_type != INDEX:
         raise InvalidInputError("loops get tiles only in kernels with addresses of 64 bits")
-    refusals: list[RefusalError] = []
-    chosen = _chosen(kernel, trips, renew, refusals)
+    tiler = _Tiler(trips, renew, padding or (lambda *_: 0))
+    chosen, refusals = tiler.chosen(kernel)
     for _ in range(_MOST_GUARDS):
         if chosen or not any(each.code == "tile-not-together" for each in refusals):
             break
@@ -129,8 +139,7 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
         if guarded is None:
             break
         kernel = guarded
-        refusals.clear()
-        chosen = _chosen(kernel, trips, renew, refusals)
+        chosen, refusals = tiler.chosen(kernel)
     if not chosen:
         reason = (
             "no loop counts by a number up to a bound that stays the same: there is nothing to cut into strips"
@@ -138,40 +147,13 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew) -> TiledLoops:
         # Where a guard was the only hindrance, what else there is says more.
         refusals.sort(key=lambda refusal: refusal.code == "tile-not-together")
         raise refusals[0] if refusals else RefusalError("tile-loop-unknown", reason)
-    tiled = _in_strips(kernel, chosen, trips, renew)
-    arrays: list[CopiedArray] = []
-    pairs: set[tuple[int, int]] = set()
-    left = _bytes_left(tiled)
-    for place in range(len(chosen)):
-        strip = list(strips_of(tiled))[place]
-        given = check_begun_together(tiled, strip)
-        boxes, notes = _boxes(tiled, strip, given, trips, left)
-        arrays += notes
-        left -= sum(note.bytes for note in notes)
-        if not boxes:
-            continue
-        module = tiled.editable_graph()
-        function = module.function(tiled.name)
-        copy_before_strip(tiled, module, strip, boxes, given)
-        names = [each.name for each in function.arguments]
-        for box in boxes:
-            apart = apart_from(module, function, function.arguments[names.index(box.array)])
-            pairs |= {(names.index(box.array), names.index(other)) for other in apart}
-        make_names_unique(function, module.structures)
-        tiled = renew(module)
-    return TiledLoops(tiled, tuple(arrays), tuple(sorted(pairs)))
+    return tiler.tiled(kernel, chosen)
 
 
 def _bytes_left(kernel: Kernel) -> int:
     """The local memory that a kernel's own local variables leave."""
     own = (each for each in kernel.globals.values() if each.address_space == AddressSpace.LOCAL)
     return MOST_BYTES - sum(size_of(each.value_type) for each in own)
-
-
-def _chosen(kernel: Kernel, trips: int, renew: Renew, refusals: list[RefusalError]) -> list[int]:
-    """The places of the loops that get a tile, among the innermost ones."""
-    count = len(innermost_loops(kernel.graph.function(kernel.name)))
-    return [place for place in range(count) if _try(kernel, place, trips, renew, refusals)]
 
 
 def _for_whole_groups(kernel: Kernel, renew: Renew) -> Kernel | None:
@@ -200,68 +182,120 @@ def _for_whole_groups(kernel: Kernel, renew: Renew) -> Kernel | None:
     return None
 
 
-def _try(kernel: Kernel, place: int, trips: int, renew: Renew, refusals: list[RefusalError]) -> bool:
-    """Return True if a loop gets a tile; note the reason if not."""
-    try:
-        tried = _in_strips(kernel, [place], trips, renew)
+class _Tiler:
+    """Gives loops tiles of so many trips; arguments as for `tile_loops`."""
+
+    def __init__(self, trips: int, renew: Renew, padding: Padding) -> None:
+        self._trips = trips
+        self._renew = renew
+        self._padding = padding
+
+    def chosen(self, kernel: Kernel) -> tuple[list[int], list[RefusalError]]:
+        """Return the places of the loops that get a tile, among the innermost ones, and why others don't."""
+        refusals: list[RefusalError] = []
+        loops, flow = innermost_loops(kernel.graph.function(kernel.name)), GroupFlow(kernel)
+        chosen = []
+        for place, counted in enumerate(loops):
+            try:
+                flow.check_together(counted.header.name)
+                self._check_tile(kernel, place)
+                chosen.append(place)
+            except RefusalError as refusal:
+                refusals.append(refusal)
+        return chosen, refusals
+
+    def tiled(self, kernel: Kernel, places: list[int]) -> TiledLoops:
+        """Give some of the innermost loops, by their places, their tiles."""
+        tiled = self._in_strips(kernel, places)
+        arrays: list[CopiedArray] = []
+        pairs: set[tuple[int, int]] = set()
+        tiles: set[str] = set()
+        left = _bytes_left(tiled)
+        for place in range(len(places)):
+            strip = list(strips_of(tiled))[place]
+            given = GroupFlow(tiled, tiles).same_before(strip)
+            boxes, notes = self._boxes(tiled, strip, given, left)
+            arrays += notes
+            left -= sum(note.bytes for note in notes)
+            if not boxes:
+                continue
+            module = tiled.editable_graph()
+            function = module.function(tiled.name)
+            tiles |= copy_before_strip(tiled, module, strip, boxes, given)
+            names = [each.name for each in function.arguments]
+            for box in boxes:
+                apart = apart_from(module, function, function.arguments[names.index(box.array)])
+                pairs |= {(names.index(box.array), names.index(other)) for other in apart}
+            make_names_unique(function, module.structures)
+            tiled = self._renew(module)
+        return TiledLoops(tiled, tuple(arrays), tuple(sorted(pairs)))
+
+    def _check_tile(self, kernel: Kernel, place: int) -> None:
+        """Raise RefusalError unless a loop gets a tile."""
+        tried = self._in_strips(kernel, [place])
         strip = next(strips_of(tried), None)
         if strip is None:
-            raise RefusalError("tile-loop-unknown", f"the loop has fewer than {trips} trips")
-        given = check_begun_together(tried, strip)
-        boxes, notes = _boxes(tried, strip, given, trips, _bytes_left(tried))
-    except RefusalError as refusal:
-        refusals.append(refusal)
-        return False
-    if not boxes:
-        said = next((note.why_not for note in notes), "the loop reads no array that the kernel only reads")
-        refusals.append(RefusalError("place-footprint-unknown", said))
-    return bool(boxes)
+            raise RefusalError("tile-loop-unknown", f"the loop has fewer than {self._trips} trips")
+        flow = GroupFlow(tried)
+        flow.check_together(strip.loop.header)
+        given = flow.same_before(strip)
+        boxes, notes = self._boxes(tried, strip, given, _bytes_left(tried))
+        if not boxes:
+            none = "the loop reads no array that the kernel only reads"
+            raise RefusalError("place-footprint-unknown", next((note.why_not for note in notes), none))
 
+    def _in_strips(self, kernel: Kernel, places: list[int]) -> Kernel:
+        """Cut some of the innermost loops into strips."""
+        module = kernel.editable_graph()
+        function = module.function(kernel.name)
+        loops = innermost_loops(function)
+        for place in places:
+            strip_mined(function, loops[place], self._trips)
+        make_names_unique(function, module.structures)
+        return self._renew(module)
 
-def _in_strips(kernel: Kernel, places: list[int], trips: int, renew: Renew) -> Kernel:
-    """Cut some of the innermost loops into strips."""
-    module = kernel.editable_graph()
-    function = module.function(kernel.name)
-    loops = innermost_loops(function)
-    for place in places:
-        strip_mined(function, loops[place], trips)
-    make_names_unique(function, module.structures)
-    return renew(module)
-
-
-def _boxes(
-    kernel: Kernel, strip: StripOfKernel, given: frozenset[str], trips: int, left: int
-) -> tuple[list[Box], list[CopiedArray]]:
-    """The boxes that are copied before a strip, in so many bytes, and what is said of all arrays that it reads."""
-    sizes = kernel.required_work_group_size
-    assert sizes is not None
-    function = kernel.graph.function(kernel.name)
-    position = str(kernel.block[strip.loop.header].terminator.position or "")
-    boxes: list[Box] = []
-    notes: list[CopiedArray] = []
-    for argument in function.arguments:
-        if argument.type != PointerType(AddressSpace.GLOBAL):
-            continue
-        try:
-            found = _boxes_of(kernel, function, argument, strip, given)
-        except RefusalError as refusal:
-            notes.append(CopiedArray(argument.name, position, why_not=refusal.reason))
-            continue
-        for box in found:
-            cells, size = box.footprint.cells, box.footprint.cells * size_of(box.element)
-            reads = math.prod(sizes) * trips * len(box.reads) / cells
-            why_not = ""
-            if reads < _LEAST_READS:
-                why_not = f"the work-group reads each element {reads:.3g} times in {trips} trips"
-            elif size > left:
-                why_not = f"it would take {size} bytes of local memory, of {left} that are left"
-            if why_not:
-                notes.append(CopiedArray(argument.name, position, why_not=why_not))
+    def _boxes(
+        self, kernel: Kernel, strip: StripOfKernel, given: frozenset[str], left: int
+    ) -> tuple[list[Box], list[CopiedArray]]:
+        """The boxes that are copied before a strip, in so many bytes, and what is said of all arrays it reads."""
+        sizes = kernel.required_work_group_size
+        assert sizes is not None
+        function = kernel.graph.function(kernel.name)
+        position = str(kernel.block[strip.loop.header].terminator.position or "")
+        boxes: list[Box] = []
+        notes: list[CopiedArray] = []
+        for argument in function.arguments:
+            if argument.type != PointerType(AddressSpace.GLOBAL):
                 continue
-            left -= size
-            boxes.append(box)
-            notes.append(CopiedArray(argument.name, position, cells, size, reads))
-    return boxes, notes
+            try:
+                found = _boxes_of(kernel, function, argument, strip, given)
+            except RefusalError as refusal:
+                notes.append(CopiedArray(argument.name, position, why_not=refusal.reason))
+                continue
+            for box in found:
+                made = math.prod(sizes) * self._trips * len(box.reads)
+                reads = made / box.footprint.cells
+                why_not = ""
+                if reads < _LEAST_READS:
+                    why_not = f"the work-group reads each element {reads:.3g} times in {self._trips} trips"
+                else:
+                    box = self._padded(box, sizes, left)
+                if not why_not and box.bytes > left:
+                    why_not = f"it would take {box.bytes} bytes of local memory, of {left} that are left"
+                if why_not:
+                    notes.append(CopiedArray(argument.name, position, why_not=why_not))
+                    continue
+                left -= box.bytes
+                boxes.append(box)
+                cells = box.footprint.cells
+                saved = (made - cells) * size_of(box.element)
+                notes.append(CopiedArray(argument.name, position, cells, box.bytes, box.pad, reads, saved))
+        return boxes, notes
+
+    def _padded(self, box: Box, sizes: Sequence[int], left: int) -> Box:
+        """A box with rows that are padded, if there is room for that."""
+        padded = replace(box, pad=self._padding(box.footprint, sizes, size_of(box.element)))
+        return padded if padded.bytes <= left else box
 
 
 def _boxes_of(

@@ -9,6 +9,8 @@ A vote costs two barriers, and no condition has to be understood for it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from coarsen.analysis.control_flow import EXIT, ControlFlow, FlowGraph
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots
@@ -22,11 +24,12 @@ from coarsen.ir.graph.operands import Named, Operand, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.rewriting import ValueMap, copy_blocks
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.opencl.builtins import is_barrier, is_group_copy
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType
 from coarsen.transform.placement.tile import meet
 
-VOTE = ".apart"
-"""What the name of a vote's variable ends with."""
+VOTE = ".0.apart"
+"""What the name of a vote's variable ends with, and no name of a source."""
 _VOTE = IntegerType(32)
 _CONVERGENT = "convergent nounwind"
 # The one operation on local memory that many work-items may do at once.
@@ -111,19 +114,28 @@ def _all(module: Module, function: Function, goes: Operand, is_true: bool, build
 # Programs do so with flags, race or not. A vote is safe: who reads it comes from a barrier after the last store.
 
 
-def unsettled_values(kernel: Kernel, flow: ControlFlow) -> tuple[frozenset[str], frozenset[str]]:
+def unsettled_values(
+    kernel: Kernel, flow: ControlFlow, tiles: Collection[str] = ()
+) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of such values, and of the blocks whose branches depend on one.
 
     Args:
         kernel: in normal form.
         flow: of the kernel.
+        tiles: names of variables that are written between barriers alone, as those of votes are.
     """
     effects, roots = EffectsOfKernel.of_kernel(kernel), PointerRoots()
     written: set[Named] | None = set()
+    # A barrier shows what others have written, by stores that are the kernel's own.
     for instruction in kernel.instructions():
+        if is_barrier(instruction) and not is_group_copy(instruction):
+            continue
         touched = effects.of(instruction)
         found = roots.of_all(touched.writes)
         written = None if touched.writes_anything or found is None or written is None else written | set(found)
+
+    def is_settled(name: str) -> bool:
+        return name.endswith(VOTE) or name in tiles
 
     def reads_unsettled(instruction: Instruction) -> bool:
         touched = effects.of(instruction)
@@ -131,7 +143,7 @@ def unsettled_values(kernel: Kernel, flow: ControlFlow) -> tuple[frozenset[str],
         if touched.reads_anything or not pointers:
             return touched.reads_anything
         read = roots.of_all(pointers)
-        if read is not None and all(isinstance(root, Variable) and root.name.endswith(VOTE) for root in read):
+        if read is not None and all(isinstance(root, Variable) and is_settled(root.name) for root in read):
             return False
         return read is None or written is None or bool(set(read) & written)
 

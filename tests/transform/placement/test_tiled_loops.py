@@ -15,7 +15,7 @@ from coarsen.errors import RefusalError
 from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.transform.placement import strips, tiled_loops
 from coarsen.variant.coarsening import Coarsening, Configuration
-from coarsen.variant.transforms import Tile, Transforms
+from coarsen.variant.transforms import DeviceKind, Tile, Transforms
 from coarsen.variant.variant import Variant
 from tests.transform.cases import Case, integers, zeros
 from tests.transform.harness import assert_same, coarsened_outcome, lowered, original_outcome, turns_of
@@ -79,12 +79,18 @@ KERNELS = (
         "for (int i = 0; i < 3; ++i) for (int k = 0; k < n; ++k) sum += a[(y + i)*40 + x + k] * b[i*n + k];",
     ),
     Loop("two_loops", "for (int k = 0; k < n; ++k) sum += a[x + k]; for (int k = 0; k < m; ++k) sum ^= b[y + k];"),
+    Loop(
+        "a_sum_in_an_index",
+        "int s = 0; for (int k = 0; k < n; ++k) s += b[k] & 3;"
+        " for (int k = 0; k < m; ++k) sum += a[s + x*40 + k] * b[x + s + k];",
+    ),
     Loop("two_reads", "for (int k = 0; k < n; ++k) sum += a[x + k] * a[x + k + 2] - b[k] * b[k + 1];"),
     Loop(
         "vectors",
         "for (int k = 0; k < n; ++k) { int2 p = a[x + k], q = b[k]; sum += p.x * q.y - p.y * q.x; }",
         type="int2",
     ),
+    Loop("rows_along_both", "for (int k = 0; k < n; ++k) sum += a[x*n + k] * a[y*n + k] - b[x*n + k];"),
     Loop("one_array_twice", "for (int k = 0; k < n; ++k) sum += a[x + k*m] * a[y + k*m] + b[k];"),
     # Reads of an axis by steps of three and four: what lies between is not read by either alone.
     Loop(
@@ -160,6 +166,12 @@ def refusal(body: str, type_: str = "int") -> RefusalError:
         ("for (int k = 0; k < 3; ++k) sum += a[x + k];", "tile-loop-unknown", "fewer than 8 trips"),
         (
             "atomic_inc(out + 9); int c = out[9]; for (int k = 0; k < (c & 15); ++k) sum += a[x + k];",
+            "tile-not-together",
+            "memory that may change",
+        ),
+        (
+            # Called what a vote's variable is, which is read between barriers alone.
+            "local int apart[64]; apart[y] = x; int c = apart[3]; for (int k = 0; k < c; ++k) sum += a[x + k];",
             "tile-not-together",
             "memory that may change",
         ),
@@ -243,9 +255,32 @@ def test_arrays_that_do_not_fit_are_left(monkeypatch: pytest.MonkeyPatch) -> Non
     made = tiled(KERNELS[1], CONFIGURATIONS[2], Tile.TRIPS_16)
     assert made.tiles is not None
     assert [(each.array, each.bytes, each.why_not) for each in made.tiles.arrays] == [
-        ("a", 512, ""),
-        ("b", 0, "it would take 1024 bytes of local memory, of 88 that are left"),
+        ("a", 544, ""),
+        ("b", 0, "it would take 1024 bytes of local memory, of 56 that are left"),
     ]
+
+
+def test_rows_are_padded_where_work_items_would_read_one_bank() -> None:
+    # Rows of 8: of 8 work-items along x, every fourth would read the same bank.
+    kernel = next(each for each in KERNELS if each.name == "rows_along_both")
+    variant = Variant(LOCAL, CONFIGURATIONS[0], transforms=Transforms(tile=Tile.TRIPS_8))
+    made = run_pipeline(lowered(kernel.case(0, 0)), variant)
+    assert made.tiles is not None
+    assert [(each.array, each.elements, each.pad, each.bytes) for each in made.tiles.arrays] == [
+        *(("a", 64, 0, 4 * 64), ("a", 128, 1, 4 * 16 * 9), ("b", 128, 1, 4 * 16 * 9)),
+    ]
+    cpu = replace(variant, transforms=replace(variant.transforms, device_kind=DeviceKind.CPU))
+    made = run_pipeline(lowered(kernel.case(0, 0)), cpu)
+    assert made.tiles is not None
+    assert not any(each.pad for each in made.tiles.arrays)
+
+
+def test_what_is_saved_is_said() -> None:
+    made = tiled(KERNELS[0], CONFIGURATIONS[0], Tile.TRIPS_8)
+    assert made.tiles is not None
+    # In each of 8 trips 64 work-items read two elements of 16 along x, and one of 8 along y.
+    assert [each.saved for each in made.tiles.arrays] == [4 * 8 * (128 - 16), 4 * 8 * (64 - 8)]
+    assert "read 8 times each by a work-group: 3584 bytes are saved" in made.tiles.arrays[0].sentence
 
 
 def test_a_forgotten_rest_is_noticed(monkeypatch: pytest.MonkeyPatch, queue: cl.CommandQueue) -> None:
