@@ -152,6 +152,57 @@ def test_each_dimension_is_explained(scale: Path, tmp_path: Path, run: Run) -> N
     ]
 
 
+PRODUCT = """\
+kernel void product(global const float *a, global const float *b, global float *c, int n)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    float sum = 0;
+    for (int k = 0; k < n; ++k)
+        sum += a[y * n + k] * b[k * n + x] * c[x & 7];
+    c[y * n + x] = sum;
+}
+"""
+
+
+def test_what_tiles_would_save_is_explained(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "product.cl"
+    file.write_text(PRODUCT)
+    outcome = run("apply", file, "--explain", "--local-size", "16x16")
+    assert outcome.code == 0
+    heading, *lines = outcome.out.rpartition("\nTiles")[2].splitlines()
+    assert heading == " of 16 trips (--tile 16), in work-groups of 16×16×1:"
+    copied = "256 elements (1024 bytes), read 16 times each by a work-group: 15360 bytes are saved"
+    assert lines == [
+        f"  a is copied in the loop at 5:1: {copied}",
+        f"  b is copied in the loop at 5:1: {copied}",
+        "  c is read from global memory in the loop at 5:1: c is written here; only an array that the kernel only "
+        "reads can be copied or placed",
+    ]
+    merged = run("apply", file, "--explain", "--local-size", "16x16", "--factor", 2, "--tile", 8).out
+    assert "Tiles of 8 trips (--tile 8), in work-groups of 16×16×1 before coarsening:" in merged
+    assert "read 8 times each by a work-group" in merged
+
+
+def test_tiles_are_those_of_the_kind_of_device_and_of_the_size_that_is_demanded(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "rows.cl"
+    file.write_text(PRODUCT.replace("b[k * n + x]", "b[x * n + k]"))
+    asked = ("apply", file, "--explain", "--local-size", "16x16")
+    assert "rows padded by 1" in run(*asked).out
+    assert "padded" not in run(*asked, "--device-kind", "cpu").out
+    assert "give --local-size to see what they would save" in run(*asked[:3], "--device-kind", "gpu").out
+    outcome = run(*asked[:4], "16x3", "--factor", 2, "--dim", 1)
+    assert outcome.code == 2 and "a local size of 3 along dimension 1 can't be divided" in outcome.err
+    file.write_text(PRODUCT.replace("kernel void", "kernel __attribute__((reqd_work_group_size(8, 8, 1))) void"))
+    assert "in work-groups of 8×8×1:" in run(*asked).out
+
+
+def test_why_there_is_no_tile_is_explained(scale: Path, run: Run) -> None:
+    asked = ("apply", scale, "--explain", "--device-kind", "gpu")
+    assert "Tiles" not in run(*asked).out
+    told = run(*asked, "--local-size", "64").out
+    assert "  none: no loop counts by a number up to a bound that stays the same" in told
+
+
 def test_from_python_it_is_what_the_command_prints(run: Run) -> None:
     path = SUITE["sgemm"].kernel_file
     printed = run("apply", path, "--explain", "--dim", 1).out

@@ -91,8 +91,8 @@ def _check(asked: ApplyOptions) -> None:
     is_reported = asked.report or asked.features is not None
     if asked.report_format and not is_reported:
         raise InvalidInputError("--format goes with --report and --features")
-    if asked.local_size and not is_reported and not asked.chosen["tile"].trips:
-        raise InvalidInputError("--local-size goes with --tile, --report and --features")
+    if asked.local_size and not (is_reported or asked.explain or asked.chosen["tile"].trips):
+        raise InvalidInputError("--local-size goes with --tile, --explain, --report and --features")
     if asked.features is None and (asked.size or asked.global_size):
         raise InvalidInputError(f"{'--size' if asked.size else '--global-size'} goes with --features work")
     parsed_size("--local-size", asked.local_size)

@@ -62,7 +62,8 @@ class ApplyOptions(SourceOptions):
         "Of --report and --features: a table, or JSON.  [default: table]", None, "-f --format"
     )
     local_size: str | None = option(
-        "The original launch's local size, 64 or 16x16; for --tile, and with --report and --features.", "SIZE"
+        "The original launch's local size, 64 or 16x16; for --tile, and with --explain, --report and --features.",
+        "SIZE",
     )
     global_size: str | None = option("The launch's global size, 512x512; for --features work.", "SIZE")
     size: list[str] | None = option(

@@ -17,19 +17,22 @@ from coarsen.cli.apply.report_json import refusal_json, report_json
 from coarsen.cli.apply.request import Request
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.output import Format, console, counted, json_text, write_result
+from coarsen.cost.lane_addresses import coarsened_size
 from coarsen.cost.memory_report import memory_lines
 from coarsen.errors import InvalidInputError, RefusalError, aligned, printable
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import LaidOutKernel, Observer, for_distinct_memory
+from coarsen.pipeline import LaidOutKernel, Observer, for_distinct_memory, offered_tiles
 from coarsen.remarks.explanation import Explanation, Marks, explain_kernel
 from coarsen.remarks.report import CoarseningReport, KernelReport, Part, RegionCost, RoleCount, report_of
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.distinct import DistinctMemory
+from coarsen.transform.placement.strips import innermost_loops
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.variant.coarsening import configuration_of
-from coarsen.variant.transforms import DeviceKind
+from coarsen.variant.transforms import DeviceKind, Tile
+from coarsen.variant.variant import shape
 
 _HEADINGS = ("region", "lines", "what is done", "instructions", "uniform", "shared", "work")
 _NUMBERS = ("instructions", "uniform", "shared", "work")
@@ -222,7 +225,32 @@ def _explained(request: Request, observer: Observer) -> tuple[list[Explanation],
         merged = configuration_of(_ANY_FACTOR, request.dimensions, level=request.levels)
         analyses = [analyse(lowered, each.dimension, each.level) for each in merged]
         explanations = [explain_kernel(analysed, source, coarsened, for_gpu=for_gpu) for analysed in analyses]
-        return explanations, _gained(lowered) if request.transforms.distinct else ""
+        gained = _gained(lowered) if request.transforms.distinct else ""
+        return explanations, gained + (_tiles(request, lowered) if request.local_size or for_gpu else "")
+
+
+def _tiles(request: Request, kernel: Kernel) -> str:
+    """Say what tiles inside of loops would save of what a work-group reads, or why there are none."""
+    transforms = request.transforms
+    if not transforms.tile.trips:
+        transforms = replace(transforms, tile=Tile.TRIPS_16)
+    size = kernel.required_work_group_size or request.local_size
+    if size is None:
+        has_loops = innermost_loops(kernel.graph.function(kernel.name))
+        lines = ["Tiles inside of loops: give --local-size to see what they would save."] if has_loops else []
+    else:
+        variant = request.variant_of(size)
+        # Refused is what can't be divided.
+        coarsened_size(size, variant.coarsenings)
+        before = " before coarsening" if variant.is_coarsened else ""
+        tile = transforms.tile
+        lines = [f"Tiles of {tile} trips (--tile {tile}), in work-groups of {shape(size)}{before}:"]
+        try:
+            found = offered_tiles(kernel, variant, transforms)
+            lines += [f"{_INDENT}{array.sentence}" for array in found.arrays]
+        except RefusalError as refusal:
+            lines.append(f"{_INDENT}none: {refusal.reason}")
+    return "".join(f"{line}\n" for line in ("", *lines)) if lines else ""
 
 
 def _gained(kernel: Kernel) -> str:

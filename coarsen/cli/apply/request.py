@@ -25,7 +25,7 @@ from coarsen.variant.coarsening import Coarsening, Level, configuration_of
 from coarsen.variant.data_plan import ArrayPlan, array_plans
 from coarsen.variant.options import ARRAY_OPTIONS, TRANSFORM_OPTIONS
 from coarsen.variant.transforms import DeviceKind, Transforms
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import LocalSize, Variant
 
 if TYPE_CHECKING:
     from coarsen.cli.apply.options import ApplyOptions
@@ -180,6 +180,11 @@ class Request:
         variant = replace(variant, arrays=with_pads(self.arrays, self.pads(lowered.lowered)))
         with naming_file(self.file):
             return run_pipeline(lowered, variant, observer, counts_clean_up=counts_clean_up)
+
+    def variant_of(self, local_size: LocalSize) -> Variant:
+        """Return the variant that is asked for, of a launch of a local size; nothing is merged without factors."""
+        merged = self._variant(self.factors) if self.factors else Variant((), transforms=self.transforms)
+        return replace(merged, local_size=local_size)
 
     def _variant(self, factors: Sequence[int]) -> Variant:
         merged = configuration_of(factors, self.dimensions, self.asked.chosen["stride"] or [1], self.levels)
