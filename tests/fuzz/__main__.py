@@ -43,7 +43,7 @@ class Finding:
     @property
     def has_no_box(self) -> bool:
         """Return True if a part of an array was to be copied to local memory and was not."""
-        refused = self.verdict.kind == "refused" and self.verdict.detail.startswith("place-")
+        refused = self.verdict.kind == "refused" and self.verdict.detail.startswith(("place-", "tile-"))
         return self.has_boxes and (refused or self.verdict.kind == "error")
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ def try_seed(seed: int, on: list[Target], child: Child, shrink_attempts: int) ->
     # SPIR-V takes a process more: with each fourth seed.
     for target in (target for target in on if target.form == "opencl_c" or seed % 4 == 0):
         verdict = child.judge(trial, target)
-        yield Finding(seed, target, verdict, has_boxes=trial.has_boxes)
+        yield Finding(seed, target, verdict, has_boxes=trial.has_boxes or trial.has_tiles)
         if verdict.is_failure and shrink_attempts:
             # Each attempt that hangs takes the whole time limit.
             attempts = shrink_attempts // 20 if verdict.kind == "hang" else shrink_attempts
@@ -92,6 +92,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Tries many random kernels.")
     parser.add_argument("--seeds", type=_seeds, default=range(1000), help="first:last+1, or one")
     parser.add_argument("--boxes", action="store_true", help="of the seeds, those that copy a part of an array")
+    parser.add_argument("--tiles", action="store_true", help="of the seeds, those that do so inside of loops")
     parser.add_argument("--device", help="a part of the name of the only device to use")
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--time-limit", type=float, default=TIME_LIMIT_SECONDS, help="of one attempt, in seconds")
@@ -102,7 +103,9 @@ def _options() -> argparse.Namespace:
 
 def _chosen(options: argparse.Namespace) -> list[int]:
     """The seeds to try."""
-    return [seed for seed in options.seeds if not options.boxes or trial_of(seed).has_boxes]
+    asked = {"has_boxes": options.boxes, "has_tiles": options.tiles}
+    wanted = [name for name, is_wanted in asked.items() if is_wanted]
+    return [seed for seed in options.seeds if not wanted or any(getattr(trial_of(seed), name) for name in wanted)]
 
 
 def _run(options: argparse.Namespace, chosen: list[int]) -> Counter[tuple[str, str]]:

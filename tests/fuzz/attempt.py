@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyopencl as cl
@@ -21,7 +22,7 @@ from coarsen.tuning.measure.run import GuardedBuffer
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import NO_PAD
-from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from coarsen.variant.transforms import DeviceKind, Tile, Transforms, Use
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import array_from_json
 from tests.fuzz.launches import Launch, sizes_of
@@ -75,11 +76,13 @@ class Attempt:
     optimise: bool
     arrays: tuple[ArrayPlan, ...] = ()
     field: FieldBuffers | None = None
+    tile_pad: int | None = None
 
     @property
     def variant(self) -> Variant:
         """What the kernel is to become."""
-        return Variant((), self.configuration, (), self.transforms, self.any_size, self.arrays)
+        local_size = () if self.transforms.tile is Tile.NONE else self.launch.local_size
+        return Variant(local_size, self.configuration, (), self.transforms, self.any_size, self.arrays)
 
     @staticmethod
     def of(fields: dict[str, Any]) -> Attempt:
@@ -101,6 +104,7 @@ class Attempt:
             fields["optimise"],
             tuple(array_from_json(name, plan) for name, plan in fields["arrays"].items()),
             None if fields["field"] is None else FieldBuffers(**fields["field"]),
+            fields["tile_pad"],
         )
 
 
@@ -112,6 +116,7 @@ def _transforms(fields: dict[str, Any]) -> Transforms:
         fields["clean_up"],
         DeviceKind(fields["device_kind"]),
         fields["distinct"],
+        Tile(fields["tile"]),
     )
 
 
@@ -133,7 +138,7 @@ def attempt(
     """
     report(COARSENED)
     try:
-        kernel = coarsened(wanted.source, wanted.variant)
+        kernel = coarsened(wanted.source, wanted.variant, wanted.tile_pad)
         code = _code(kernel, form)
     except RefusalError as refusal:
         return Verdict("refused", refusal.code)
@@ -186,11 +191,14 @@ def _lowered(source: str) -> Kernel:
 
 
 @functools.lru_cache(maxsize=2)
-def coarsened(source: str, variant: Variant) -> CoarsenedKernel:
+def coarsened(source: str, variant: Variant, tile_pad: int | None = None) -> CoarsenedKernel:
     """A kernel, coarsened; kept for the next device."""
     kernel = _lowered(source)
     variant = replace(variant, arrays=tuple(plan for plan in variant.arrays if _is_there(kernel, plan)))
-    return run_pipeline(kernel, variant)
+    if tile_pad is None:
+        return run_pipeline(kernel, variant)
+    with patch("coarsen.pipeline.tile_pad", lambda box, *_, **__: tile_pad if len(box.axes) > 1 else 0):
+        return run_pipeline(kernel, variant)
 
 
 def _is_there(kernel: Kernel, plan: ArrayPlan) -> bool:

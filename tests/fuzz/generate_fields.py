@@ -21,15 +21,18 @@ _PITCHES = (5, 16, 33, 40, 64)
 _STRIDES = (1, 1, 1, 1, 2, 3)
 _ANYWHERE = 0.15
 _MOST_WINDOWS = 2
+# Strips of 8 trips, and rests of up to seven.
+_STRIP_ROUNDS = (8, 9, 15, 16, 23)
 
 
-def with_field(kernel: Kernel, launch: Launch, chosen: random.Random) -> Kernel:
+def with_field(kernel: Kernel, launch: Launch, chosen: random.Random, *, has_tiles: bool = False) -> Kernel:
     """Return a kernel that reads boxes of an array besides what it does.
 
     Args:
         kernel: that has no such array.
         launch: of which the tiles' sizes are made.
         chosen: what is drawn comes from it.
+        has_tiles: whether reads stand in loops that are long enough to be cut into strips.
     """
     field = Field(
         chosen.choice(_ELEMENTS),
@@ -40,7 +43,7 @@ def with_field(kernel: Kernel, launch: Launch, chosen: random.Random) -> Kernel:
     body = list(kernel.body)
     for number in range(chosen.choice((1, 1, 2))):
         place = chosen.randint(0, len(body)) if chosen.random() < _ANYWHERE else 0
-        body.insert(place, _stencil(chosen, field, number))
+        body.insert(place, _stencil(chosen, field, number, has_tiles))
     return replace(kernel, body=tuple(body))
 
 
@@ -82,11 +85,14 @@ def _varies(own: Id) -> bool:
     return own.kind != "group"
 
 
-def _stencil(chosen: random.Random, field: Field, number: int) -> Stencil:
+def _stencil(chosen: random.Random, field: Field, number: int, has_tiles: bool) -> Stencil:
     empty = [place for place, axis in enumerate(field.axes) if not any(map(_varies, axis.ids))]
-    further = chosen.choices(range(len(field.axes)), k=chosen.choice((0, 0, 1, 2)))
+    further = chosen.choices(range(len(field.axes)), k=chosen.choice((1, 1, 2) if has_tiles else (0, 0, 1, 2)))
     along = [*empty, *further][: max(_MOST_WINDOWS, len(empty))]
     windows = tuple(_window(chosen, axis, f"k{number}_{place}") for place, axis in enumerate(along))
+    if has_tiles:
+        # The innermost one.
+        windows = (*windows[:-1], replace(windows[-1], rounds=chosen.choice(_STRIP_ROUNDS)))
     count = chosen.choice((1, 1, 2, 3, 5) if windows else (2, 3, 4, 5))
     return Stencil(
         chosen.choice(DIVERGENT_TARGETS),

@@ -12,10 +12,11 @@ import pytest
 
 from coarsen.analysis.divergence import Divergence
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand
-from coarsen.transform.placement import tile
+from coarsen.transform.placement import box_copy, chunks, strips, tile, tiled_loops
 from coarsen.transform.placement.footprint import Span
 from coarsen.transform.prologue import Queries
 from tests.fuzz import attempt
@@ -62,19 +63,49 @@ def forget_the_last_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def copy_for_one_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Copy only the cells of a box that one of the reads takes, not those around them."""
-    known = tile._BoxCode.is_taken
+    known = box_copy._BoxCode.is_taken
 
-    def is_taken(self: tile._BoxCode, build: Builder, queries: Queries, cell: Operand) -> Operand:
+    def is_taken(self: box_copy._BoxCode, build: Builder, queries: Queries, cell: Operand) -> Operand:
         one = copy(self)
         one._box = replace(self._box, spans=self._box.spans[:1])
         return known(one, build, queries, cell)
 
-    monkeypatch.setattr(tile._BoxCode, "is_taken", is_taken)
+    monkeypatch.setattr(box_copy._BoxCode, "is_taken", is_taken)
 
 
 def do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
     """No work-item waits for what the others copy."""
     monkeypatch.setattr(tile, "meet", lambda *_: None)
+
+
+def do_not_meet_in_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No work-item waits for what the others copy before a strip, nor for those that read the last one's."""
+    monkeypatch.setattr(chunks, "meet", lambda *_: None)
+
+
+def make_the_last_trip_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows a strip begins with its last trip."""
+    known = strips.strip_mined
+
+    def mined(function: Function, counted: strips.CountedLoop, trips: int) -> strips.Strip:
+        strip = known(function, counted, trips)
+        turn = next(block for block in function.blocks if block.name.endswith(".turn"))
+        turn.instructions[0].set_operand(1, number(counted.counter.type, (trips - 1) * counted.step))
+        return strip
+
+    monkeypatch.setattr(tiled_loops, "strip_mined", mined)
+
+
+def store_without_the_pad(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells are copied to where they would lie if no row were padded."""
+    known = box_copy.BoxCopy.store
+
+    def store(self: box_copy.BoxCopy, build: Builder, queries: Queries, cell: Operand, value: Operand) -> None:
+        padded, self.tile = self.tile, replace(self.tile, pad=0)
+        known(self, build, queries, cell, value)
+        self.tile = padded
+
+    monkeypatch.setattr(box_copy.BoxCopy, "store", store)
 
 
 @pytest.fixture(autouse=True)
@@ -122,4 +153,16 @@ def test_a_mistake_of_boxes_is_found(
 ) -> None:
     mistake(monkeypatch)
     trials = (trial for trial in map(trial_of, range(150)) if trial.has_boxes)
+    check_is_found(judge_on(queue), trials, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [forget_the_last_cells, do_not_meet_in_loops, make_the_last_trip_twice, store_without_the_pad],
+)
+def test_a_mistake_of_tiles_is_found(
+    mistake: Mistake, monkeypatch: pytest.MonkeyPatch, queue: cl.CommandQueue
+) -> None:
+    mistake(monkeypatch)
+    trials = (trial for trial in map(trial_of, range(300)) if trial.has_tiles)
     check_is_found(judge_on(queue), trials, monkeypatch)

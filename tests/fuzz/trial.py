@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from coarsen.variant.coarsening import Configuration
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import XOR, Pad, Place
-from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from coarsen.variant.transforms import DeviceKind, Tile, Transforms, Use
 from coarsen.variant.variant_json import array_to_json
 from tests.fuzz import nodes
 from tests.fuzz.draw_coarsening import draw_configuration
@@ -27,6 +27,8 @@ _DISTINCT = 0.5
 _PLACED, _PADDED = 0.4, 0.7
 # Of the trials, those that read boxes of an array; of these, those that copy them to local memory.
 _FIELDS, _BOXES = 0.3, 0.85
+# Of those that read boxes, the ones that copy them inside of loops instead.
+_TILED = 0.4
 _SHARED = "local uint shared["
 _GROUPED = re.compile(r"get_local|get_group|get_num_groups|barrier")
 
@@ -47,6 +49,7 @@ class Trial:
 
     `any_size` guards the kernel, so that the sizes need not divide; `free_local_size` is then the local size where
     it doesn't matter. `inputs` is the seed of the buffers' contents, `optimise` asks the device's compiler to.
+    `tile_pad` elements are added to each row of a copy in a loop; None leaves it to the model of banks.
     """
 
     kernel: nodes.Kernel
@@ -58,6 +61,7 @@ class Trial:
     inputs: int
     optimise: bool
     plans: tuple[ArrayPlan, ...] = ()
+    tile_pad: int | None = None
 
     @property
     def arrays(self) -> tuple[ArrayPlan, ...]:
@@ -70,6 +74,11 @@ class Trial:
     def has_boxes(self) -> bool:
         """Return True if boxes are to be copied to local memory."""
         return any(plan.place is Place.LOCAL and plan.shape is None for plan in self.arrays)
+
+    @property
+    def has_tiles(self) -> bool:
+        """Return True if boxes are to be copied inside of loops."""
+        return self.transforms.tile is not Tile.NONE
 
     @property
     def source(self) -> str:
@@ -104,8 +113,11 @@ def trial_of(seed: int) -> Trial:
     any_size = chosen.random() < 0.25
     fields = random.Random(f"field {seed}")
     has_field = fields.random() < _FIELDS
+    has_tiles = has_field and random.Random(f"tile {seed}").random() < _TILED
     if has_field:
-        kernel = with_field(kernel, launch, fields)
+        kernel = with_field(kernel, launch, fields, has_tiles=has_tiles)
+    # The groups of a guarded kernel may have any size.
+    any_size &= not has_tiles
     grouped = has_field or _GROUPED.search(source(kernel)) is not None
     return Trial(
         kernel,
@@ -113,10 +125,14 @@ def trial_of(seed: int) -> Trial:
         draw_configuration(chosen, launch, any_size, grouped),
         any_size,
         chosen.choice((1, 3, 4, 6, 8)),
-        _transforms(chosen, random.Random(f"distinct {seed}").random() < _DISTINCT),
+        replace(
+            _transforms(chosen, random.Random(f"distinct {seed}").random() < _DISTINCT),
+            tile=Tile.TRIPS_8 if has_tiles else Tile.NONE,
+        ),
         seed,
         optimise=chosen.random() < 0.25,
-        plans=(*_plans(random.Random(f"arrays {seed}")), *_boxes(fields)),
+        plans=(*_plans(random.Random(f"arrays {seed}")), *(() if has_tiles else _boxes(fields))),
+        tile_pad=random.Random(f"pad {seed}").choice((None, 1, 1, 2, 3)) if has_tiles else None,
     )
 
 
@@ -163,5 +179,6 @@ def to_json(trial: Trial) -> dict[str, Any]:
         "inputs": trial.inputs,
         "optimise": trial.optimise,
         "field": None if trial.field is None else asdict(trial.field),
+        "tile_pad": trial.tile_pad,
         "arrays": {plan.argument: array_to_json(plan) for plan in trial.arrays},
     }

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, get_args
 
 from coarsen.variant.coarsening import Coarsening, configuration
-from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from coarsen.variant.transforms import DeviceKind, Tile, Transforms, Use
 from tests.fuzz.field import Axis, Tap, Window
 from tests.fuzz.launches import Launch, divides
 from tests.fuzz.nodes import (
@@ -66,6 +66,8 @@ def _variants(trial: Trial) -> Iterator[Trial]:
         yield replace(trial, plans=tuple(each for each in trial.plans if each != plan))
     if trial.any_size:
         yield replace(trial, any_size=False)
+    if trial.tile_pad:
+        yield replace(trial, tile_pad=0)
     if trial.optimise:
         yield replace(trial, optimise=False)
     if trial.launch.offset is not None:
@@ -80,6 +82,7 @@ def _fewer_transforms(transforms: Transforms) -> Iterator[Transforms]:
         replace(transforms, lock_step=Use.NEVER),
         replace(transforms, wide_accesses=False),
         replace(transforms, distinct=False),
+        replace(transforms, tile=Tile.NONE),
         replace(transforms, clean_up=False),
         replace(transforms, device_kind=DeviceKind.ANY),
     )
