@@ -353,7 +353,7 @@ def with_tiles(space: Space, benchmark: Benchmark, preset: str, kernel: Kernel) 
     """
     launches = benchmark.real_launches(preset, benchmark.preset(preset).local_size)
     starts = [*tiled_starts(launches[0].global_size, Transforms())] if len(launches) == 1 else []
-    if not (starts and _has_tile(kernel, starts[0]) and _are_apart(benchmark, preset)):
+    if not (starts and _has_tile(kernel, len(launches[0].global_size)) and _are_apart(benchmark, preset)):
         return space
     return replace(
         space,
@@ -363,10 +363,12 @@ def with_tiles(space: Space, benchmark: Benchmark, preset: str, kernel: Kernel) 
     )
 
 
-def _has_tile(kernel: Kernel, variant: Variant) -> bool:
-    """Return True if a variant with a tile can be made."""
+def _has_tile(kernel: Kernel, dimensions: int) -> bool:
+    """Return True if a tile can be made where two work-items are merged: with more it takes longer to find out."""
+    first, *others = _LEFT[dimensions]
+    merged = (Coarsening(2, stride=_APART),)
     try:
-        run_pipeline(kernel, variant)
+        run_pipeline(kernel, Variant((2 * first, *others), merged, transforms=Transforms(tile=Tile.TRIPS_16)))
     except CoarsenError:
         return False
     return True

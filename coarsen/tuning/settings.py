@@ -70,6 +70,7 @@ class Tune:
         wide_accesses: whether accesses to consecutive addresses may become one of a vector.
         distinct: whether variants may take it that arguments lead to distinct memory, where that changes the code;
             each launch is checked for it.
+        tiles: whether loops may get tiles in local memory, at local sizes that suit them.
         local_sizes: whether other local sizes than the program's own may be taken where the kernel does not care.
         most_bytes: launches whose buffers hold more in all are not tuned: they are copied to the disk and to the
             device once more. None for a part of the memory and of the disk (`most_captured_bytes`).
@@ -86,6 +87,7 @@ class Tune:
     levels: tuple[str, ...] = _LEVELS
     wide_accesses: bool = True
     distinct: bool = True
+    tiles: bool = True
     local_sizes: bool = True
     most_bytes: int | None = None
     store: str | None = None

@@ -61,14 +61,15 @@ from coarsen.variant.space import ArrayChoices
 from coarsen.variant.transforms import DeviceKind, Transforms
 from coarsen.variant.variant import Definitions, Variant
 
-# A larger space is not counted: that takes longer than it is worth.
-_COUNTED = 100_000
+# A larger space is neither counted nor listed: that takes longer than it is worth.
+_MOST_COUNTED = 20_000
 # Processes that confirm are started at once where their copies of the buffers are no larger than this.
 _SMALL_BYTES = 64 << 20
 # And where there is time for as many starts; with less, one process alone is started first.
 _OPENINGS = 5
-# Variants with tiles that are tried early.
-_TILED_STARTS = 3
+# Variants with tiles that are tried early: on GPUs they are often the fastest by far.
+_TILED_STARTS = {DeviceKind.GPU: 3}
+_OTHER_TILED_STARTS = 1
 _BEFORE_MEASURED = "before the launch as it is was measured"
 
 
@@ -180,9 +181,7 @@ class _Tuning:
         space = without_refused(space, kernel, launch.benchmark.dimensions)
         if not self._settings.distinct:
             return space
-        is_gpu = launch.transforms.device_kind is DeviceKind.GPU
-        if is_gpu and self._settings.local_sizes and not groups_matter(kernel):
-            # The local size is free, so it may be one for a tile. On CPUs that may not be worth the trials.
+        if self._settings.tiles and self._settings.local_sizes and not groups_matter(kernel):
             space = with_tiles(space, launch.benchmark, launch.preset, kernel)
         return with_distinct(space, launch.benchmark, launch.preset, kernel)
 
@@ -196,7 +195,7 @@ class _Tuning:
             variants = replace(
                 variants, constraints=(*variants.constraints, partial(_unsuited, benchmark, launches))
             )
-        return VariantSearchSpace(variants)
+        return VariantSearchSpace(variants, _MOST_COUNTED)
 
     def _searched(
         self, first: Variant | None, own_row: Measurement, opening_seconds: float
@@ -209,7 +208,7 @@ class _Tuning:
         ending_time = self._deadline.earlier(confirming_seconds(seconds, opening_seconds, own_row.measure_seconds))
         expected = self._expected()
         starts = tuple(map(self._space.choice_of, self._starts(expected, first)))
-        valid = count_valid(self._space, _COUNTED)
+        valid = count_valid(self._space, _MOST_COUNTED)
         measurer = RowMeasurer(replace(self._context, method=method))
         evaluator = RacingEvaluator(
             measurer, self._own, self._space, lambda: ending_time.left, lambda tried: self._tell(tried, valid)
@@ -254,11 +253,12 @@ class _Tuning:
         return dict.fromkeys(starts)
 
     def _tiled_starts(self, transforms: Transforms) -> Iterator[Variant]:
-        """Some variants with tiles: on GPUs they are often the fastest by far."""
+        """Some variants with tiles."""
         launch, own = self._launch, self._own
         launches = launch.benchmark.real_launches(launch.preset, own.local_size)
         found = tiled_starts(launches[0].global_size, transforms)
-        return (replace(each, definitions=own.definitions) for each in islice(found, _TILED_STARTS))
+        count = _TILED_STARTS.get(launch.transforms.device_kind, _OTHER_TILED_STARTS)
+        return (replace(each, definitions=own.definitions) for each in islice(found, count))
 
     def _tell(self, evaluator: RacingEvaluator, valid: int | None, is_confirming: bool = False) -> None:
         """Tell whoever wants to know how far the tuning has come."""
@@ -306,7 +306,7 @@ class _Tuning:
     def _result(self, evaluator: RacingEvaluator, ending: str, confirmed: Confirmed) -> Tuned:
         launch, benchmark, own = self._launch, self._launch.benchmark, self._own
         decision = decide({variant: rows for variant, rows in confirmed.items() if not variant.arrays}, own)
-        valid = count_valid(self._space, _COUNTED)
+        valid = count_valid(self._space, _MOST_COUNTED)
         tried = [self._space.variant(trial.choice) for trial in evaluator.trace]
         return Tuned(
             kernel=benchmark.kernel,

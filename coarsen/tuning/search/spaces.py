@@ -226,10 +226,12 @@ class VariantSearchSpace(SearchSpace):
 
     Args:
         space: the dimensions, and the constraints.
+        most_listed: of more choices that stand for a variant nothing is listed.
     """
 
-    def __init__(self, space: VariantSpace) -> None:
+    def __init__(self, space: VariantSpace, most_listed: int = _MOST_LISTED) -> None:
         self.space = space
+        self._most_listed = most_listed
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
@@ -242,7 +244,7 @@ class VariantSearchSpace(SearchSpace):
     @cached_property
     def listed(self) -> Mapping[Choice, None] | None:
         """The valid choices in ascending order; None where too many choices stand for variants."""
-        standing = self.space.standing_choices(_MOST_LISTED)
+        standing = self.space.standing_choices(self._most_listed)
         return None if standing is None else dict.fromkeys(filter(self._may_run, standing))
 
     def is_valid(self, choice: Choice) -> bool:

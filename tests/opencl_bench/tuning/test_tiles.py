@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.plan import DeviceLimits, Space, variant_space
 from coarsen.tuning.launch_space import AT_ONCE, MOST_MERGED, tiled_starts, with_tiles
+from coarsen.tuning.search.spaces import VariantSearchSpace, count_valid
+from coarsen.variant.space import TransformChoices
 from coarsen.variant.transforms import Tile, Transforms
 
 LIMITS = DeviceLimits(1024, (1024, 1024, 64), 48 << 10)
+
+
+def test_a_space_that_is_not_listed_has_the_same_variants() -> None:
+    benchmark = find_benchmark("mt")
+    space = Space(local_sizes=((16, 16),), strides=(1,), factors=(1, 2), transforms=TransformChoices())
+    variants = variant_space(benchmark, "cpu", space, LIMITS)
+    listed, unlisted = VariantSearchSpace(variants), VariantSearchSpace(variants, 1)
+    every = [*itertools.product(*(range(len(axis.values)) for axis in listed.axes))]
+    assert listed.listed is not None and unlisted.listed is None
+    assert [*filter(unlisted.is_valid, every)] == [*listed.listed]
+    assert (count_valid(listed, 1), count_valid(unlisted, 1)) == (len(listed.listed), None)
 
 
 def test_starts_leave_groups_of_256_work_items() -> None:
