@@ -1,0 +1,111 @@
+"""The heads of `for` loops: by how much a loop counts, and up to which bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from coarsen.errors import RefusalError, SourcePosition
+from coarsen.loops.forms import Piece, polynomial
+from coarsen.loops.tree import (
+    Assignment,
+    Expression,
+    For,
+    If,
+    Name,
+    Operation,
+    Region,
+    Statement,
+    Variable,
+    expressions_of,
+    inside,
+)
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def loop_form(what: str, place: SourcePosition) -> RefusalError:
+    """Return the refusal of a loop that is not counted as a `for` loop over one iterator is."""
+    return RefusalError("loop-form", f"{what} does not count an iterator from a first value to a bound", place)
+
+
+def step_of(loop: For, variable: Variable) -> int:
+    """Return by how much a loop counts. Raises RefusalError (`loop-form`) if that is no number."""
+    match loop.step:
+        case Assignment(target=Name(variable=counted), operator="+" | "-" as operator, value=value):
+            number = _number(value)
+        case Assignment(
+            target=Name(variable=counted),
+            operator="",
+            value=Operation(operator="+" | "-" as operator, operands=(Name(variable=again), value)),
+        ) if again == counted:
+            number = _number(value)
+        case _:
+            raise loop_form("a loop without a step", loop.place)
+    if counted != variable or not number:
+        raise loop_form("a loop whose step is no number other than 0", loop.place)
+    return number if operator == "+" else -number
+
+
+def limits(loop: For, variable: Variable, step: int) -> Iterator[tuple[str, Expression]]:
+    """Yield the bounds of a loop's iterator, each with how the iterator compares to it.
+
+    Raises:
+        RefusalError: `loop-form`, if the condition is no bound in the direction of the step.
+    """
+    waiting = [loop.condition]
+    while waiting:
+        match waiting.pop():
+            case Operation(operator="&&", operands=(first, second)):
+                waiting += [second, first]
+            case Operation(operator=operator, operands=(first, second)) if operator in _MIRRORED:
+                if isinstance(second, Name) and second.variable == variable:
+                    first, second, operator = second, first, _MIRRORED[operator]
+                is_iterator = isinstance(first, Name) and first.variable == variable
+                if not is_iterator or _names(second, variable) or (operator[0] == "<") != (step > 0):
+                    raise loop_form("a loop whose condition is no bound of its iterator", loop.place)
+                yield operator, second
+            case _:
+                raise loop_form("a loop whose condition is no bound of its iterator", loop.place)
+
+
+def reached(first: Sequence[Piece], iterator: str, step: int) -> str:
+    """Return the condition, in isl's notation, that a loop comes to a value of its iterator from the first one."""
+    relation = ">=" if step > 0 else "<="
+    each = []
+    for given, value in first:
+        here = f"{iterator} {relation} {value}"
+        if abs(step) > 1:
+            here += f" and ({iterator} - ({value})) mod {abs(step)} = 0"
+        each.append(f"({given} and {here})" if len(first) > 1 else here)
+    return " or ".join(each)
+
+
+def check_kept(body: Statement, variable: Variable) -> None:
+    """Raise RefusalError (`loop-form`) if a loop's body changes its iterator."""
+    for whole in expressions_of(body):
+        for each in inside(whole):
+            target = None
+            if isinstance(each, Assignment):
+                target = each.target
+            elif isinstance(each, Operation) and each.operator == "&":
+                target = each.operands[0]
+            if isinstance(target, Name) and target.variable == variable:
+                raise loop_form(f"a loop that changes its iterator '{variable.name}' itself", each.place)
+    match body:
+        case For() | Region():
+            inner: tuple[Statement, ...] = body.body
+        case If():
+            inner = (*body.then, *body.otherwise)
+        case _:
+            return
+    for statement in inner:
+        check_kept(statement, variable)
+
+
+def _names(expression: Expression, variable: Variable) -> bool:
+    return any(isinstance(each, Name) and each.variable == variable for each in inside(expression))
+
+
+def _number(expression: Expression) -> int | None:
+    form = polynomial(expression)
+    return None if form is None else form.number

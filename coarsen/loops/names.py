@@ -1,0 +1,44 @@
+"""Names that isl takes, each once; and the functions that only compute."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from itertools import count
+
+# What isl's notation reads as something else, whatever the case of its letters.
+_KEYWORDS = frozenset(
+    "and or not exists implies min max mod floor ceil floord ceild rat true false nan infty infinity".split()
+)
+_ONE = "acos asin atan acosh asinh atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor lgamma log log10 log1p log2"
+_ONE += " logb rint nearbyint round sin sinh sqrt tan tanh tgamma trunc"
+_TWO = "atan2 copysign fdim fmax fmin fmod hypot nextafter pow remainder fma"
+# Of the standard library: they read and write no memory that a program sees.
+PURE_FUNCTIONS = frozenset(
+    f"{name}{suffix}" for name in (_ONE + " " + _TWO).split() for suffix in ("", "f", "l")
+) | frozenset(("abs", "labs", "llabs"))
+
+
+class Names:
+    """Gives each thing of a source a name: its own where that is free and isl takes it."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, str] = {}
+
+    def of(self, identity: str, spelled: str, taken: Set[str] | None = None) -> str:
+        """Return the name of a thing.
+
+        Args:
+            identity: tells it from others.
+            spelled: as the source calls it: `n`, `g->nx`.
+            taken: given for an iterator, whose name may come again where none of these loops is around it: theirs.
+        """
+        plain = "".join(letter if letter.isalnum() else "_" for letter in spelled.replace("->", "."))
+        if plain.lower() in _KEYWORDS or not plain[:1].isalpha():
+            plain = f"v_{plain}"
+        if taken is not None:
+            identity = f"iterator {plain} {sorted(taken & {plain})}"
+        if identity not in self._given:
+            used = {*self._given.values()}
+            tries = (plain if number == 1 else f"{plain}_{number}" for number in count(1))
+            self._given[identity] = next(name for name in tries if name not in used)
+        return self._given[identity]
