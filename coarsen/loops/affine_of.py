@@ -14,7 +14,17 @@ from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops.delinearise import RawAccess, located
 from coarsen.loops.forms import compared, condition, not_affine, pieces, polynomial
 from coarsen.loops.loop_heads import check_kept, limits, loop_form, reached, step_of
-from coarsen.loops.memory import Addresses, Pointer, Root, Shape, alias, extent_expression, path_of, scalar_shape, shape_of
+from coarsen.loops.memory import (
+    Addresses,
+    Pointer,
+    Root,
+    Shape,
+    alias,
+    extent_expression,
+    path_of,
+    scalar_shape,
+    shape_of,
+)
 from coarsen.loops.names import PURE_FUNCTIONS, Names
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement
 from coarsen.loops.tree import (
@@ -92,7 +102,9 @@ class _Reading:
     def nest(self) -> Nest:
         self._walk(self._function.body)
         if not any(each.loops for each in self._raw):
-            raise RefusalError("no-loop", f"{self._function.name} has no loop with a statement", self._function.place)
+            raise RefusalError(
+                "no-loop", f"{self._function.name} has no loop with a statement", self._function.place
+            )
         arrays, found = self._arrays()
         statements = []
         for number, raw in enumerate(self._raw):
@@ -112,9 +124,8 @@ class _Reading:
                 )
             )
         assumed = self._assumptions(arrays)
-        return Nest(
-            self._function.name, tuple(sorted(self._parameters)), arrays, tuple(statements), self._function.place, assumed
-        )
+        parameters, place = tuple(sorted(self._parameters)), self._function.place
+        return Nest(self._function.name, parameters, arrays, tuple(statements), place, assumed, self._parameters)
 
     def _arrays(self) -> tuple[dict[str, Array], dict[tuple[int, int], Access]]:
         """The arrays, and the accesses by the number of their statement and their place in it."""
@@ -162,7 +173,9 @@ class _Reading:
 
     def _assumptions(self, arrays: dict[str, Array]) -> tuple[str, ...]:
         assumed = list(self._assumed)
-        reached_by_pointer = [each for each in arrays.values() if each.kind != "local" and None in each.extents[:1]]
+        reached_by_pointer = [
+            each for each in arrays.values() if each.kind != "local" and None in each.extents[:1]
+        ]
         open_ones = [each.spelled for each in reached_by_pointer if not each.is_restrict]
         if open_ones and len(reached_by_pointer) > 1:
             assumed.append(f"no other array overlaps {', '.join(open_ones)}")
@@ -243,6 +256,8 @@ class _Reading:
                     return
                 except RefusalError:
                     pass
+            if value is not None and not is_changed and not any(True for _ in self._reads(value)):
+                return  # a value of parameters and iterators alone: no memory
             self._declared[variable.identity] = root
         if value is not None:
             self._add(Name(variable, each.place), "", value, each.text, each.place)
@@ -256,7 +271,9 @@ class _Reading:
         elif value is not None and variable.identity not in self._changed:
             found = self._addresses.pointer(value)
             if len(shape.extents) > 1 and len(found.indices) == 1 and _is_zero(found.indices[0]):
-                found = Pointer(Root(found.root.spelled, found.root.variable, shape, found.root.depth), found.indices)
+                found = Pointer(
+                    Root(found.root.spelled, found.root.variable, shape, found.root.depth), found.indices
+                )
             self._pointers[variable.identity] = replace(
                 found, indices=tuple(self._bound(index, _INDEX) for index in found.indices)
             )
@@ -315,7 +332,9 @@ class _Reading:
                 raise alias("an address as a value", expression.place)
             case Call(function=function) if function not in PURE_FUNCTIONS:
                 called = f"'{function}'" if function else "a function"
-                raise RefusalError("unknown-call", f"what {called} reads and writes is not known", expression.place)
+                raise RefusalError(
+                    "unknown-call", f"what {called} reads and writes is not known", expression.place
+                )
             case Assignment():
                 raise RefusalError("side-effect", "an assignment stands inside of an expression", expression.place)
             case Unknown(what=what) if what != "UnaryExprOrTypeTraitExpr":
@@ -335,7 +354,9 @@ class _Reading:
             variable = expression.variable
             shape = scalar_shape(variable.type)
             root = self._declared.get(variable.identity, Root(variable.name, variable, shape))
-            return Pointer(root, tuple(_symbol(loop.iterator, expression.place) for _, loop in self._stack[: root.depth]))
+            return Pointer(
+                root, tuple(_symbol(loop.iterator, expression.place) for _, loop in self._stack[: root.depth])
+            )
         path = path_of(expression)
         if path is not None:
             return Pointer(Root(path[1], path[0], scalar_shape(expression.type)), ())  # type: ignore[union-attr]
@@ -360,13 +381,19 @@ class _Reading:
                     return self._values[variable.identity]
                 is_fixed = variable.identity not in self._changed and variable.identity not in self._declared
                 if variable.kind == "symbol" or (variable.is_whole and is_fixed and variable.kind != "local"):
-                    return expression if variable.kind == "symbol" else self._parameter(variable.identity, variable.name, place)
+                    return (
+                        expression
+                        if variable.kind == "symbol"
+                        else self._parameter(variable.identity, variable.name, place)
+                    )
             case Member(type=spelled):
                 path = path_of(expression)
                 whole = Variable("", "", spelled, "global").is_whole
                 if path is not None and whole and path[1] not in self._changed:
                     return self._parameter(path[1], path[1], place)
-            case Operation(operator=operator, operands=operands) if operator not in ("cast", "&", "*") or len(operands) > 1:
+            case Operation(operator=operator, operands=operands) if (
+                operator not in ("cast", "&", "*") or len(operands) > 1
+            ):
                 if operator != "cast":
                     self._is_unsigned |= expression.is_unsigned and operator == "-"
                     return replace(expression, operands=tuple(self._bound(each, what) for each in operands))

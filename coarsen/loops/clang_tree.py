@@ -60,7 +60,9 @@ def functions_of(path: Path, options: Sequence[str] = (), name: str | None = Non
     """
     tree = syntax_tree(path, options)
     text = path.read_bytes()
-    top = [node for node in tree.get("inner", ()) if node.get("kind") in ("VarDecl", "FunctionDecl", "TypedefDecl")]
+    top = [
+        node for node in tree.get("inner", ()) if node.get("kind") in ("VarDecl", "FunctionDecl", "TypedefDecl")
+    ]
     typedefs = {each["name"]: _type(each) for each in top if each["kind"] == "TypedefDecl"}
     global_variables = tuple(_variable(each, "global") for each in top if each["kind"] == "VarDecl")
     own = [each for each in top if _is_defined_here(each, path)]
@@ -100,7 +102,9 @@ class _Reader:
         inner = node["inner"]
         self.local: dict[str, Variable] = {}
         global_variables = tuple(self._resolved(each) for each in global_variables)
-        parameters = tuple(self._declared(each, "parameter") for each in inner if each.get("kind") == "ParmVarDecl")
+        parameters = tuple(
+            self._declared(each, "parameter") for each in inner if each.get("kind") == "ParmVarDecl"
+        )
         body = next(each for each in inner if each.get("kind") == "CompoundStmt")
         read = self._block(body)
         return CFunction(node["name"], parameters, read, place_of(node), global_variables)
@@ -167,7 +171,8 @@ class _Reader:
         variable = self._declared(node, "global" if is_static else "local")
         values = [each for each in node.get("inner", ()) if "Expr" in each.get("kind", "") or _is_value(each)]
         value = self._expression(values[-1]) if node.get("init") and values and not is_static else None
-        return Declare(variable, value, self._source(node), place_of(node))
+        text = f"{variable.name} = {self._source(values[-1])}" if value is not None else ""
+        return Declare(variable, value, text, place_of(node, "loc"))
 
     def _directed(self, node: Node) -> Iterator[Statement]:
         """A directive's statement: a loop with the directive, a region of threads, or what can't be read."""
@@ -210,7 +215,9 @@ class _Reader:
         if kind == "ArraySubscriptExpr":
             return Subscript(read(inner[0]), read(inner[1]), place)
         if kind == "MemberExpr":
-            return Member(read(inner[0]), node["name"], bool(node.get("isArrow")), self._spelled(_type(node)), place)
+            return Member(
+                read(inner[0]), node["name"], bool(node.get("isArrow")), self._spelled(_type(node)), place
+            )
         if kind == "CallExpr":
             callee = read(inner[0])
             name = callee.variable.name if isinstance(callee, Name) else ""

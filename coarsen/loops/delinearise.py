@@ -82,7 +82,9 @@ def located(
 
 def _choices(accesses: Sequence[RawAccess], forms: Sequence[Polynomial]) -> Iterator[tuple[Polynomial, ...]]:
     """The strides to try, the longest first and 1 last: all that there are, then those alone that aren't numbers."""
-    strides = (each for access in accesses for each in _strides(access.indices[-1], ONE, frozenset(access.iterators)))
+    strides = (
+        each for access in accesses for each in _strides(access.indices[-1], ONE, frozenset(access.iterators))
+    )
     found = [*{frozenset(stride.terms.items()): stride for stride in strides}.values()]
     by_size = sorted(found, key=lambda stride: (stride.degree, max(map(abs, stride.terms.values()))), reverse=True)
     whole = [stride for stride in by_size if not stride.is_constant]
@@ -110,7 +112,10 @@ def _strides(index: Expression, outer: Polynomial, iterators: frozenset[str]) ->
 
 
 def _split(
-    accesses: Sequence[RawAccess], forms: Sequence[Polynomial], strides: Sequence[Polynomial], parameters: Sequence[str]
+    accesses: Sequence[RawAccess],
+    forms: Sequence[Polynomial],
+    strides: Sequence[Polynomial],
+    parameters: Sequence[str],
 ) -> tuple[Located | None, SourcePosition | None]:
     """The accesses in rows and columns of these strides; None, and perhaps which access leaves its row, if it can't be."""
     extents = []
@@ -129,7 +134,9 @@ def _split(
                 rows.append(each)
                 break
         else:
-            conditional = next(filter(None, (_given(domain, each, extents, access, parameters) for each in tries)), None)
+            conditional = next(
+                filter(None, (_given(domain, each, extents, access, parameters) for each in tries)), None
+            )
             if conditional is None:
                 return None, access.place
             rows.append(conditional[0])
@@ -143,7 +150,9 @@ def _columns(form: Polynomial, strides: Sequence[Polynomial], iterators: frozens
         yield (form,)
         return
     quotient, _ = divided(form, strides[0])
-    pure = Polynomial({product: number for product, number in quotient.terms.items() if not iterators & {*product}})
+    pure = Polynomial(
+        {product: number for product, number in quotient.terms.items() if not iterators & {*product}}
+    )
     moved: list[Polynomial] = []
     for shift in (pure, ZERO, pure - ONE, pure + ONE, ONE.scaled(-1), ONE):
         row = quotient - pure + shift

@@ -83,7 +83,9 @@ def _accesses(nest: Nest, array: str, kept: Callable[[Statement], Sequence[Acces
     for statement in nest.statements:
         for access in kept(statement):
             if access.array == array:
-                relation = isl.Map(nest.access(statement, access)).intersect_domain(isl.Set(nest.domain(statement)))
+                relation = isl.Map(nest.access(statement, access)).intersect_domain(
+                    isl.Set(nest.domain(statement))
+                )
                 parts.append(isl.UnionMap.from_map(relation))
     return _union(parts, nest)
 
@@ -111,9 +113,7 @@ def _by_level(nest: Nest, kind: Kind, array: str, relation: isl.UnionMap) -> Ite
             if not part.is_empty():
                 is_accumulation = source is sink and bool(sink.accumulates) and array == sink.writes[0].array
                 distance = _distance(part, source, sink, shared)
-                yield Dependence(
-                    kind, array, source.name, sink.name, level, distance, str(part), is_accumulation
-                )
+                yield Dependence(kind, array, source.name, sink.name, level, distance, str(part), is_accumulation)
 
 
 def _names(count: int, letter: str) -> list[str]:
@@ -133,7 +133,10 @@ def _at_level(source: Statement, sink: Statement, shared: int, level: int | None
 def _distance(part: isl.Map, source: Statement, sink: Statement, shared: int) -> tuple[str, ...]:
     for end, statement in ((isl.dim_type.in_, source), (isl.dim_type.out, sink)):
         names = _names(len(statement.loops), "x")
-        kept = [("-" if loop.step < 0 else "") + name for name, loop in zip(names, statement.loops[:shared], strict=False)]
+        kept = [
+            ("-" if loop.step < 0 else "") + name
+            for name, loop in zip(names, statement.loops[:shared], strict=False)
+        ]
         shown = isl.Map(f"{{ {statement.name}[{', '.join(names)}] -> [{', '.join(kept)}] }}")
         part = part.apply_domain(shown) if end is isl.dim_type.in_ else part.apply_range(shown)
     steps = part.deltas()
@@ -237,7 +240,9 @@ def check_directives(nest: Nest, found: Sequence[Dependence]) -> None:
                 continue
             for claimed in _collapsed(nest, loop, _collapse(directive.clauses or "")):
                 for each in carried_by(nest, found, claimed):
-                    allowed = directive.clauses is None or nest.arrays[each.array].spelled in reduced(directive.clauses)
+                    allowed = directive.clauses is None or nest.arrays[each.array].spelled in reduced(
+                        directive.clauses
+                    )
                     if not (each.is_accumulation and allowed):
                         what = f"iterations of '{claimed.iterator}' depend on each other: {each}"
                         raise RefusalError("omp-contradicted", what, directive.place)

@@ -81,7 +81,10 @@ def pieces(expression: Expression, what: str) -> list[Piece]:
             if operator == "*" and _number(right) is not None:
                 left, right = right, left
             return [
-                (_both(one, other), f"({first}) {operator} ({second})" if operator != "*" else f"{first}*({second})")
+                (
+                    _both(one, other),
+                    f"({first}) {operator} ({second})" if operator != "*" else f"{first}*({second})",
+                )
                 for one, first in pieces(left, what)
                 for other, second in pieces(right, what)
             ]
@@ -125,7 +128,9 @@ def condition(expression: Expression, what: str) -> str:
 def compared(left: Sequence[Piece], relation: str, right: Sequence[Piece]) -> str:
     """Return the condition that a relation of isl's holds between two expressions."""
     return " or ".join(
-        f"({_both(_both(one, other), f'{first} {relation} {second}')})" for one, first in left for other, second in right
+        f"({_both(_both(one, other), f'{first} {relation} {second}')})"
+        for one, first in left
+        for other, second in right
     )
 
 

@@ -211,4 +211,3 @@ class Addresses:
                     self.pointer(base).root.shape.extents
                 )
         return False
-

@@ -7,7 +7,26 @@ from itertools import count
 
 # What isl's notation reads as something else, whatever the case of its letters.
 _KEYWORDS = frozenset(
-    "and or not exists implies min max mod floor ceil floord ceild rat true false nan infty infinity".split()
+    [
+        "and",
+        "or",
+        "not",
+        "exists",
+        "implies",
+        "min",
+        "max",
+        "mod",
+        "floor",
+        "ceil",
+        "floord",
+        "ceild",
+        "rat",
+        "true",
+        "false",
+        "nan",
+        "infty",
+        "infinity",
+    ]
 )
 _ONE = "acos asin atan acosh asinh atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor lgamma log log10 log1p log2"
 _ONE += " logb rint nearbyint round sin sinh sqrt tan tanh tgamma trunc"

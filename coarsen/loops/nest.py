@@ -114,6 +114,7 @@ class Nest:
         statements: in the order of the text.
         assumptions: sentences, on which what is said of the nest depends.
         place: where the function stands.
+        spelled: parameters as the source spells them.
     """
 
     function: str
@@ -122,6 +123,7 @@ class Nest:
     statements: tuple[Statement, ...]
     place: SourcePosition
     assumptions: tuple[str, ...] = field(default=())
+    spelled: dict[str, str] = field(default_factory=dict)
 
     @property
     def loops(self) -> tuple[Loop, ...]:

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 from coarsen.errors import SourcePosition
 
-_WHOLE = frozenset("char short int long unsigned signed _Bool bool".split())
-_QUALIFIERS = frozenset("const volatile restrict __restrict".split())
+_WHOLE = frozenset(["char", "short", "int", "long", "unsigned", "signed", "_Bool", "bool"])
+_QUALIFIERS = frozenset(["const", "volatile", "restrict", "__restrict"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,9 @@ class CFunction:
     @property
     def has_loops(self) -> bool:
         """Return True if there is a loop in it, of any kind."""
-        return any(isinstance(each, For) or (isinstance(each, Other) and "loop" in each.what) for each in self.all())
+        return any(
+            isinstance(each, For) or (isinstance(each, Other) and "loop" in each.what) for each in self.all()
+        )
 
     def all(self) -> Iterator[Statement]:
         """Yield every statement, those inside of others after them."""
