@@ -45,10 +45,14 @@ def execute(function: CFunction, sizes: dict[str, int]) -> list[Executed]:
     return found
 
 
-def _block(statements: tuple[Statement, ...], values: dict[str, int], around: list[str], found: list[Executed]) -> None:
+def _block(
+    statements: tuple[Statement, ...], values: dict[str, int], around: list[str], found: list[Executed]
+) -> None:
     for each in statements:
         match each:
-            case For(first=Declare(variable=variable, value=value), condition=condition, step=Assignment() as step):
+            case For(
+                first=Declare(variable=variable, value=value), condition=condition, step=Assignment() as step
+            ):
                 assert value is not None and condition is not None
                 values[variable.name] = _value(value, values)
                 while _value(condition, values):

@@ -20,7 +20,9 @@ class CNest:
     numbers: str = ""
 
     def vla(self, name: str) -> str:
-        return self._text(name, lambda array, indices: array + "".join(f"[{each}]" for each in indices), is_flat=False)
+        return self._text(
+            name, lambda array, indices: array + "".join(f"[{each}]" for each in indices), is_flat=False
+        )
 
     def flat(self, name: str) -> str:
         return self._text(name, lambda array, indices: f"{array}[{self._index(array, indices)}]", is_flat=True)
@@ -29,12 +31,15 @@ class CNest:
         arrays = (
             f"float *restrict {array}"
             if is_flat
-            else f"float {array}[restrict {extents.split()[0]}]" + "".join(f"[{each}]" for each in extents.split()[1:])
+            else f"float {array}[restrict {extents.split()[0]}]"
+            + "".join(f"[{each}]" for each in extents.split()[1:])
             for array, extents in self.arrays.items()
         )
         arguments = [f"int {each}" for each in self.sizes.split()]
         arguments += [f"float {each}" for each in self.numbers.split()] + list(arrays)
-        return f"#include <math.h>\nvoid {name}({', '.join(arguments)})\n{{{self._body(spelled).replace('@', '')}}}\n"
+        return (
+            f"#include <math.h>\nvoid {name}({', '.join(arguments)})\n{{{self._body(spelled).replace('@', '')}}}\n"
+        )
 
     def macros(self, name: str) -> str:
         fields = [f"int {each};" for each in self.sizes.split()]
@@ -96,11 +101,12 @@ NESTS = {
     ),
     "mri_q": CNest(
         "nk nx",
-        {each: "nk" for each in ("pr", "pi", "mag", "kx", "ky", "kz")} | {each: "nx" for each in ("x", "y", "z", "qr", "qi")},
-        f"""@{loop('k', '0', 'nk')} mag(k) = pr(k) * pr(k) + pi(k) * pi(k);
-        @{loop('p', '0', 'nx')} {{
+        {each: "nk" for each in ("pr", "pi", "mag", "kx", "ky", "kz")}
+        | {each: "nx" for each in ("x", "y", "z", "qr", "qi")},
+        f"""@{loop("k", "0", "nk")} mag(k) = pr(k) * pr(k) + pi(k) * pi(k);
+        @{loop("p", "0", "nx")} {{
             float real_part = 0, imaginary = 0;
-            {loop('k', '0', 'nk')} {{
+            {loop("k", "0", "nk")} {{
                 const float angle = 6.2831853f * (kx(k) * x(p) + ky(k) * y(p) + kz(k) * z(p));
                 real_part += mag(k) * cosf(angle);
                 imaginary += mag(k) * sinf(angle);
@@ -115,12 +121,12 @@ NESTS = {
         {each: "nk" for each in ("pr", "pi", "dr", "di", "rr", "ri", "kx", "ky", "kz")}
         | {each: "nx" for each in ("x", "y", "z", "fr", "fi")},
         f"""float angle, c, s;
-        {loop('k', '0', 'nk')} {{
+        {loop("k", "0", "nk")} {{
             rr(k) = pr(k) * dr(k) + pi(k) * di(k);
             ri(k) = pr(k) * di(k) - pi(k) * dr(k);
         }}
-        {loop('p', '0', 'nx')}
-            {loop('k', '0', 'nk')} {{
+        {loop("p", "0", "nx")}
+            {loop("k", "0", "nk")} {{
                 angle = 6.2831853f * (kx(k) * x(p) + ky(k) * y(p) + kz(k) * z(p));
                 c = cosf(angle);
                 s = sinf(angle);
@@ -132,11 +138,11 @@ NESTS = {
     "fdtd_2d": CNest(
         "steps nx ny",
         {"ex": "nx ny", "ey": "nx ny", "hz": "nx ny", "f": "steps"},
-        f"""{loop('t', '0', 'steps')} {{
-            @{loop('j', '0', 'ny')} ey(0, j) = f(t);
-            @{loop('i', '1', 'nx')} {loop('j', '0', 'ny')} ey(i, j) = ey(i, j) - 0.5f * (hz(i, j) - hz(i - 1, j));
-            @{loop('i', '0', 'nx')} {loop('j', '1', 'ny')} ex(i, j) = ex(i, j) - 0.5f * (hz(i, j) - hz(i, j - 1));
-            @{loop('i', '0', 'nx - 1')} {loop('j', '0', 'ny - 1')}
+        f"""{loop("t", "0", "steps")} {{
+            @{loop("j", "0", "ny")} ey(0, j) = f(t);
+            @{loop("i", "1", "nx")} {loop("j", "0", "ny")} ey(i, j) = ey(i, j) - 0.5f * (hz(i, j) - hz(i - 1, j));
+            @{loop("i", "0", "nx")} {loop("j", "1", "ny")} ex(i, j) = ex(i, j) - 0.5f * (hz(i, j) - hz(i, j - 1));
+            @{loop("i", "0", "nx - 1")} {loop("j", "0", "ny - 1")}
                 hz(i, j) = hz(i, j) - 0.7f * (ex(i, j + 1) - ex(i, j) + ey(i + 1, j) - ey(i, j));
         }}""",
         "01111111",
@@ -144,10 +150,10 @@ NESTS = {
     "jacobi_2d": CNest(
         "steps n",
         {"a": "n n", "b": "n n"},
-        f"""{loop('t', '0', 'steps')} {{
-            @{loop('i', '1', 'n - 1')} {loop('j', '1', 'n - 1')}
+        f"""{loop("t", "0", "steps")} {{
+            @{loop("i", "1", "n - 1")} {loop("j", "1", "n - 1")}
                 b(i, j) = 0.2f * (a(i, j) + a(i, j - 1) + a(i, j + 1) + a(i + 1, j) + a(i - 1, j));
-            @{loop('i', '1', 'n - 1')} {loop('j', '1', 'n - 1')} a(i, j) = b(i, j);
+            @{loop("i", "1", "n - 1")} {loop("j", "1", "n - 1")} a(i, j) = b(i, j);
         }}""",
         "01111",
     ),
@@ -156,7 +162,7 @@ NESTS = {
         {"a": "n m", "c": "n n"},
         f"""@{I} {{
             for (int j = 0; j <= i; j++) c(i, j) *= beta;
-            {loop('k', '0', 'm')} for (int j = 0; j <= i; j++) c(i, j) += alpha * a(i, k) * a(j, k);
+            {loop("k", "0", "m")} for (int j = 0; j <= i; j++) c(i, j) += alpha * a(i, k) * a(j, k);
         }}""",
         "1101",
         "alpha beta",
@@ -174,9 +180,9 @@ NESTS = {
     "doitgen": CNest(
         "nr nq np",
         {"a": "nr nq np", "c4": "np np", "sum": "np"},
-        f"""{loop('r', '0', 'nr')} {loop('q', '0', 'nq')} {{
-            @{loop('p', '0', 'np')} {{ sum(p) = 0; {loop('s', '0', 'np')} sum(p) += a(r, q, s) * c4(s, p); }}
-            @{loop('p', '0', 'np')} a(r, q, p) = sum(p);
+        f"""{loop("r", "0", "nr")} {loop("q", "0", "nq")} {{
+            @{loop("p", "0", "np")} {{ sum(p) = 0; {loop("s", "0", "np")} sum(p) += a(r, q, s) * c4(s, p); }}
+            @{loop("p", "0", "np")} a(r, q, p) = sum(p);
         }}""",
         "00101",
     ),
@@ -185,7 +191,7 @@ NESTS = {
         {"a": "n n n", "b": "n n n"},
         f"{loop('t', '1', 'steps')} {{"
         + "".join(
-            f"""@{loop('i', '1', 'n - 1')} {loop('j', '1', 'n - 1')} {loop('k', '1', 'n - 1')}
+            f"""@{loop("i", "1", "n - 1")} {loop("j", "1", "n - 1")} {loop("k", "1", "n - 1")}
                 {to}(i, j, k) = 0.125f * ({of}(i + 1, j, k) - 2.0f * {of}(i, j, k) + {of}(i - 1, j, k))
                     + 0.125f * ({of}(i, j + 1, k) - 2.0f * {of}(i, j, k) + {of}(i, j - 1, k))
                     + 0.125f * ({of}(i, j, k + 1) - 2.0f * {of}(i, j, k) + {of}(i, j, k - 1)) + {of}(i, j, k);"""
@@ -198,19 +204,19 @@ NESTS = {
         "n m",
         {"data": "n m", "corr": "m m", "mean": "m", "dev": "m"},
         f"""const int last = m - 1;
-        @{loop('j', '0', 'm')} {{ mean(j) = 0; {I} mean(j) += data(i, j); mean(j) /= (float)n; }}
-        @{loop('j', '0', 'm')} {{
+        @{loop("j", "0", "m")} {{ mean(j) = 0; {I} mean(j) += data(i, j); mean(j) /= (float)n; }}
+        @{loop("j", "0", "m")} {{
             dev(j) = 0;
             {I} dev(j) += (data(i, j) - mean(j)) * (data(i, j) - mean(j));
             dev(j) = sqrtf(dev(j) / n);
             dev(j) = dev(j) <= 0.1f ? 1.0f : dev(j);
         }}
-        @{I} {loop('j', '0', 'm')} {{ data(i, j) -= mean(j); data(i, j) /= sqrtf((float)n) * dev(j); }}
-        @{loop('i', '0', 'last')} {{
+        @{I} {loop("j", "0", "m")} {{ data(i, j) -= mean(j); data(i, j) /= sqrtf((float)n) * dev(j); }}
+        @{loop("i", "0", "last")} {{
             corr(i, i) = 1;
-            {loop('j', 'i + 1', 'm')} {{
+            {loop("j", "i + 1", "m")} {{
                 corr(i, j) = 0;
-                {loop('k', '0', 'n')} corr(i, j) += data(k, i) * data(k, j);
+                {loop("k", "0", "n")} corr(i, j) += data(k, i) * data(k, j);
                 corr(j, i) = corr(i, j);
             }}
         }}

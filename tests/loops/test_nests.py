@@ -28,7 +28,10 @@ def facts(nest: Nest, found: tuple[Dependence, ...]) -> list[Any]:
     def plain(text: object) -> str:
         return re.sub(r"problem_(\w+?)_?\b", r"\1", str(text))
 
-    extents = sorted((plain(each.name), [plain(e and affine_text(e)) for e in each.extents[1:]]) for each in nest.arrays.values())
+    extents = sorted(
+        (plain(each.name), [plain(e and affine_text(e)) for e in each.extents[1:]])
+        for each in nest.arrays.values()
+    )
     statements = [
         (
             isl.Set(plain(nest.domain(each))),
@@ -39,7 +42,12 @@ def facts(nest: Nest, found: tuple[Dependence, ...]) -> list[Any]:
         )
         for each in nest.statements
     ]
-    return [extents, statements, sorted(plain(each) for each in found), [plain(each.iterator) for each in nest.loops]]
+    return [
+        extents,
+        statements,
+        sorted(plain(each) for each in found),
+        [plain(each.iterator) for each in nest.loops],
+    ]
 
 
 @pytest.mark.parametrize("name", NESTS)
@@ -79,7 +87,9 @@ def test_dependences_are_those_of_the_executed_loops(name: str, read: Read, anal
 
 
 def fixed(sizes: dict[str, int]) -> isl.Set:
-    return isl.Set(f"[{', '.join(sizes)}] -> {{ : {' and '.join(f'{name} = {size}' for name, size in sizes.items())} }}")
+    return isl.Set(
+        f"[{', '.join(sizes)}] -> {{ : {' and '.join(f'{name} = {size}' for name, size in sizes.items())} }}"
+    )
 
 
 def instances(each: Dependence, sizes: dict[str, int]) -> set[Any]:
@@ -96,8 +106,12 @@ def instances(each: Dependence, sizes: dict[str, int]) -> set[Any]:
     return found
 
 
-@pytest.mark.parametrize(("name", "inner"), [("jacobi_2d", [2, 2]), ("fdtd_2d", [1, 2, 2, 2]), ("heat_3d", [3, 3])])
-def test_stencils_have_a_sequential_loop_around_parallel_ones(name: str, inner: list[int], analyse: Analysed) -> None:
+@pytest.mark.parametrize(
+    ("name", "inner"), [("jacobi_2d", [2, 2]), ("fdtd_2d", [1, 2, 2, 2]), ("heat_3d", [3, 3])]
+)
+def test_stencils_have_a_sequential_loop_around_parallel_ones(
+    name: str, inner: list[int], analyse: Analysed
+) -> None:
     (outer,) = bands(*analyse(spelled(name, "flat")))
     assert outer.coincident == (False,)
     assert set(outer.members.values()) == {("t",)}
