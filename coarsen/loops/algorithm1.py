@@ -96,7 +96,9 @@ class _Question:
             for each in self._statements
             for is_write, accesses in ((False, each.reads), (True, each.writes))
             for access in accesses
-            if access.subscripts and not reuse_of(access, each, self._fixed[each.name]).is_higher_order
+            if access.subscripts
+            and not nest.arrays[access.array].is_scalar
+            and not reuse_of(access, each, self._fixed[each.name]).is_higher_order
         ]
         # What is read and written at the same place is asked for once.
         self._candidates: list[Reference] = []

@@ -87,7 +87,7 @@ def bounds(node: Node) -> tuple[Node, Node]:
 
 def place_of(node: Node, which: str = "") -> SourcePosition:
     """Return where a node begins; where the name is that it declares, if `which` is `loc`."""
-    first = node.get(which) or bounds(node)[0]
+    first: Node = node[which] if node.get(which) else bounds(node)[0]
     first = first.get("expansionLoc", first)
     return SourcePosition(first.get("line", 1), first.get("col", 1), first.get("file", ""))
 

@@ -162,7 +162,7 @@ class _Reader:
         elif kind == "NullStmt":
             return
         elif kind in _WORDS or kind.endswith("Stmt"):
-            yield Other(_WORDS.get(kind, f"clang's {kind}"), place)
+            yield Other(_WORDS.get(kind, f"clang's {kind}"), place, kind == "ReturnStmt")
         else:
             yield Evaluate(self._expression(node), self._source(node), place)
 
@@ -214,6 +214,8 @@ class _Reader:
         read: Callable[[Node], Expression] = self._expression
         if kind == "ArraySubscriptExpr":
             return Subscript(read(inner[0]), read(inner[1]), place)
+        if kind == "MemberExpr" and "union " in _type(inner[0]):
+            return Unknown("union", (), place)
         if kind == "MemberExpr":
             return Member(
                 read(inner[0]), node["name"], bool(node.get("isArrow")), self._spelled(_type(node)), place
@@ -264,4 +266,4 @@ def _captured(node: Node) -> Node | None:
 
 
 def _is_value(node: Node) -> bool:
-    return node.get("kind", "").endswith(("Literal", "Operator"))
+    return str(node.get("kind", "")).endswith(("Literal", "Operator"))

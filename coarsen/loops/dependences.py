@@ -111,9 +111,16 @@ def _by_level(nest: Nest, kind: Kind, array: str, relation: isl.UnionMap) -> Ite
         for level in (*range(shared), None):
             part = each.intersect(_at_level(source, sink, shared, level)).coalesce()
             if not part.is_empty():
-                is_accumulation = source is sink and bool(sink.accumulates) and array == sink.writes[0].array
+                is_accumulation = _adds_to(source, array) == _adds_to(sink, array) != ""
                 distance = _distance(part, source, sink, shared)
                 yield Dependence(kind, array, source.name, sink.name, level, distance, str(part), is_accumulation)
+
+
+def _adds_to(statement: Statement, array: str) -> str:
+    """The operator by which a statement adds to an element of an array of which it reads no other; else nothing."""
+    own = [each.subscripts for each in statement.accesses if each.array == array]
+    is_alone = bool(own) and all(each == own[0] for each in own)
+    return statement.accumulates if is_alone and statement.writes and statement.writes[0].array == array else ""
 
 
 def _names(count: int, letter: str) -> list[str]:

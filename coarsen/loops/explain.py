@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -124,43 +125,37 @@ def _place(each: Loop | Statement) -> str:
 
 def _array(nest: Nest, array: Array) -> tuple[str, str, str]:
     if array.is_scalar:
-        private = [loop for loop in nest.loops][:0]
-        del private
         depth = len(array.extents)
-        own = f"variable, one for each iteration of {depth} loops" if depth else "variable"
-        return array.spelled, array.element, own.replace("of 1 loops", "of its loop")
-    extents = [None if each is None else affine_text(each) for each in array.extents]
-    if extents and extents[0] is None:
-        extents[0] = _reached(nest, array)
+        own = f", its own in each iteration of {depth} loop{'s'[: depth > 1]}" if depth else ""
+        return array.spelled, array.element, f"variable{own}"
     where = {"parameter": "argument", "local": "made here"}.get(array.kind, "global")
-    split = "; split from flat indices, columns proved to stay in their rows" if array.is_split else ""
-    return f"{array.spelled}{''.join(f'[{each}]' for each in extents)}", array.element, f"{where}{split}"
+    extents = "".join(f"[{'' if each is None else affine_text(each)}]" for each in array.extents)
+    reached = _reached(nest, array) if array.extents[0] is None else ""
+    least = f", {reached} {'rows' if len(array.extents) > 1 else 'elements'} or more" if reached else ""
+    split = "; flat indices, proved to stay in their rows" if array.is_split else ""
+    return f"{array.spelled}{extents}", array.element, f"{where}{least}{split}"
 
 
 def _reached(nest: Nest, array: Array) -> str:
-    """The first extent that accesses need; empty where it is no single form."""
-    reached: isl.Set | None = None
+    """The first extent that accesses need; empty where that is no single form."""
+    rows = isl.Set(nest.set_text("[row] : 1 = 0"))
     for statement in nest.statements:
         for access in statement.accesses:
             if access.array == array.name:
-                relation = isl.Map(nest.access(statement, access)).intersect_domain(
-                    isl.Set(nest.domain(statement))
-                )
-                rows = relation.range().project_out(isl.dim_type.set, 1, len(array.extents) - 1).reset_tuple_id()
-                reached = rows if reached is None else reached.union(rows)
-    most = reached.dim_max(0).coalesce() if reached is not None else None
-    if most is None or most.n_piece() != 1:
-        return ""
-    return (
-        str(most.add_constant_val(isl.Val(1)) if hasattr(most, "add_constant_val") else most)
-        .partition("[(")[2]
-        .partition(")]")[0]
-    )
+                first = f"{statement.instance} -> [{affine_text(access.subscripts[0])} + 1]"
+                rows = rows.union(isl.Set(nest.domain(statement)).apply(isl.Map(nest.set_text(first))))
+    most = str(rows.dim_max(0).coalesce())
+    return "" if ";" in most or "max" in most else c_text(most.partition("[(")[2].partition(")]")[0])
+
+
+def c_text(text: str) -> str:
+    """Return isl's `-2 + n` as C has it, `n - 2`."""
+    return re.sub(r"-(\d+) \+ (\w+)", r"\2 - \1", text)
 
 
 def _statement(nest: Nest, each: Statement) -> tuple[str, str, str, str]:
     _, _, instances = str(isl.Set(nest.domain(each)).coalesce()).partition("{ ")
-    return each.name, _place(each), each.text, instances.removesuffix(" }")
+    return each.name, _place(each), each.text, c_text(instances.removesuffix(" }"))
 
 
 def _accesses(nest: Nest) -> Iterator[str]:

@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from coarsen.errors import RefusalError, SourcePosition
+from coarsen.loops import tree
 from coarsen.loops.forms import Piece, polynomial
-from coarsen.loops.tree import (
-    Assignment,
-    Expression,
-    For,
-    If,
-    Name,
-    Operation,
-    Region,
-    Statement,
-    Variable,
-    expressions_of,
-    inside,
-)
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -28,15 +16,15 @@ def loop_form(what: str, place: SourcePosition) -> RefusalError:
     return RefusalError("loop-form", f"{what} does not count an iterator from a first value to a bound", place)
 
 
-def step_of(loop: For, variable: Variable) -> int:
+def step_of(loop: tree.For, variable: tree.Variable) -> int:
     """Return by how much a loop counts. Raises RefusalError (`loop-form`) if that is no number."""
     match loop.step:
-        case Assignment(target=Name(variable=counted), operator="+" | "-" as operator, value=value):
+        case tree.Assignment(target=tree.Name(variable=counted), operator="+" | "-" as operator, value=value):
             number = _number(value)
-        case Assignment(
-            target=Name(variable=counted),
+        case tree.Assignment(
+            target=tree.Name(variable=counted),
             operator="",
-            value=Operation(operator="+" | "-" as operator, operands=(Name(variable=again), value)),
+            value=tree.Operation(operator="+" | "-" as operator, operands=(tree.Name(variable=again), value)),
         ) if again == counted:
             number = _number(value)
         case _:
@@ -46,7 +34,7 @@ def step_of(loop: For, variable: Variable) -> int:
     return number if operator == "+" else -number
 
 
-def limits(loop: For, variable: Variable, step: int) -> Iterator[tuple[str, Expression]]:
+def limits(loop: tree.For, variable: tree.Variable, step: int) -> Iterator[tuple[str, tree.Expression]]:
     """Yield the bounds of a loop's iterator, each with how the iterator compares to it.
 
     Raises:
@@ -55,12 +43,12 @@ def limits(loop: For, variable: Variable, step: int) -> Iterator[tuple[str, Expr
     waiting = [loop.condition]
     while waiting:
         match waiting.pop():
-            case Operation(operator="&&", operands=(first, second)):
+            case tree.Operation(operator="&&", operands=(first, second)):
                 waiting += [second, first]
-            case Operation(operator=operator, operands=(first, second)) if operator in _MIRRORED:
-                if isinstance(second, Name) and second.variable == variable:
+            case tree.Operation(operator=operator, operands=(first, second)) if operator in _MIRRORED:
+                if isinstance(second, tree.Name) and second.variable == variable:
                     first, second, operator = second, first, _MIRRORED[operator]
-                is_iterator = isinstance(first, Name) and first.variable == variable
+                is_iterator = isinstance(first, tree.Name) and first.variable == variable
                 if not is_iterator or _names(second, variable) or (operator[0] == "<") != (step > 0):
                     raise loop_form("a loop whose condition is no bound of its iterator", loop.place)
                 yield operator, second
@@ -80,32 +68,19 @@ def reached(first: Sequence[Piece], iterator: str, step: int) -> str:
     return " or ".join(each)
 
 
-def check_kept(body: Statement, variable: Variable) -> None:
+def check_kept(body: Sequence[tree.Statement], variable: tree.Variable) -> None:
     """Raise RefusalError (`loop-form`) if a loop's body changes its iterator."""
-    for whole in expressions_of(body):
-        for each in inside(whole):
-            target = None
-            if isinstance(each, Assignment):
-                target = each.target
-            elif isinstance(each, Operation) and each.operator == "&":
-                target = each.operands[0]
-            if isinstance(target, Name) and target.variable == variable:
-                raise loop_form(f"a loop that changes its iterator '{variable.name}' itself", each.place)
-    match body:
-        case For() | Region():
-            inner: tuple[Statement, ...] = body.body
-        case If():
-            inner = (*body.then, *body.otherwise)
-        case _:
-            return
-    for statement in inner:
-        check_kept(statement, variable)
+    for statement in tree.all_of(body):
+        for whole in tree.expressions_of(statement):
+            for target in tree.targets_in(whole):
+                if isinstance(target, tree.Name) and target.variable == variable:
+                    raise loop_form(f"a loop that changes its iterator '{variable.name}' itself", target.place)
 
 
-def _names(expression: Expression, variable: Variable) -> bool:
-    return any(isinstance(each, Name) and each.variable == variable for each in inside(expression))
+def _names(expression: tree.Expression, variable: tree.Variable) -> bool:
+    return any(isinstance(each, tree.Name) and each.variable == variable for each in tree.inside(expression))
 
 
-def _number(expression: Expression) -> int | None:
+def _number(expression: tree.Expression) -> int | None:
     form = polynomial(expression)
     return None if form is None else form.number

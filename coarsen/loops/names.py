@@ -31,6 +31,7 @@ _KEYWORDS = frozenset(
 _ONE = "acos asin atan acosh asinh atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor lgamma log log10 log1p log2"
 _ONE += " logb rint nearbyint round sin sinh sqrt tan tanh tgamma trunc"
 _TWO = "atan2 copysign fdim fmax fmin fmod hypot nextafter pow remainder fma"
+ALLOCATING = frozenset(("malloc", "calloc", "aligned_alloc", "alloca", "__builtin_alloca", "free"))
 # Of the standard library: they read and write no memory that a program sees.
 PURE_FUNCTIONS = frozenset(
     f"{name}{suffix}" for name in (_ONE + " " + _TWO).split() for suffix in ("", "f", "l")
@@ -43,21 +44,18 @@ class Names:
     def __init__(self) -> None:
         self._given: dict[str, str] = {}
 
-    def of(self, identity: str, spelled: str, taken: Set[str] | None = None) -> str:
-        """Return the name of a thing.
-
-        Args:
-            identity: tells it from others.
-            spelled: as the source calls it: `n`, `g->nx`.
-            taken: given for an iterator, whose name may come again where none of these loops is around it: theirs.
-        """
+    def of(self, identity: str, spelled: str) -> str:
+        """Return the name of a thing; `identity` tells it from others, the source calls it `spelled`."""
         plain = "".join(letter if letter.isalnum() else "_" for letter in spelled.replace("->", "."))
-        if plain.lower() in _KEYWORDS or not plain[:1].isalpha():
+        if plain.lower() in _KEYWORDS or not plain[:1].isalpha() or (plain[0] == "S" and plain[1:].isdigit()):
             plain = f"v_{plain}"
-        if taken is not None:
-            identity = f"iterator {plain} {sorted(taken & {plain})}"
         if identity not in self._given:
             used = {*self._given.values()}
             tries = (plain if number == 1 else f"{plain}_{number}" for number in count(1))
             self._given[identity] = next(name for name in tries if name not in used)
         return self._given[identity]
+
+    def of_iterator(self, spelled: str, around: Set[str]) -> str:
+        """Return the name of an iterator, which may come again where no loop `around` it has the same."""
+        again = sum(name.startswith(spelled) for name in around)
+        return self.of(f"iterator {spelled} {again}", spelled)

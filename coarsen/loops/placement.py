@@ -59,6 +59,8 @@ def _choice(
     *,
     is_read_only: bool,
 ) -> tuple[Memory, str]:
+    if nest.arrays[own[0].array].is_scalar:
+        return "register", "each work-item has its own"
     used = {name for access in own for form in access.subscripts for name in form.symbols} & {*statement.iterators}
     inner = [name for name in statement.iterators if name not in spread and name not in fixed]
     reuses: list[Reuse] = [reuse_of(access, statement, fixed) for access in own]

@@ -90,7 +90,7 @@ def _union(context: isl.Context, nest: Nest, found: Sequence[Dependence]) -> isl
 
 
 def _bands(node: isl.ScheduleNode, nest: Nest) -> Iterator[Band]:
-    kind = node.get_type()
+    kind = isl.schedule_node_type(node.get_type())
     if kind == isl.schedule_node_type.band:
         coincident = tuple(bool(node.band_member_get_coincident(place)) for place in range(node.band_n_member()))
         relation = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from coarsen.errors import SourcePosition
 
 _WHOLE = frozenset(["char", "short", "int", "long", "unsigned", "signed", "_Bool", "bool"])
 _QUALIFIERS = frozenset(["const", "volatile", "restrict", "__restrict"])
+
+
+def is_whole(spelled: str) -> bool:
+    """Return True for the type of whole numbers of any size, an enumeration among them."""
+    words = [word for word in spelled.split() if word not in _QUALIFIERS]
+    return bool(words) and (words[0] == "enum" or set(words) <= _WHOLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +33,7 @@ class Variable:
     @property
     def is_whole(self) -> bool:
         """Return True for a whole number of any size, an enumeration among them."""
-        words = [word for word in self.type.split() if word not in _QUALIFIERS]
-        return bool(words) and (words[0] == "enum" or set(words) <= _WHOLE)
+        return is_whole(self.type)
 
     @property
     def is_memory(self) -> bool:
@@ -180,6 +185,7 @@ class Other:
 
     what: str
     place: SourcePosition
+    is_return: bool = False
 
 
 Statement: TypeAlias = For | If | Evaluate | Declare | Region | Other
@@ -193,7 +199,13 @@ class CFunction:
     parameters: tuple[Variable, ...]
     body: tuple[Statement, ...]
     place: SourcePosition
-    globals: tuple[Variable, ...] = field(default=())
+    globals: tuple[Variable, ...] = ()
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """The variables by name: those that it declares, globals, and its parameters before these."""
+        declared = (each.variable for each in self.all() if isinstance(each, Declare))
+        return {each.name: each for each in (*declared, *self.globals, *self.parameters)}
 
     @property
     def has_loops(self) -> bool:
@@ -204,17 +216,18 @@ class CFunction:
 
     def all(self) -> Iterator[Statement]:
         """Yield every statement, those inside of others after them."""
-        yield from _all(self.body)
+        yield from all_of(self.body)
 
 
-def _all(statements: tuple[Statement, ...]) -> Iterator[Statement]:
+def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """Yield every statement of a body, those inside of others after them."""
     for each in statements:
         yield each
         match each:
             case For() | Region():
-                yield from _all(each.body)
+                yield from all_of(each.body)
             case If():
-                yield from _all((*each.then, *each.otherwise))
+                yield from all_of((*each.then, *each.otherwise))
 
 
 def parts_of(expression: Expression) -> tuple[Expression, ...]:
@@ -241,6 +254,15 @@ def inside(expression: Expression) -> Iterator[Expression]:
     yield expression
     for part in parts_of(expression):
         yield from inside(part)
+
+
+def targets_in(expression: Expression) -> Iterator[Expression]:
+    """Yield what an expression sets, or what it takes the address of, so that others may set it."""
+    for each in inside(expression):
+        if isinstance(each, Assignment):
+            yield each.target
+        elif isinstance(each, Operation) and each.operator == "&" and len(each.operands) == 1:
+            yield each.operands[0]
 
 
 def expressions_of(statement: Statement) -> Iterator[Expression]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import islpy as isl
+
 from coarsen.errors import SourcePosition
+from coarsen.loops.dependences import Dependence
+from coarsen.loops.nest import Nest
 from coarsen.loops.tree import (
     Assignment,
     CFunction,
@@ -67,13 +72,19 @@ def _block(
                 else:
                     reads = frozenset(_elements(value, values))
                     found.append(_executed(each, values, around, reads, frozenset()))
-            case Evaluate(expression=Assignment(target=target, operator=operator, value=value)):
+            case Evaluate(expression=Assignment(target=target, operator=sign, value=value)):
                 written = frozenset(_elements(target, values))
-                reads = frozenset(_elements(value, values)) | (written if operator else frozenset())
+                reads = frozenset(_elements(value, values)) | (written if sign else frozenset())
                 found.append(_executed(each, values, around, reads, written))
 
 
-def _executed(each: Any, values: dict[str, int], around: list[str], reads: Any, writes: Any) -> Executed:
+def _executed(
+    each: Statement,
+    values: dict[str, int],
+    around: list[str],
+    reads: frozenset[Element],
+    writes: frozenset[Element],
+) -> Executed:
     return Executed(each.place, tuple(values[name] for name in around), reads, writes)
 
 
@@ -91,6 +102,23 @@ def _elements(expression: Expression, values: dict[str, int]) -> Iterator[Elemen
         yield from _elements(part, values)
 
 
+_OPERATORS: dict[str, Callable[[int, int], object]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul,
+
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
+        "==": operator.eq,
+        "!=": operator.ne
+    ,
+    "/": lambda one, two: int(one / two),
+    "%": lambda one, two: one - two * int(one / two),
+    "&&": lambda one, two: bool(one and two),
+    "||": lambda one, two: bool(one or two),
+}
+
+
 def _value(expression: Expression, values: dict[str, int]) -> int:
     match expression:
         case Number(value=int(value)):
@@ -99,16 +127,12 @@ def _value(expression: Expression, values: dict[str, int]) -> int:
             return values[variable.name]
         case Operation(operator="-", operands=(only,)):
             return -_value(only, values)
-        case Operation(operator="&&", operands=(left, right)):
-            return int(bool(_value(left, values) and _value(right, values)))
-        case Operation(operator=operator, operands=(left, right)):
-            one, two = _value(left, values), _value(right, values)
-            match operator:
-                case "/":
-                    return int(one / two)
-                case "%":
-                    return one - two * int(one / two)
-            return int(eval(f"{one} {operator} {two}"))
+        case Operation(operator="!", operands=(only,)):
+            return int(not _value(only, values))
+        case Operation(operator="?:", operands=(test, left, right)):
+            return _value(left if _value(test, values) else right, values)
+        case Operation(operator=sign, operands=(left, right)):
+            return int(_OPERATORS[sign](_value(left, values), _value(right, values)))
     raise AssertionError(list(inside(expression)))
 
 
@@ -133,3 +157,41 @@ def pairs(found: list[Executed]) -> dict[str, set[Pair]]:
             read[element] = [one for one in earlier if one is each]
             written[element] = each
     return result
+
+
+def assert_as_executed(
+    executed: list[Executed], nest: Nest, found: tuple[Dependence, ...], sizes: dict[str, int]
+) -> None:
+    """Fail unless a nest has the instances of the executed statements, and the dependences that these have."""
+    at = {each.place: each for each in nest.statements}
+    counted = {
+        each.name: isl.Set(nest.domain(each)).intersect_params(_fixed(sizes)).count_val().to_python()
+        for each in nest.statements
+    }
+    assert counted == {each.name: sum(one.place == each.place for one in executed) for each in nest.statements}
+    expected = {
+        (kind, at[one.place].name, one.iterators, at[two.place].name, two.iterators)
+        for kind, related in pairs(executed).items()
+        for one, two in related
+    }
+    arrays = {each.name for each in nest.arrays.values() if not each.is_scalar}
+    assert {each for one in found if one.array in arrays for each in _instances(one, sizes)} == expected
+
+
+def _fixed(sizes: dict[str, int]) -> isl.Set:
+    values = " and ".join(f"{name} = {size}" for name, size in sizes.items())
+    return isl.Set(f"[{', '.join(sizes)}] -> {{ : {values} }}")
+
+
+def _instances(each: Dependence, sizes: dict[str, int]) -> set[Any]:
+    relation = isl.Map(each.relation).intersect_params(_fixed(sizes))
+    split = relation.dim(isl.dim_type.in_)
+    count = split + relation.dim(isl.dim_type.out)
+    found = set()
+
+    def collect(point: isl.Point) -> None:
+        at = [int(point.get_coordinate_val(isl.dim_type.set, place).to_python()) for place in range(count)]
+        found.add((each.kind, each.source, tuple(at[:split]), each.sink, tuple(at[split:])))
+
+    relation.wrap().foreach_point(collect)
+    return found

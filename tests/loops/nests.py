@@ -6,7 +6,10 @@ In the texts below an element is written as a call, `a(i, k)`; `@` stands before
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+
+Spelled = Callable[[str, list[str]], str]
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class CNest:
     def flat(self, name: str) -> str:
         return self._text(name, lambda array, indices: f"{array}[{self._index(array, indices)}]", is_flat=True)
 
-    def _text(self, name, spelled, *, is_flat):  # type: ignore[no-untyped-def]
+    def _text(self, name: str, spelled: Spelled, *, is_flat: bool) -> str:
         arrays = (
             f"float *restrict {array}"
             if is_flat
@@ -73,7 +76,7 @@ class CNest:
             index = f"({index}) * {extent} + ({each})"
         return index
 
-    def _body(self, spelled):  # type: ignore[no-untyped-def]
+    def _body(self, spelled: Spelled) -> str:
         pattern = rf"\b({'|'.join(self.arrays)})\(([^()]*)\)"
         return re.sub(pattern, lambda m: spelled(m[1], [each.strip() for each in m[2].split(",")]), self.body)
 
@@ -82,27 +85,31 @@ def loop(iterator: str, first: str, last: str) -> str:
     return f"for (int {iterator} = {first}; {iterator} < {last}; {iterator}++)"
 
 
-I, J, K = (loop(each, "0", "n") for each in "ijk")
+OVER_I, OVER_J = (loop(each, "0", "n") for each in "ij")
 
 NESTS = {
-    "mv": CNest("n", {"a": "n n", "x": "n", "y": "n"}, f"@{I} {{ x(i) = 0; {J} x(i) += a(i, j) * y(j); }}", "10"),
-    "tmv": CNest("n", {"a": "n n", "x": "n", "y": "n"}, f"@{I} {{ x(i) = 0; {J} x(i) += a(j, i) * y(j); }}", "10"),
+    "mv": CNest(
+        "n", {"a": "n n", "x": "n", "y": "n"}, f"@{OVER_I} {{ x(i) = 0; {OVER_J} x(i) += a(i, j) * y(j); }}", "10"
+    ),
+    "tmv": CNest(
+        "n", {"a": "n n", "x": "n", "y": "n"}, f"@{OVER_I} {{ x(i) = 0; {OVER_J} x(i) += a(j, i) * y(j); }}", "10"
+    ),
     "mvt": CNest(
         "n",
         {"a": "n n", "x1": "n", "x2": "n", "y1": "n", "y2": "n"},
-        f"@{I} {J} x1(i) += a(i, j) * y1(j); @{I} {J} x2(i) = x2(i) + a(j, i) * y2(j);",
+        f"@{OVER_I} {OVER_J} x1(i) += a(i, j) * y1(j); @{OVER_I} {OVER_J} x2(i) = x2(i) + a(j, i) * y2(j);",
         "1010",
     ),
     "mm": CNest(
         "n m l",
         {"a": "n l", "b": "l m", "c": "n m"},
-        f"@{I} {loop('j', '0', 'm')} {{ c(i, j) = 0; {loop('k', '0', 'l')} c(i, j) += a(i, k) * b(k, j); }}",
+        f"@{OVER_I} {loop('j', '0', 'm')} {{ c(i, j) = 0; {loop('k', '0', 'l')} c(i, j) += a(i, k) * b(k, j); }}",
         "110",
     ),
     "mri_q": CNest(
         "nk nx",
-        {each: "nk" for each in ("pr", "pi", "mag", "kx", "ky", "kz")}
-        | {each: "nx" for each in ("x", "y", "z", "qr", "qi")},
+        dict.fromkeys(("pr", "pi", "mag", "kx", "ky", "kz"), "nk")
+        | dict.fromkeys(("x", "y", "z", "qr", "qi"), "nx"),
         f"""@{loop("k", "0", "nk")} mag(k) = pr(k) * pr(k) + pi(k) * pi(k);
         @{loop("p", "0", "nx")} {{
             float real_part = 0, imaginary = 0;
@@ -118,8 +125,8 @@ NESTS = {
     ),
     "mri_fhd": CNest(
         "nk nx",
-        {each: "nk" for each in ("pr", "pi", "dr", "di", "rr", "ri", "kx", "ky", "kz")}
-        | {each: "nx" for each in ("x", "y", "z", "fr", "fi")},
+        dict.fromkeys(("pr", "pi", "dr", "di", "rr", "ri", "kx", "ky", "kz"), "nk")
+        | dict.fromkeys(("x", "y", "z", "fr", "fi"), "nx"),
         f"""float angle, c, s;
         {loop("k", "0", "nk")} {{
             rr(k) = pr(k) * dr(k) + pi(k) * di(k);
@@ -160,7 +167,7 @@ NESTS = {
     "syrk": CNest(
         "n m",
         {"a": "n m", "c": "n n"},
-        f"""@{I} {{
+        f"""@{OVER_I} {{
             for (int j = 0; j <= i; j++) c(i, j) *= beta;
             {loop("k", "0", "m")} for (int j = 0; j <= i; j++) c(i, j) += alpha * a(i, k) * a(j, k);
         }}""",
@@ -169,11 +176,11 @@ NESTS = {
     ),
     "gemver": CNest(
         "n",
-        {"a": "n n"} | {each: "n" for each in ("u1", "v1", "u2", "v2", "x", "y", "z", "w")},
-        f"""@{I} {J} a(i, j) = a(i, j) + u1(i) * v1(j) + u2(i) * v2(j);
-        @{I} {J} x(i) = x(i) + beta * a(j, i) * y(j);
-        @{I} x(i) = x(i) + z(i);
-        @{I} {J} w(i) = w(i) + alpha * a(i, j) * x(j);""",
+        {"a": "n n"} | dict.fromkeys(("u1", "v1", "u2", "v2", "x", "y", "z", "w"), "n"),
+        f"""@{OVER_I} {OVER_J} a(i, j) = a(i, j) + u1(i) * v1(j) + u2(i) * v2(j);
+        @{OVER_I} {OVER_J} x(i) = x(i) + beta * a(j, i) * y(j);
+        @{OVER_I} x(i) = x(i) + z(i);
+        @{OVER_I} {OVER_J} w(i) = w(i) + alpha * a(i, j) * x(j);""",
         "1110110",
         "alpha beta",
     ),
@@ -204,14 +211,14 @@ NESTS = {
         "n m",
         {"data": "n m", "corr": "m m", "mean": "m", "dev": "m"},
         f"""const int last = m - 1;
-        @{loop("j", "0", "m")} {{ mean(j) = 0; {I} mean(j) += data(i, j); mean(j) /= (float)n; }}
+        @{loop("j", "0", "m")} {{ mean(j) = 0; {OVER_I} mean(j) += data(i, j); mean(j) /= (float)n; }}
         @{loop("j", "0", "m")} {{
             dev(j) = 0;
-            {I} dev(j) += (data(i, j) - mean(j)) * (data(i, j) - mean(j));
+            {OVER_I} dev(j) += (data(i, j) - mean(j)) * (data(i, j) - mean(j));
             dev(j) = sqrtf(dev(j) / n);
             dev(j) = dev(j) <= 0.1f ? 1.0f : dev(j);
         }}
-        @{I} {loop("j", "0", "m")} {{ data(i, j) -= mean(j); data(i, j) /= sqrtf((float)n) * dev(j); }}
+        @{OVER_I} {loop("j", "0", "m")} {{ data(i, j) -= mean(j); data(i, j) /= sqrtf((float)n) * dev(j); }}
         @{loop("i", "0", "last")} {{
             corr(i, i) = 1;
             {loop("j", "i + 1", "m")} {{

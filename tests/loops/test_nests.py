@@ -12,7 +12,7 @@ from coarsen.loops.dependences import Dependence, carried_by
 from coarsen.loops.nest import Nest, affine_text
 from coarsen.loops.schedules import bands, pieces_of
 from tests.loops.conftest import Analysed, Read
-from tests.loops.executed import execute, pairs
+from tests.loops.executed import assert_as_executed, execute
 from tests.loops.nests import NESTS
 
 SPELLINGS = ("vla", "flat", "macros")
@@ -68,42 +68,7 @@ def test_dependences_are_those_of_the_executed_loops(name: str, read: Read, anal
     text = spelled(name, "vla")
     sizes = {size: 3 + place % 3 for place, size in enumerate(NESTS[name].sizes.split())}
     (function,) = read(text).values()
-    executed = execute(function, sizes)
-    nest, found = analyse(text)
-    at = {each.place: each for each in nest.statements}
-    expected = {
-        (kind, at[one.place].name, one.iterators, at[two.place].name, two.iterators)
-        for kind, related in pairs(executed).items()
-        for one, two in related
-    }
-    arrays = {each.name for each in nest.arrays.values() if not each.is_scalar}
-    told = {instance for each in found if each.array in arrays for instance in instances(each, sizes)}
-    assert told == expected
-    counted = {
-        each.name: isl.Set(nest.domain(each)).intersect_params(fixed(sizes)).count_val().to_python()
-        for each in nest.statements
-    }
-    assert counted == {each.name: sum(one.place == each.place for one in executed) for each in nest.statements}
-
-
-def fixed(sizes: dict[str, int]) -> isl.Set:
-    return isl.Set(
-        f"[{', '.join(sizes)}] -> {{ : {' and '.join(f'{name} = {size}' for name, size in sizes.items())} }}"
-    )
-
-
-def instances(each: Dependence, sizes: dict[str, int]) -> set[Any]:
-    relation = isl.Map(each.relation).intersect_params(fixed(sizes))
-    split = relation.dim(isl.dim_type.in_)
-    found = set()
-
-    def collect(point: isl.Point) -> None:
-        count = split + relation.dim(isl.dim_type.out)
-        at = [int(point.get_coordinate_val(isl.dim_type.set, place).to_python()) for place in range(count)]
-        found.add((each.kind, each.source, tuple(at[:split]), each.sink, tuple(at[split:])))
-
-    relation.wrap().foreach_point(collect)
-    return found
+    assert_as_executed(execute(function, sizes), *analyse(text), sizes)
 
 
 @pytest.mark.parametrize(
