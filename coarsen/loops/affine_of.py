@@ -1,7 +1,8 @@
 """From a C function to its loop nest: domains of statements, and what each reads and writes.
 
-Whole numbers that never change are parameters, members of records among them; whole locals that are set once are what
-they are set to; all other scalars are arrays without subscripts, or with those of the loops of their declaration.
+Whole numbers that never change are parameters, members of records among them; whole locals that are set once are
+what they are set to; all other scalars are arrays without subscripts, or with those of the loops of their
+declaration.
 """
 
 from __future__ import annotations

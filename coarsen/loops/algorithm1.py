@@ -1,8 +1,8 @@
-"""Which accesses neighbouring work-items can make to neighbouring elements: Algorithm 1 of the paper (section 5.2).
+"""Which accesses neighbouring work-items can make to neighbouring elements: Algorithm 1 of the paper, section 5.2.
 
 For the accesses without higher-order reuse, all of them first, then subsets, the largest first, a time for each
-statement is asked for that keeps all dependences (2) and is the same for neighbouring elements (3), and a place that is
-one further for the next element (4). What no solution serves has to be copied to local memory.
+statement is asked for that keeps all dependences (2) and is the same for neighbouring elements (3), and a place
+that is one further for the next element (4). What no solution serves has to be copied to local memory.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Transformation:
         copied: those without higher-order reuse for which that can't be.
         time: by statement, the coefficients of its iterators; None where no time of one dimension keeps all
             dependences. Nothing but zeros where all instances may run at once.
-        places: by statement, coefficients of its iterators for each dimension of the NDRange, 0 first: the innermost.
-        left_out: how many accesses were not tried, since there were more than `MOST_REFERENCES`.
+        places: by statement, coefficients of its iterators for each dimension of the NDRange, 0, the innermost,
+        first. left_out: how many accesses were not tried, since there were more than `MOST_REFERENCES`.
     """
 
     served: tuple[Reference, ...]
@@ -147,7 +147,7 @@ class _Question:
         return row[: len(self._nest.statement(name).iterators)]
 
     def _adjacent(self, reference: Reference) -> isl.Map:
-        """Pairs of instances of which the second reaches the element after that of the first (the premise of (3))."""
+        """Pairs of instances of which the second reaches the next element: the premise of (3)."""
         statement = self._nest.statement(reference.statement)
         fixed = self._fixed[statement.name]
         renamed = [

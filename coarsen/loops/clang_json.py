@@ -1,8 +1,8 @@
 """Clang's syntax tree of a C file as JSON, with the place of every node, and what its OpenMP directives say.
 
-Clang writes a file name and a line only where they differ from those before, in the order of the text: here each place
-has both. It writes no clauses of OpenMP directives: these are read from the preprocessed text, where macros in them are
-expanded.
+Clang writes a file name and a line only where they differ from those before, in the order of the text: here each
+place has both. It writes no clauses of OpenMP directives: these are read from the preprocessed text, where macros
+in them are expanded.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """Rows and columns of flat indices: `a[i*n + j]` is row i, column j of rows of n, if isl proves `0 <= j < n`.
 
-The factors of iterators are the strides: of `(i*ny + j)*nz + k` they are `ny*nz`, `nz` and 1. The index is divided by one
-after the other; what has no iterator may go to either side, so that `(i + 1)*n - 1 - j` is row i, column `n - 1 - j`.
+The factors of iterators are the strides: of `(i*ny + j)*nz + k` they are `ny*nz`, `nz` and 1. The index is divided
+by one after the other; what has no iterator may go to either side: `(i + 1)*n - 1 - j` is row i, column `n - 1 -
+j`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import islpy as isl
 
@@ -22,7 +24,7 @@ Form = tuple[Polynomial, ...]
 
 @dataclass(frozen=True)
 class RawAccess:
-    """Indices of an access, and the loops around it: their iterators, and constraints on them in isl's notation."""
+    """Indices of an access, the iterators of the loops around it, and constraints on them in isl's notation."""
 
     indices: tuple[Expression, ...]
     iterators: tuple[str, ...]
@@ -32,7 +34,7 @@ class RawAccess:
 
 @dataclass(frozen=True)
 class Located:
-    """The accesses of an array: the subscripts of each, the extents, and constraints on parameters that are assumed."""
+    """The accesses of an array: the subscripts of each, the extents, what is assumed of parameters."""
 
     subscripts: tuple[Form, ...]
     extents: tuple[Polynomial | None, ...]
@@ -81,7 +83,7 @@ def located(
 
 
 def _choices(accesses: Sequence[RawAccess], forms: Sequence[Polynomial]) -> Iterator[tuple[Polynomial, ...]]:
-    """The strides to try, the longest first and 1 last: all that there are, then those alone that aren't numbers."""
+    """The strides to try, the longest first and 1 last: all that there are, then those that aren't numbers."""
     strides = (
         each for access in accesses for each in _strides(access.indices[-1], ONE, frozenset(access.iterators))
     )
@@ -117,9 +119,9 @@ def _split(
     strides: Sequence[Polynomial],
     parameters: Sequence[str],
 ) -> tuple[Located | None, SourcePosition | None]:
-    """The accesses in rows and columns of these strides; None, and perhaps which access leaves its row, if it can't be."""
+    """The accesses in rows and columns of these strides; else None, and perhaps where a column leaves its row."""
     extents = []
-    for longer, shorter in zip(strides, strides[1:], strict=False):
+    for longer, shorter in pairwise(strides):
         quotient, rest = divided(longer, shorter)
         if rest.terms or quotient.degree > 1:
             return None, None

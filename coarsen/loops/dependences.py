@@ -1,7 +1,7 @@
 """Dependences between the instances of a nest's statements, by isl; which loops carry them, and which carry none.
 
-Flow: a read depends on the last write of the element before it. Output: a write on the last write before it. Anti: the
-next write of an element depends on a read.
+Flow: a read depends on the last write of the element before it. Output: a write on the last write before it. Anti:
+the next write of an element depends on a read.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _by_level(nest: Nest, kind: Kind, array: str, relation: isl.UnionMap) -> Ite
 
 
 def _adds_to(statement: Statement, array: str) -> str:
-    """The operator by which a statement adds to an element of an array of which it reads no other; else nothing."""
+    """The operator by which a statement adds to an element of an array of which it reads no other, if it does."""
     own = [each.subscripts for each in statement.accesses if each.array == array]
     is_alone = bool(own) and all(each == own[0] for each in own)
     return statement.accumulates if is_alone and statement.writes and statement.writes[0].array == array else ""
@@ -175,8 +175,8 @@ def carried_by(nest: Nest, found: Sequence[Dependence], loop: Loop) -> tuple[Dep
 def with_private_variables(nest: Nest) -> Nest:
     """Return a nest in which local variables that carry nothing between iterations have one element for each.
 
-    A variable that is set anew for several uses becomes several; each gets the iterators of those loops as subscripts
-    that are around all of its uses and that hand no value of it on.
+    A variable that is set anew for several uses becomes several; each gets the iterators of those loops as
+    subscripts that are around all of its uses and that hand no value of it on.
     """
     found = dependences(nest)
     arrays: dict[str, Array] = {}

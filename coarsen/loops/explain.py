@@ -84,7 +84,7 @@ def lines_of(nest: Nest, found: Sequence[Dependence]) -> Iterator[str]:
     for assumption in nest.assumptions:
         yield f"assumed: {assumption}"
     yield from _table(
-        "arrays", ("array", "element", "what it is"), map(lambda each: _array(nest, each), nest.arrays.values())
+        "arrays", ("array", "element", "what it is"), (_array(nest, each) for each in nest.arrays.values())
     )
     yield from _table(
         "statements", ("name", "place", "text", "instances"), (_statement(nest, each) for each in nest.statements)

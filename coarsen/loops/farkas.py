@@ -1,7 +1,7 @@
 """Which affine functions of statements' instances keep their distance, by the affine form of Farkas' lemma.
 
-A function of a statement has a coefficient for each iterator, for each parameter and for the constant. That its value
-for one instance is at least that for another and a number more, for all pairs of a relation, is a condition on
+A function of a statement has a coefficient for each iterator, each parameter and the constant. That its value for
+one instance is at least that for another and a number more, for all pairs of a relation, is a condition on
 coefficients: those that isl's `coefficients` gives, which hold for the rational points of the relation too.
 """
 

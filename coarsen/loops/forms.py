@@ -1,7 +1,7 @@
 """Whole expressions of a source as polynomials, and as isl writes them, quotients of C among them.
 
-C's quotient goes towards 0, isl's `floor` downwards: an expression with quotients is a list of pieces, each with the
-condition under which it holds.
+C's quotient goes towards 0, isl's `floor` downwards: an expression with quotients is a list of pieces, each with
+the condition under which it holds.
 """
 
 from __future__ import annotations

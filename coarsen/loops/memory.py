@@ -17,7 +17,7 @@ _QUALIFIERS = re.compile(r"\b(?:const|volatile|restrict|__restrict|struct|extern
 
 @dataclass(frozen=True)
 class Shape:
-    """An array as its type says: the type of an element, its extents as C has them, None for one that is not said."""
+    """An array as its type says: an element's type, its extents as C has them, None for one that is not said."""
 
     element: str
     extents: tuple[str | None, ...]

@@ -7,35 +7,48 @@ from itertools import count
 
 # What isl's notation reads as something else, whatever the case of its letters.
 _KEYWORDS = frozenset(
-    [
-        "and",
-        "or",
-        "not",
-        "exists",
-        "implies",
-        "min",
-        "max",
-        "mod",
-        "floor",
-        "ceil",
-        "floord",
-        "ceild",
-        "rat",
-        "true",
-        "false",
-        "nan",
-        "infty",
-        "infinity",
-    ]
+    (
+        *("and", "or", "not", "exists", "implies", "min", "max", "mod", "floor", "ceil", "floord", "ceild", "rat"),
+        *("true", "false", "nan", "infty"),
+    )
 )
-_ONE = "acos asin atan acosh asinh atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor lgamma log log10 log1p log2"
-_ONE += " logb rint nearbyint round sin sinh sqrt tan tanh tgamma trunc"
-_TWO = "atan2 copysign fdim fmax fmin fmod hypot nextafter pow remainder fma"
-ALLOCATING = frozenset(("malloc", "calloc", "aligned_alloc", "alloca", "__builtin_alloca", "free"))
+_MATHEMATICAL = (
+    *(
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "cbrt",
+        "ceil",
+        "copysign",
+        "cos",
+        "cosh",
+        "erf",
+    ),
+    *("erfc", "exp", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "hypot", "lgamma"),
+    *(
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "logb",
+        "nearbyint",
+        "nextafter",
+        "pow",
+        "remainder",
+        "rint",
+        "round",
+        "sin",
+    ),
+    *("sinh", "sqrt", "tan", "tanh", "tgamma", "trunc"),
+)
 # Of the standard library: they read and write no memory that a program sees.
-PURE_FUNCTIONS = frozenset(
-    f"{name}{suffix}" for name in (_ONE + " " + _TWO).split() for suffix in ("", "f", "l")
-) | frozenset(("abs", "labs", "llabs"))
+PURE_FUNCTIONS = frozenset(f"{name}{suffix}" for name in _MATHEMATICAL for suffix in ("", "f", "l"))
+PURE_FUNCTIONS |= {"abs", "labs", "llabs"}
+ALLOCATING = frozenset(("malloc", "calloc", "aligned_alloc", "alloca", "__builtin_alloca", "free"))
 
 
 class Names:

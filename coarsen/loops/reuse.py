@@ -1,4 +1,4 @@
-"""Reuse: how often the accesses of a nest come back to the same element (section 5.1 of the paper, condition 1)."""
+"""Reuse: how often accesses of a nest come back to the same element: section 5.1 of the paper, condition (1)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Reuse:
 
 
 def reuse_of(access: Access, statement: Statement, fixed: Collection[str] = ()) -> Reuse:
-    """Return the reuse of an access of a statement, within one iteration of the loops over the `fixed` iterators."""
+    """Return the reuse of an access of a statement, in one iteration of the loops over the `fixed` iterators."""
     iterators = tuple(name for name in statement.iterators if name not in fixed)
     linear = iterator_columns(access, iterators)
     rank = int(np.linalg.matrix_rank(np.array(linear))) if linear and iterators else 0
@@ -57,7 +57,7 @@ def iterator_columns(access: Access, iterators: Sequence[str]) -> list[list[int]
 def domain_matrix(nest: Nest, statement: Statement) -> tuple[tuple[int, ...], ...]:
     """Return the matrix D of a domain: each row times (iterators, parameters, 1) is at least 0.
 
-    Rows are in isl's order; a domain that is no single polytope without quotients has none, and the result is empty.
+    Rows are in isl's order. A domain that is no single polytope without quotients has none: the result is empty.
     """
     # Imported late: ranks alone do without.
     import islpy as isl

@@ -1,8 +1,8 @@
 """Bands of parallel loops by isl's scheduler, and the launches that come of them.
 
-With its default options isl skews stencils until no loop is parallel. Here the outermost loop of a band must be parallel
-where one can be, and what need not be computed together is computed one after the other: a sequential loop over time
-stays outside, and below it each statement has its parallel loops.
+With its default options isl skews stencils until no loop is parallel. Here the outermost loop of a band must be
+parallel where one can be, and what need not be computed together is computed one after the other: a sequential
+loop over time stays outside, and below it each statement has its parallel loops.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def bands(nest: Nest, found: Sequence[Dependence]) -> tuple[Band, ...]:
         _union(context, nest, [each for each in found if not only_flow or each.kind == "flow"])
         for only_flow in (False, True)
     )
-    # Without this, constraints of the domain are eliminated over and over: seconds for a stencil in three dimensions.
+    # Without this, the domain's constraints are eliminated again and again: seconds for heat in three dimensions.
     every, flow = (each.gist_domain(domain).gist_range(domain) for each in (every, flow))
     constraints = isl.ScheduleConstraints.on_domain(domain)
     constraints = constraints.set_validity(every).set_coincidence(every).set_proximity(flow)

@@ -121,7 +121,7 @@ Expression: TypeAlias = Number | Name | Operation | Subscript | Member | Call | 
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """An OpenMP directive on a loop: its words (`parallel for`), its clauses as text, None where they are not known."""
+    """An OpenMP directive: its words (`parallel for`), its clauses as text, None where these aren't known."""
 
     words: tuple[str, ...]
     clauses: str | None

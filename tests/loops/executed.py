@@ -103,15 +103,15 @@ def _elements(expression: Expression, values: dict[str, int]) -> Iterator[Elemen
 
 
 _OPERATORS: dict[str, Callable[[int, int], object]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul,
-
-        "<": operator.lt,
-        "<=": operator.le,
-        ">": operator.gt,
-        ">=": operator.ge,
-        "==": operator.eq,
-        "!=": operator.ne
-    ,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
     "/": lambda one, two: int(one / two),
     "%": lambda one, two: one - two * int(one / two),
     "&&": lambda one, two: bool(one and two),
@@ -140,7 +140,7 @@ Pair = tuple[Executed, Executed]
 
 
 def pairs(found: list[Executed]) -> dict[str, set[Pair]]:
-    """Return what depends on what: last writes before reads and writes, and the writes that come next after reads."""
+    """Return what depends on what: reads and writes on the last write before them, the next write on reads."""
     result: dict[str, set[Pair]] = {"flow": set(), "anti": set(), "output": set()}
     written: dict[Element, Executed] = {}
     read: dict[Element, list[Executed]] = {}

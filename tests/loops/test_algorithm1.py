@@ -1,4 +1,4 @@
-"""Algorithm 1: the paper's examples, the same under other names and orders, and all schedules in a box beside it."""
+"""Algorithm 1: the paper's examples, with other names and orders, and all schedules in a box beside it."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def neighbours(executed: Sequence[Executed], elements: Sequence[Element]) -> lis
 
 
 class Box:
-    """All schedules of a function's only statement with coefficients from -1 to 1, tried on its executed instances."""
+    """All schedules of a function's only statement with coefficients from -1 to 1, tried on executed instances."""
 
     def __init__(self, function: CFunction) -> None:
         self.executed = execute(function, {"n": SIZE})

@@ -10,32 +10,34 @@ from coarsen.loops.nest import affine_text
 from tests.loops.conftest import Analysed, Read
 from tests.loops.executed import assert_as_executed, execute
 
+# The usual loops are macros, so that each text fits its line.
+MACROS = "#define FOR_I for (int i = 0; i < n; i++)\n#define FOR_J for (int j = 0; j < n; j++)\n"
 HEAD = "void f(int n, int m, float a[n][n], float b[n], float c[n]) "
 LOOPS = {
     "downwards": "for (int i = n - 1; i > 0; i--) b[i] = b[i - 1];",
-    "downwards by two": "for (int i = n - 1; i >= 0; i -= 2) for (int j = i; j > 0; j--) a[i][j] = a[j][i] + b[j];",
+    "downwards by two": "for (int i = n - 1; i >= 0; i -= 2) for (int j = i; j > 0; j--) a[i][j] = a[j][i];",
     "by three": "for (int i = 1; i < n; i += 3) { b[i] = c[i - 1]; c[i] = b[i]; }",
-    "from an outer one by two": "for (int i = 0; i < n; i++) for (int j = i; j < n; j += 2) b[j] += a[i][j];",
-    "triangle": "for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) a[i][j] = a[j][i];",
+    "from an outer one by two": "FOR_I for (int j = i; j < n; j += 2) b[j] += a[i][j];",
+    "triangle": "FOR_I for (int j = 0; j <= i; j++) a[i][j] = a[j][i];",
     "quotient as a bound": "for (int i = 0; i < n / 2; i++) b[i] = b[n - 1 - i];",
     "quotient of a difference": "for (int i = (m - n) / 2 + 3; i < n; i++) b[i] = c[i];",
-    "remainder": "for (int i = 0; i < n; i++) if (i % 3 == 1) b[i] = b[i - 1]; else c[i] = b[i];",
-    "remainder of a difference": "for (int i = 0; i < n; i++) if ((i - 3) % 2) b[i] = c[i];",
+    "remainder": "FOR_I if (i % 3 == 1) b[i] = b[i - 1]; else c[i] = b[i];",
+    "remainder of a difference": "FOR_I if ((i - 3) % 2) b[i] = c[i];",
     "both bounds": "for (int i = 0; i < n && i < m + 1; i++) b[i] = c[i];",
     "bound on the left": "for (int i = 0; n > i; i++) b[i] = c[i];",
-    "conditions": "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) if ((i == j || i + j > n) && !(i < 2)) a[i][j] = 0;",
+    "conditions": "FOR_I FOR_J if ((i == j || i + j > n) && !(i < 2)) a[i][j] = 0;",
     "conditional bound": "const int last = n < m ? n : m; for (int i = 0; i < last; i++) b[i] = c[i];",
     "named index": "for (int i = 0; i < n - 1; i++) { const int next = i + 1; b[next] = b[i]; }",
-    "one after another": "for (int i = 0; i < n; i++) b[i] = 0; for (int i = 1; i < n; i++) c[i] = b[i - 1] + c[i - 1];",
-    "uneven depths": "for (int i = 0; i < n; i++) { b[i] = c[i]; for (int j = 0; j < i; j++) b[i] += a[i][j] * b[j]; c[i] = b[i]; }",
-    "skewed": "for (int i = 0; i < n; i++) for (int j = 0; j < n - i; j++) b[i + j] += c[j] * b[j];",
-}  # fmt: skip
+    "one after another": "FOR_I b[i] = 0; for (int i = 1; i < n; i++) c[i] = b[i - 1] + c[i - 1];",
+    "uneven depths": "FOR_I { b[i] = c[i]; for (int j = 0; j < i; j++) b[i] += a[i][j] * b[j]; c[i] = b[i]; }",
+    "skewed": "FOR_I for (int j = 0; j < n - i; j++) b[i + j] += c[j] * b[j];",
+}
 
 
 @pytest.mark.parametrize("name", LOOPS)
 @pytest.mark.parametrize("sizes", [(5, 7), (6, 2), (1, 1)])
 def test_loops_beside_executed_ones(name: str, sizes: tuple[int, int], read: Read, analyse: Analysed) -> None:
-    text = f"{HEAD}{{ {LOOPS[name]} }}"
+    text = f"{MACROS}{HEAD}{{ {LOOPS[name]} }}"
     nest, found = analyse(text)
     given = dict(zip(("n", "m"), sizes, strict=True))
     assert_as_executed(
@@ -69,7 +71,8 @@ def test_flat_indices(name: str, analyse: Analysed) -> None:
 
 
 def test_a_leading_extent_that_is_not_known_to_be_long_enough_is_assumed_so(analyse: Analysed) -> None:
-    text = "void f(int n, int m, int lda, float *a) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i*lda + j] = 0; }"
+    loops = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
+    text = f"void f(int n, int m, int lda, float *a) {{ {loops} a[i*lda + j] = 0; }}"
     nest, _ = analyse(text)
     assert nest.assumptions == ("m <= lda",)
 
@@ -104,7 +107,8 @@ def test_pointers(name: str, analyse: Analysed) -> None:
     ],
 )
 def test_what_looks_harmless(body: str, code: str | None, analyse: Analysed) -> None:
-    head = "struct p { float x; }; union u { int whole; float part; }; void f(int n, struct p *p, union u *u, float *v)"
+    head = "struct p { float x; }; union u { int whole; float part; };"
+    head += "void f(int n, struct p *p, union u *u, float *v)"
     text = f"{head} {{ float last = 0; for (int i = 0; i < n; i++) {{ {body} }} }}"
     if code is None:
         nest, found = analyse(text)

@@ -10,6 +10,7 @@ from coarsen.errors import RefusalError
 from tests.loops.conftest import Analysed
 
 FOR = "for (int i = 0; i < n; i++) "
+FROM_1 = "for (int j = 1; j < n; j++) "
 FOR_J = "for (int j = 0; j < n; j++) "
 # The mark stands before the place that is named.
 REFUSED = {
@@ -21,7 +22,10 @@ REFUSED = {
     "a product in a bound": ("not-affine", f"{FOR} for (int j = 0; j < ^i * n; j++) a[j] = 0;"),
     "a bound that is read": ("data-dependent-bound", f"{FOR} for (int j = 0; j < ^b[i]; j++) f[j] = 0;"),
     "a first value that is read": ("data-dependent-bound", f"{FOR} for (int j = ^b[i]; j < n; j++) f[j] = 0;"),
-    "a bound that is counted": ("data-dependent-bound", f"int k = 0; {FOR} {{ k += b[i]; for (int j = 0; j < ^k; j++) f[j] = 1; }}"),
+    "a bound that is counted": (
+        "data-dependent-bound",
+        f"int k = 0; {FOR} {{ k += b[i]; for (int j = 0; j < ^k; j++) f[j] = 1; }}",
+    ),
     "a condition on data": ("data-dependent-condition", f"{FOR} if (^f[i] > 0) a[i] = 0;"),
     "an unknown function": ("unknown-call", f"{FOR} a[i] = ^other(i);"),
     "a called pointer": ("unknown-call", f"{FOR} a[i] = ^pointed(i);"),
@@ -47,16 +51,25 @@ REFUSED = {
     "a goto": ("unsupported-statement", f"{FOR} {{ f[i] = 0; ^goto end; }} end: return;"),
     "a switch": ("unsupported-statement", f"{FOR} ^switch (i) {{ case 1: f[i] = 0; }}"),
     "a critical section": ("unsupported-statement", f"{FOR} {{\n^#pragma omp critical\nf[0] += 1; }}"),
-    "what every thread does": ("unsupported-statement", f"\n#pragma omp parallel\n{{ ^f[0] += 1;\n#pragma omp for\n{FOR} g[i] = 0; }}"),
+    "what every thread does": (
+        "unsupported-statement",
+        f"\n#pragma omp parallel\n{{ ^f[0] += 1;\n#pragma omp for\n{FOR} g[i] = 0; }}",
+    ),
     "an array with first values": ("unsupported-statement", f"float ^t[2] = {{1, 2}}; {FOR} f[i] = t[0];"),
-    "a recurrence called parallel": ("omp-contradicted", "\n^#pragma omp parallel for\nfor (int i = 1; i < n; i++) f[i] = f[i - 1];"),
-    "a sum called parallel": ("omp-contradicted", f"float s = 0;\n^#pragma omp parallel for\n{FOR} s += f[i];\nf[0] = s;"),
+    "a recurrence called parallel": (
+        "omp-contradicted",
+        "\n^#pragma omp parallel for\nfor (int i = 1; i < n; i++) f[i] = f[i - 1];",
+    ),
+    "a sum called parallel": (
+        "omp-contradicted",
+        f"float s = 0;\n^#pragma omp parallel for\n{FOR} s += f[i];\nf[0] = s;",
+    ),
     "a stencil called parallel": (
         "omp-contradicted",
-        f"\n^#pragma omp parallel for collapse(2)\n{FOR} for (int j = 1; j < n; j++) f[i * n + j] = f[i * n + j - 1];",
+        f"\n^#pragma omp parallel for collapse(2)\n{FOR} {FROM_1} f[i * n + j] = f[i * n + j - 1];",
     ),
     "no loop": ("no-loop", "f[0] = 1;"),
-}  # fmt: skip
+}
 HEAD = "int printf(const char *, ...); float other(int); float first(float *);\n"
 PARAMETERS = "int n, int m, int *a, const int *b, float *f, float *g, float **rows, float (*pointed)(int)"
 

@@ -22,7 +22,8 @@ def explain_c_file(asked: ApplyOptions) -> None:
     """Write what is known of the loops of a C file's functions, or of the one that `--kernel` names.
 
     Raises:
-        InvalidInputError: another form is asked for, or options that C files don't take; islpy is missing; the file
+        InvalidInputError: another form is asked for, or options that C files don't take; islpy is missing; the
+        file
             can't be read.
         RefusalError: a function is no affine loop nest; the others are explained first.
     """
