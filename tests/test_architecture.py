@@ -305,10 +305,10 @@ def test_modules_that_use_regular_expressions_are_listed_with_their_reason() -> 
     assert {f"coarsen.{name.removesuffix('.py').replace('/', '.')}" for name in listed} == using
 
 
-# What was left of 141,800 lines in 1,293 files: 100,000. Tiles inside of loops were decided to have 1,500 more, and
-# loops of C 4,500: reading and explaining them takes the first of these.
+# What was left of 141,800 lines in 1,293 files: 100,000. Tiles inside of loops were decided to have 1,500 more,
+# loops of C 4,500, of which reading and explaining them takes 3,400.
 # Raising a number is a decision, not a commit's by-product.
-MOST_LINES = 104_000
+MOST_LINES = 104_900
 MOST_FILES = 540
 MOST_IN_A_FOLDER = 25
 

@@ -13,12 +13,20 @@ from dataclasses import dataclass
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
-from coarsen.loops.bindings import BOUND, CONDITION, INDEX, Bindings, accumulating, unsupported
+from coarsen.loops.bindings import ALLOCATING, BOUND, CONDITION, INDEX, Bindings, accumulating, unsupported
 from coarsen.loops.delinearise import RawAccess, located
-from coarsen.loops.forms import compared, condition, pieces, polynomial
-from coarsen.loops.loop_heads import check_kept, limits, loop_form, reached, step_of
+from coarsen.loops.forms import (
+    check_kept,
+    compared,
+    condition,
+    limits,
+    loop_form,
+    pieces,
+    polynomial,
+    reached,
+    step_of,
+)
 from coarsen.loops.memory import Pointer, alias, extent_expression, shape_of
-from coarsen.loops.names import ALLOCATING
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement
 
 

@@ -122,7 +122,7 @@ def _errors_of(diagnostics: str) -> str:
 
 
 def _pragmas(preprocessed: str) -> Iterator[str]:
-    """What stands after `#pragma omp` in directives that are statements."""
+    """Yield what stands after `#pragma omp` in directives that are statements."""
     for line in preprocessed.splitlines():
         words = line.strip().removeprefix("#").split(None, 2)
         if words[:2] == ["pragma", "omp"] and len(words) == 3 and not words[2].startswith(_DECLARATIVE):

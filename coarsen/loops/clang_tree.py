@@ -241,7 +241,7 @@ class _Reader:
         return Unknown(kind, operands, place)
 
     def _cast(self, node: Node) -> Expression:
-        """What is in parentheses or casts, within an operation `cast` where a cast may change a whole number."""
+        """The inside of parentheses or casts, in an operation `cast` where a cast may change a whole number."""
         (inner,) = node["inner"][-1:]
         read = self._expression(inner)
         cast, target = node.get("castKind", ""), _type(node)

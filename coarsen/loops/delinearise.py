@@ -1,8 +1,7 @@
 """Rows and columns of flat indices: `a[i*n + j]` is row i, column j of rows of n, if isl proves `0 <= j < n`.
 
 The factors of iterators are the strides: of `(i*ny + j)*nz + k` they are `ny*nz`, `nz` and 1. The index is divided
-by one after the other; what has no iterator may go to either side: `(i + 1)*n - 1 - j` is row i, column `n - 1 -
-j`.
+by one after the other. What has no iterator may go to either side: `(i + 1)*n - 1 - j` is row i, column n - 1 - j.
 """
 
 from __future__ import annotations
@@ -98,7 +97,7 @@ def _choices(accesses: Sequence[RawAccess], forms: Sequence[Polynomial]) -> Iter
 
 
 def _strides(index: Expression, outer: Polynomial, iterators: frozenset[str]) -> Iterator[Polynomial]:
-    """What the iterators in an index are multiplied by."""
+    """Factors of the iterators in an index."""
     match index:
         case Name(variable=variable) if variable.name in iterators:
             yield outer.scaled(-1) if outer.terms[_longest(outer)] < 0 else outer

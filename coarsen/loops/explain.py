@@ -10,7 +10,7 @@ import islpy as isl
 
 from coarsen.errors import RefusalError, aligned
 from coarsen.loops.affine_of import nest_of
-from coarsen.loops.algorithm1 import MOST_REFERENCES, Coefficients, transformation
+from coarsen.loops.algorithm1 import MOST_REFERENCES, Coefficients, Memory, placements, transformation
 from coarsen.loops.clang_tree import functions_of
 from coarsen.loops.dependences import (
     Dependence,
@@ -20,9 +20,7 @@ from coarsen.loops.dependences import (
     reduced,
     with_private_variables,
 )
-from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, affine_text, joined
-from coarsen.loops.placement import Memory, placements
-from coarsen.loops.reuse import Reuse, reuse_of
+from coarsen.loops.nest import Access, Array, Loop, Nest, Reuse, Statement, affine_text, joined, reuse_of
 from coarsen.loops.schedules import Band, Piece, bands, pieces_of
 
 _INDENT = "  "

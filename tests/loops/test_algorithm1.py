@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from coarsen.loops.affine_of import nest_of
-from coarsen.loops.algorithm1 import Transformation, transformation
+from coarsen.loops.algorithm1 import Transformation, placements, transformation
 from coarsen.loops.explain import analysed
-from coarsen.loops.placement import placements
-from coarsen.loops.reuse import domain_matrix, reuse_of
+from coarsen.loops.nest import domain_matrix, reuse_of
 from coarsen.loops.schedules import Band, Piece, bands, pieces_of
 from coarsen.loops.tree import CFunction
 from tests.loops.conftest import Analysed, Read
