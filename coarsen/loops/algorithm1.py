@@ -7,9 +7,9 @@ that is one further for the next element (4). What no solution serves has to be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Literal
 
 import islpy as isl
@@ -17,13 +17,11 @@ import numpy as np
 
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.loops.dependences import Dependence
-from coarsen.loops.nest import Access, Nest, Reuse, Statement, affine_text, reuse_of
-from coarsen.loops.schedules import Piece, Unknowns
+from coarsen.loops.nest import Access, Nest, Statement, affine_text, reuse_of
+from coarsen.loops.schedules import Band, Coefficients, Piece, Unknowns
 
 MOST_REFERENCES = 8
 """Of so many accesses all subsets are tried; of more, the subsets of the first."""
-
-Coefficients = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,6 @@ class Reference:
 
     statement: str
     access: Access
-    is_write: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,16 +39,19 @@ class Transformation:
     Attributes:
         served: the accesses whose neighbouring elements neighbouring work-items reach at the same time.
         copied: those without higher-order reuse for which that can't be.
-        time: by statement, the coefficients of its iterators; None where no time of one dimension keeps all
-            dependences. Nothing but zeros where all instances may run at once.
-        places: by statement, coefficients of its iterators for each dimension of the NDRange, 0, the innermost,
-        first. left_out: how many accesses were not tried, since there were more than `MOST_REFERENCES`.
+        times: by statement, the coefficients of its iterators in each sequential loop, none where all instances
+            may run at once. Where no time of one dimension keeps all dependences, they are those of isl's band.
+        places: by statement, coefficients of its iterators for each dimension of the NDRange, the innermost, 0,
+            first.
+        is_one_dimensional: whether a time of one dimension keeps all dependences.
+        left_out: how many accesses were not tried, since there were more than `MOST_REFERENCES`.
     """
 
     served: tuple[Reference, ...]
     copied: tuple[Reference, ...]
-    time: dict[str, Coefficients] | None
-    places: dict[str, tuple[Coefficients, ...]]
+    times: Mapping[str, tuple[Coefficients, ...]]
+    places: Mapping[str, tuple[Coefficients, ...]]
+    is_one_dimensional: bool = True
     left_out: int = 0
 
 
@@ -66,141 +66,175 @@ def transformation(nest: Nest, found: Sequence[Dependence], piece: Piece) -> Tra
     return _Question(nest, found, piece).answer()
 
 
-def fixed_iterators(piece: Piece, statement: Statement) -> tuple[str, ...]:
-    """Return the iterators of a statement that stay the same in a launch."""
-    outer = {member for band in piece.around for member in band.members.get(statement.name, ())}
-    return tuple(name for name in statement.iterators if name in outer)
+def rows_around(piece: Piece, name: str) -> tuple[Coefficients, ...]:
+    """Return the coefficients of a statement's iterators in the sequential loops around a launch."""
+    found: list[Coefficients] = []
+    for band in piece.around:
+        found += [row for row in band.rows[name] if _adds_a_dimension(found, row)]
+    return tuple(found)
 
 
 class _Question:
     def __init__(self, nest: Nest, found: Sequence[Dependence], piece: Piece) -> None:
-        self._nest = nest
+        self._nest, self._piece = nest, piece
         self._statements = [nest.statement(name) for name in piece.statements]
-        self._fixed = {each.name: fixed_iterators(piece, each) for each in self._statements}
-        self._free = {
-            each.name: [name for name in each.iterators if name not in self._fixed[each.name]]
+        self._around = {each.name: rows_around(piece, each.name) for each in self._statements}
+        self._fixed = {
+            each.name: [
+                only
+                for row in self._around[each.name]
+                for only, *others in [_iterators_in(each, [row])]
+                if not others
+            ]
             for each in self._statements
         }
         self._times = Unknowns(nest, self._statements, self._fixed)
-        self._kept = [
-            condition
-            for each in found
-            if {each.source, each.sink} <= {*piece.statements}
-            for relation in [self._within(isl.Map(each.relation), each)]
-            if not relation.is_empty()
-            for condition in self._times.distance(relation, 1)
-        ]
-        candidates = [
-            Reference(each.name, access, is_write)
-            for each in self._statements
-            for is_write, accesses in ((False, each.reads), (True, each.writes))
-            for access in accesses
-            if access.subscripts
-            and not nest.arrays[access.array].is_scalar
-            and not reuse_of(access, each, self._fixed[each.name]).is_higher_order
-        ]
-        # What is read and written at the same place is asked for once.
+        self._kept: list[str] = []
+        for dependence in found:
+            if {dependence.source, dependence.sink} <= {*piece.statements}:
+                ends = nest.statement(dependence.source), nest.statement(dependence.sink)
+                relation = isl.Map(dependence.relation).intersect(self._together(*ends))
+                if not relation.is_empty():
+                    self._kept += self._times.distance(relation, 1)
+        # Writes first: where not both can be had, stores count for more. An element that is read and written is
+        # asked for once.
         self._candidates: list[Reference] = []
-        for each in candidates:
-            if all(
-                (each.statement, each.access.array, each.access.subscripts) != _key(other)
-                for other in self._candidates
-            ):
-                self._candidates.append(each)
+        for each in self._statements:
+            for access in (*each.writes, *each.reads):
+                key = each.name, access.array, access.subscripts
+                is_new = bool(access.subscripts) and all(_key(other) != key for other in self._candidates)
+                reuse = reuse_of(access, each, self._around[each.name])
+                if is_new and not reuse.is_higher_order and not nest.arrays[access.array].is_scalar:
+                    self._candidates.append(Reference(each.name, access))
 
-    def _within(self, relation: isl.Map, each: Dependence) -> isl.Map:
-        """A dependence's instances in the same iteration of the loops that are fixed."""
-        source, sink = self._nest.statement(each.source), self._nest.statement(each.sink)
-        return relation.intersect(_same(source, sink, self._fixed[each.source], self._fixed[each.sink]))
+    def _together(self, source: Statement, sink: Statement) -> isl.Map:
+        """Pairs of instances of two statements in one launch: in the same iteration of the loops around it."""
+        ends = []
+        for each in (source, sink):
+            loops = [member for band in self._piece.around for member in band.members[each.name]]
+            ends.append(isl.Map(self._nest.set_text(f"{each.instance} -> [{', '.join(loops)}]")))
+        return ends[0].apply_range(ends[1].reverse())
 
     def answer(self) -> Transformation:
         tried = self._candidates[:MOST_REFERENCES]
-        adjacent = {number: self._adjacent(each) for number, each in enumerate(tried)}
-        reachable = [number for number in adjacent if not adjacent[number].is_empty()]
+        adjacent = [self._adjacent(each) for each in tried]
+        reachable = [number for number, pairs in enumerate(adjacent) if not pairs.is_empty()]
         same_time = {
-            number: [*self._times.distance(adjacent[number], 0), *self._times.distance(adjacent[number], 0, -1)]
+            number: [each for sign in (1, -1) for each in self._times.distance(adjacent[number], 0, sign)]
             for number in reachable
         }
-        for count in range(len(reachable), 0, -1):
+        for count in range(len(reachable), -1, -1):
             for chosen in combinations(reachable, count):
-                times = self._times.simplest([*self._kept, *(c for number in chosen for c in same_time[number])])
-                if times is None:
+                solved = self._times.simplest([*self._kept, *(c for number in chosen for c in same_time[number])])
+                if solved is None:
                     continue
+                times = {name: self._sequential(name, row) for name, row in solved.items()}
                 places = self._places(times, [(tried[number], adjacent[number]) for number in chosen])
                 if places is not None:
-                    return self._found(times, places, [tried[number] for number in chosen])
-        times = self._times.simplest(self._kept)
-        return self._found(times, self._places(times or {}, []) or {}, [])
+                    return self._found(
+                        [tried[number] for number in chosen], times, places, is_one_dimensional=True
+                    )
+        return self._as_in_the_band()
+
+    def _sequential(self, name: str, row: Coefficients) -> tuple[Coefficients, ...]:
+        """The sequential loop of a time: none where it is the same in the whole launch."""
+        own = self._of_iterators(name, row)
+        return (own,) if _adds_a_dimension(self._around[name], own) else ()
+
+    def _as_in_the_band(self) -> Transformation:
+        """The loops of isl's band, those that are not parallel as times."""
+        times, places = {}, {}
+        for statement in self._statements:
+            rows = list(_rows_inside(self._piece.band, statement.name))
+            times[statement.name] = tuple(row for row, is_parallel in rows if not is_parallel)
+            parallel = [row for row, is_parallel in rows if is_parallel]
+            units = [row for row in self._units(statement) if row in parallel]
+            places[statement.name] = (*units, *(row for row in parallel if row not in units))
+        return self._found([], times, places, is_one_dimensional=False)
 
     def _found(
         self,
-        times: dict[str, Coefficients] | None,
-        places: dict[str, tuple[Coefficients, ...]],
         served: Sequence[Reference],
+        times: Mapping[str, tuple[Coefficients, ...]],
+        places: Mapping[str, tuple[Coefficients, ...]],
+        *,
+        is_one_dimensional: bool,
     ) -> Transformation:
-        time = None if times is None else {name: self._iterators_only(name, row) for name, row in times.items()}
         copied = tuple(each for each in self._candidates if each not in served)
-        return Transformation(tuple(served), copied, time, places, max(0, len(self._candidates) - MOST_REFERENCES))
+        left_out = max(0, len(self._candidates) - MOST_REFERENCES)
+        return Transformation(tuple(served), copied, times, places, is_one_dimensional, left_out)
 
-    def _iterators_only(self, name: str, row: Coefficients) -> Coefficients:
+    def _of_iterators(self, name: str, row: Coefficients) -> Coefficients:
         return row[: len(self._nest.statement(name).iterators)]
 
     def _adjacent(self, reference: Reference) -> isl.Map:
         """Pairs of instances of which the second reaches the next element: the premise of (3)."""
         statement = self._nest.statement(reference.statement)
-        fixed = self._fixed[statement.name]
-        renamed = [
-            form.replaced(lambda name: Polynomial.symbol(f"{name}_next" if name in statement.iterators else name))
-            for form in reference.access.subscripts
-        ]
-        ahead = [*(Polynomial.constant(0) for _ in renamed[1:]), Polynomial.constant(1)]
-        same = [
-            f"{affine_text(one + step)} = {affine_text(other)}"
-            for one, other, step in zip(reference.access.subscripts, renamed, ahead, strict=True)
-        ]
-        after = f"{statement.name}[{', '.join(f'{name}_next' for name in statement.iterators)}]"
-        pairs = isl.Map(self._nest.set_text(f"{statement.instance} -> {after} : {' and '.join(same)}"))
-        domain = isl.Set(self._nest.domain(statement))
-        return (
-            pairs.intersect_domain(domain)
-            .intersect_range(domain)
-            .intersect(_same(statement, statement, fixed, fixed))
-        )
+        access = isl.Map(self._nest.access(statement, reference.access))
+        access = access.intersect_domain(isl.Set(self._nest.domain(statement)))
+        indices = [f"x{number}" for number in range(len(reference.access.subscripts))]
+        array = reference.access.array
+        following = isl.Map(f"{{ {array}[{', '.join(indices)}] -> {array}[{', '.join(indices)} + 1] }}")
+        pairs = access.apply_range(following).apply_range(access.reverse())
+        return pairs.intersect(self._together(statement, statement))
 
     def _places(
-        self, times: dict[str, Coefficients], chosen: Sequence[tuple[Reference, isl.Map]]
+        self, times: Mapping[str, tuple[Coefficients, ...]], chosen: Sequence[tuple[Reference, isl.Map]]
     ) -> dict[str, tuple[Coefficients, ...]] | None:
-        """The places of each statement, the innermost first; None if a chosen access can't be served."""
+        """The places of each statement, the innermost first; None if the chosen accesses can't be served."""
         found: dict[str, tuple[Coefficients, ...]] = {}
         for statement in self._statements:
-            time = self._iterators_only(statement.name, times.get(statement.name, (0,) * len(statement.iterators)))
-            own = [adjacent for reference, adjacent in chosen if reference.statement == statement.name]
+            name = statement.name
+            own = [adjacent for reference, adjacent in chosen if reference.statement == name]
+            taken = [*self._around[name], *times[name]]
             rows: list[Coefficients] = []
             if own:
                 unknowns = Unknowns(self._nest, [statement], self._fixed)
-                conditions = [
-                    each for adjacent in own for sign in (1, -1) for each in unknowns.distance(adjacent, 1, sign)
-                ]
-                solved = unknowns.simplest(conditions)
-                first = solved and self._iterators_only(statement.name, solved[statement.name])
-                if not first or not _are_independent([row for row in (time, first) if any(row)]):
+                steps = [each for pairs in own for sign in (1, -1) for each in unknowns.distance(pairs, 1, sign)]
+                solved = unknowns.simplest(steps)
+                if solved is None or not _adds_a_dimension(taken, self._of_iterators(name, solved[name])):
                     return None
-                rows.append(first)
-            units = [
-                tuple(int(name == other) for other in statement.iterators)
-                for name in self._by_unit_strides(statement)
-            ]
-            for unit in units:
-                if _are_independent([row for row in (time, *rows, unit) if any(row)]):
-                    rows.append(unit)
-            found[statement.name] = tuple(rows)
+                rows.append(self._of_iterators(name, solved[name]))
+            # Neighbours along the innermost dimension are the same along all others.
+            for row in self._others(statement):
+                is_new = _adds_a_dimension([*taken, *rows], row)
+                if is_new and all(self._is_same(statement, row, pairs) for pairs in own):
+                    rows.append(row)
+            if len(taken) + len(rows) < len(statement.iterators):
+                return None
+            found[name] = tuple(rows)
         return found
 
-    def _by_unit_strides(self, statement: Statement) -> Iterator[str]:
-        """The free iterators of a statement, those first along which the most accesses go to the next element."""
-        free = self._free[statement.name]
-        counted = {name: sum(stride_along(each, name) == "1" for each in statement.accesses) for name in free}
-        yield from sorted(free, key=lambda name: (-counted[name], -free.index(name)))
+    def _others(self, statement: Statement) -> Iterator[Coefficients]:
+        """The rows of one iterator, then all others from -1 to 1, the smallest first."""
+        yield from self._units(statement)
+        every = product((0, 1, -1), repeat=len(statement.iterators))
+        yield from sorted(every, key=lambda row: (sum(map(abs, row)), row.count(-1)))
+
+    def _units(self, statement: Statement) -> list[Coefficients]:
+        """The rows of one iterator, those first along which the most accesses go to the next element."""
+        names = [name for name in statement.iterators if name not in self._fixed[statement.name]]
+        counted = {name: sum(stride_along(each, name) == "1" for each in statement.accesses) for name in names}
+        names.sort(key=lambda name: (-counted[name], -statement.iterators.index(name)))
+        return [tuple(int(name == other) for other in statement.iterators) for name in names]
+
+    def _is_same(self, statement: Statement, row: Coefficients, pairs: isl.Map) -> bool:
+        value = isl.Map(f"{{ {statement.instance} -> [{combined(statement, row)}] }}")
+        return bool(pairs.is_subset(value.apply_range(value.reverse())))
+
+
+def _rows_inside(band: Band, name: str) -> Iterator[tuple[Coefficients, bool]]:
+    """The loops of a statement in a band and below, each with whether it is parallel."""
+    yield from zip(band.rows.get(name, ()), band.coincident, strict=False)
+    for each in band.below:
+        yield from _rows_inside(each, name)
+
+
+def combined(statement: Statement, row: Coefficients) -> str:
+    """Return a row of coefficients as an expression of a statement's iterators."""
+    numbers = zip(statement.iterators, row, strict=True)
+    terms: dict[tuple[str, ...], int] = {(name,): number for name, number in numbers if number}
+    return affine_text(Polynomial(terms))
 
 
 def stride_along(access: Access, iterator: str) -> str:
@@ -215,20 +249,9 @@ def _key(reference: Reference) -> tuple[str, str, tuple[Polynomial, ...]]:
     return reference.statement, reference.access.array, reference.access.subscripts
 
 
-def _same(source: Statement, sink: Statement, first: Sequence[str], second: Sequence[str]) -> isl.Map:
-    """Pairs of instances of two statements in the same iteration of the fixed loops, which both have."""
-    ends = [
-        [f"{letter}{place}" for place in range(len(each.iterators))]
-        for letter, each in (("x", source), ("y", sink))
-    ]
-    places = [[each.iterators.index(name) for name in names] for each, names in ((source, first), (sink, second))]
-    same = [f"x{one} = y{other}" for one, other in zip(*places, strict=False)]
-    condition = " and ".join(same) or "0 = 0"
-    return isl.Map(f"{{ {source.name}[{', '.join(ends[0])}] -> {sink.name}[{', '.join(ends[1])}] : {condition} }}")
-
-
-def _are_independent(rows: Sequence[Coefficients]) -> bool:
-    return not rows or int(np.linalg.matrix_rank(np.array(rows))) == len(rows)
+def _adds_a_dimension(rows: Sequence[Coefficients], row: Coefficients) -> bool:
+    """Return True for a row that is no combination of others, which are independent."""
+    return bool(row) and int(np.linalg.matrix_rank(np.array([*rows, row]))) == len(rows) + 1
 
 
 # Where the arrays of a launch are best kept, and why: sections 5.2 and 5.4.
@@ -258,49 +281,36 @@ def placements(nest: Nest, piece: Piece, found: Transformation) -> Iterator[Plac
     written = {access.array for each in nest.statements for access in each.writes}
     for name in piece.statements:
         statement = nest.statement(name)
-        fixed = fixed_iterators(piece, statement)
+        around = rows_around(piece, name)
+        spread, inner = _iterators_in(statement, found.places[name]), _iterators_in(statement, found.times[name])
         for array in dict.fromkeys(access.array for access in statement.accesses if access.subscripts):
             own = [access for access in statement.accesses if access.array == array]
-            spread = _spread(statement, found)
-            memory, reason = _choice(nest, statement, own, found, spread, fixed, is_read_only=array not in written)
-            yield Placement(name, array, memory, reason)
+            reuses = [reuse_of(access, statement, around) for access in own]
+            used = {each for access in own for form in access.subscripts for each in form.symbols}
+            if nest.arrays[array].is_scalar:
+                yield Placement(name, array, "register", "each work-item has its own")
+            elif any(each.statement == name and each.access in own for each in found.copied):
+                yield Placement(name, array, "local", "no legal order has neighbours at neighbouring elements")
+            elif not all(each.is_higher_order for each in reuses):
+                count = max(each.neighbours for each in reuses)
+                border = (
+                    f"; {count} accesses differ by numbers: a copy with its border may pay" if count > 1 else ""
+                )
+                yield Placement(name, array, "direct", f"neighbours are at neighbouring elements{border}")
+            elif array not in written and not used & {*spread}:
+                yield Placement(name, array, "constant", "it is only read, by all work-items the same at a time")
+            elif inner and not used & {*inner}:
+                yield Placement(
+                    name, array, "register", f"a work-item has its own, the same along {', '.join(inner)}"
+                )
+            else:
+                along = (
+                    " and ".join(dict.fromkeys(each for reuse in reuses for each in reuse.redundant))
+                    or "a combination of loops"
+                )
+                yield Placement(name, array, "local", f"elements are used again along {along}")
 
 
-def _spread(statement: Statement, found: Transformation) -> frozenset[str]:
-    """The iterators by which work-items differ."""
-    rows = found.places.get(statement.name, ())
-    return frozenset(name for row in rows for name, number in zip(statement.iterators, row, strict=True) if number)
-
-
-def _choice(
-    nest: Nest,
-    statement: Statement,
-    own: list[Access],
-    found: Transformation,
-    spread: frozenset[str],
-    fixed: tuple[str, ...],
-    *,
-    is_read_only: bool,
-) -> tuple[Memory, str]:
-    if nest.arrays[own[0].array].is_scalar:
-        return "register", "each work-item has its own"
-    used = {name for access in own for form in access.subscripts for name in form.symbols} & {*statement.iterators}
-    inner = [name for name in statement.iterators if name not in spread and name not in fixed]
-    reuses: list[Reuse] = [reuse_of(access, statement, fixed) for access in own]
-    if not all(each.is_higher_order for each in reuses):
-        if any(each.statement == statement.name and each.access in own for each in found.copied):
-            return (
-                "local",
-                "no legal order lets neighbouring work-items reach neighbouring elements at the same time",
-            )
-        neighbours = max(each.neighbours for each in reuses)
-        border = (
-            f"; {neighbours} accesses differ by numbers: a copy with its border may pay" if neighbours > 1 else ""
-        )
-        return "direct", f"neighbouring work-items reach neighbouring elements{border}"
-    if is_read_only and not used & spread:
-        return "constant", "it is only read, at the same place by all work-items at a time"
-    if inner and not used & {*inner}:
-        return "register", f"a work-item has its own element, the same along {', '.join(inner)}"
-    along = sorted({name for each in reuses for name in each.redundant if name not in fixed})
-    return "local", f"elements are used again{f' along {chr(32).join(along)}' if along else ''}"
+def _iterators_in(statement: Statement, rows: Sequence[Coefficients]) -> list[str]:
+    """The iterators that have a coefficient in one of the rows."""
+    return [name for place, name in enumerate(statement.iterators) if any(row[place] for row in rows)]

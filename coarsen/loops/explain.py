@@ -10,7 +10,7 @@ import islpy as isl
 
 from coarsen.errors import RefusalError, aligned
 from coarsen.loops.affine_of import nest_of
-from coarsen.loops.algorithm1 import MOST_REFERENCES, Coefficients, Memory, placements, transformation
+from coarsen.loops.algorithm1 import MOST_REFERENCES, Memory, combined, placements, transformation
 from coarsen.loops.clang_tree import functions_of
 from coarsen.loops.dependences import (
     Dependence,
@@ -20,7 +20,7 @@ from coarsen.loops.dependences import (
     reduced,
     with_private_variables,
 )
-from coarsen.loops.nest import Access, Array, Loop, Nest, Reuse, Statement, affine_text, joined, reuse_of
+from coarsen.loops.nest import Access, Array, Loop, Nest, Reuse, Statement, affine_text, reuse_of
 from coarsen.loops.schedules import Band, Piece, bands, pieces_of
 
 _INDENT = "  "
@@ -231,23 +231,12 @@ def _launch(nest: Nest, found: Sequence[Dependence], piece: Piece) -> Iterator[s
     for name in piece.statements:
         statement = nest.statement(name)
         where = f"{name}: " if len(piece.statements) > 1 else ""
-        if solved.time is None:
-            yield f"{_INDENT}{where}no time of one dimension keeps all dependences"
-        elif any(solved.time[name]):
-            yield f"{_INDENT}{where}time {_row(statement, solved.time[name])}"
-        for dimension, row in enumerate(solved.places.get(name, ())):
-            yield f"{_INDENT}{where}dimension {dimension}: {_row(statement, row)}"
+        if solved.times[name]:
+            yield f"{_INDENT}{where}time {', '.join(combined(statement, row) for row in solved.times[name])}"
+        for dimension, row in enumerate(solved.places[name]):
+            yield f"{_INDENT}{where}dimension {dimension}: {combined(statement, row)}"
     for each in placements(nest, piece, solved):
         where = f"{each.statement}: " if len(piece.statements) > 1 else ""
         yield f"{_INDENT}{where}{nest.arrays[each.array].spelled} {_WORDS[each.memory]}: {each.reason}"
     if solved.left_out:
-        yield f"{_INDENT}not tried: {solved.left_out} accesses after the first {MOST_REFERENCES}"
-
-
-def _row(statement: Statement, row: Coefficients) -> str:
-    terms = [
-        (name if abs(number) == 1 else f"{abs(number)}*{name}", number < 0)
-        for name, number in zip(statement.iterators, row, strict=True)
-        if number
-    ]
-    return joined(terms)
+        yield f"{_INDENT}accesses that were not tried, after the first {MOST_REFERENCES}: {solved.left_out}"

@@ -219,8 +219,3 @@ def check_kept(body: Sequence[tree.Statement], variable: tree.Variable) -> None:
 
 def _names(expression: tree.Expression, variable: tree.Variable) -> bool:
     return any(isinstance(each, tree.Name) and each.variable == variable for each in tree.inside(expression))
-
-
-def _number(expression: tree.Expression) -> int | None:
-    form = polynomial(expression)
-    return None if form is None else form.number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -229,12 +229,19 @@ class Reuse:
         return self.rank < self.depth
 
 
-def reuse_of(access: Access, statement: Statement, fixed: Collection[str] = ()) -> Reuse:
-    """Return the reuse of an access of a statement, in one iteration of the loops over the `fixed` iterators."""
-    iterators = tuple(name for name in statement.iterators if name not in fixed)
-    linear = iterator_columns(access, iterators)
-    rank = int(np.linalg.matrix_rank(np.array(linear))) if linear and iterators else 0
-    redundant = tuple(name for column, name in enumerate(iterators) if not any(row[column] for row in linear))
+def reuse_of(access: Access, statement: Statement, around: Sequence[tuple[int, ...]] = ()) -> Reuse:
+    """Return the reuse of an access of a statement.
+
+    Args:
+        access: one of its accesses.
+        statement: what makes it.
+        around: rows of coefficients of its iterators: only what has the same values of these counts.
+    """
+    iterators = statement.iterators
+    linear = [[form.terms.get((name,), 0) for name in iterators] for form in access.subscripts]
+    rows = [*linear, *around]
+    rank = int(np.linalg.matrix_rank(np.array(rows))) if rows and iterators else 0
+    redundant = tuple(name for column, name in enumerate(iterators) if not any(row[column] for row in rows))
     alike = [
         other
         for other in statement.accesses
@@ -243,11 +250,6 @@ def reuse_of(access: Access, statement: Statement, fixed: Collection[str] = ()) 
     ]
     shifts = {tuple(form.constant_part for form in other.subscripts) for other in alike}
     return Reuse(rank, len(iterators), redundant, len(shifts))
-
-
-def iterator_columns(access: Access, iterators: Sequence[str]) -> list[list[int]]:
-    """Return the columns of an access matrix that belong to iterators, a row for each subscript."""
-    return [[form.terms.get((name,), 0) for name in iterators] for form in access.subscripts]
 
 
 def domain_matrix(nest: Nest, statement: Statement) -> tuple[tuple[int, ...], ...]:

@@ -7,14 +7,17 @@ loop over time stays outside, and below it each statement has its parallel loops
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 import islpy as isl
 
 from coarsen.loops.dependences import Dependence
 from coarsen.loops.nest import Nest, Statement
+
+Coefficients = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -25,11 +28,13 @@ class Band:
         members: by statement: the loops as expressions of its iterators, the outermost first.
         coincident: of each loop, whether its iterations are independent.
         below: the bands inside, one after the other.
+        rows: by statement: the coefficients of its iterators in each loop.
     """
 
     members: dict[str, tuple[str, ...]]
     coincident: tuple[bool, ...]
     below: tuple[Band, ...] = ()
+    rows: dict[str, tuple[Coefficients, ...]] = field(default_factory=dict)
 
     @property
     def is_sequential(self) -> bool:
@@ -92,41 +97,50 @@ def _union(context: isl.Context, nest: Nest, found: Sequence[Dependence]) -> isl
 
 def _bands(node: isl.ScheduleNode, nest: Nest) -> Iterator[Band]:
     kind = isl.schedule_node_type(node.get_type())
-    if kind == isl.schedule_node_type.band:
+    if kind == isl.schedule_node_type.leaf:
+        # What has no loop here.
+        names = {each.get_tuple_name() for each in _parts(node.get_domain().foreach_set)}
+        yield Band({each.name: () for each in nest.statements if each.name in names}, ())
+    elif kind == isl.schedule_node_type.band:
         coincident = tuple(bool(node.band_member_get_coincident(place)) for place in range(node.band_n_member()))
         relation = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())
-        members: dict[str, tuple[str, ...]] = {}
-        relation.foreach_map(lambda each: members.update({each.get_tuple_name(isl.dim_type.in_): _loops(each)}))
-        ordered = {each.name: members[each.name] for each in nest.statements if each.name in members}
-        yield Band(ordered, coincident, tuple(_bands(node.child(0), nest)))
-    elif kind == isl.schedule_node_type.leaf:
-        names = [each.name for each in nest.statements if _has(node.get_domain(), each.name)]
-        # What no band is around: a statement without loops.
-        if not node.get_schedule_depth():
-            yield Band(dict.fromkeys(names, ()), ())
+        loops = {each.get_tuple_name(isl.dim_type.in_): _loops(each) for each in _parts(relation.foreach_map)}
+        ordered = [each.name for each in nest.statements if each.name in loops]
+        inner = node.child(0)
+        is_last = isl.schedule_node_type(inner.get_type()) == isl.schedule_node_type.leaf
+        below = () if is_last else tuple(_bands(inner, nest))
+        members, rows = (
+            {name: tuple(each[place] for each in loops[name]) for name in ordered} for place in (0, 1)
+        )
+        yield Band(members, coincident, below, rows)  # type: ignore[arg-type]
     else:
         for place in range(node.n_children()):
             yield from _bands(node.child(place), nest)
 
 
-def _has(domain: isl.UnionSet, name: str) -> bool:
-    found: list[str] = []
-    domain.foreach_set(lambda each: found.append(each.get_tuple_name()))
-    return name in found
+def _parts(each: Callable[[Callable[[Any], None]], Any]) -> list[Any]:
+    found: list[Any] = []
+    each(found.append)
+    return found
 
 
-def _loops(relation: isl.Map) -> tuple[str, ...]:
-    """The loops of a band as expressions of a statement's iterators."""
+def _loops(relation: isl.Map) -> list[tuple[str, Coefficients]]:
+    """The loops of a band as expressions of a statement's iterators, and their coefficients."""
     whole = isl.PwMultiAff.from_map(relation)
-    texts = (str(whole.get_pw_aff(place)) for place in range(relation.dim(isl.dim_type.out)))
-    return tuple(text.partition("-> [(")[2].partition(")]")[0] for text in texts)
+    found = []
+    for loop in (whole.get_pw_aff(place) for place in range(relation.dim(isl.dim_type.out))):
+        _, form = loop.get_pieces()[0]
+        places = range(relation.dim(isl.dim_type.in_))
+        row = tuple(int(form.get_coefficient_val(isl.dim_type.in_, place).to_python()) for place in places)
+        found.append((str(loop).partition("-> [(")[2].partition(")]")[0], row))
+    return found
 
 
 # Functions of instances that keep their distance, by the affine form of Farkas' lemma.
 #
-# A function has a coefficient for each iterator, each parameter and the constant. That its value for one instance is at
-# least that for another and a number more, for all pairs of a relation, is a condition on coefficients: those that
-# isl's `coefficients` gives, which hold for the rational points of the relation too.
+# A function has a coefficient for each iterator, each parameter and the constant. That its value for one instance
+# is at least that for another and a number more, for all pairs of a relation, is a condition on coefficients: that
+# which isl's `coefficients` gives, for the rational points of the relation too.
 
 _ENDS = ("p", "n")
 

@@ -51,7 +51,7 @@ def test_matrices_of_the_paper(analyse: Analysed) -> None:
 
 def test_mv_copies_its_matrix(analyse: Analysed) -> None:
     answer, places = solved(MV, analyse)
-    assert answer.time == {"S2": (0, 1)} and answer.places == {"S2": ((1, 0),)}
+    assert answer.times == {"S2": ((0, 1),)} and answer.places == {"S2": ((1, 0),)}
     assert not answer.served
     assert [each.access.array for each in answer.copied] == ["a"]
     assert places == {"a": "local", "y": "constant", "x": "register"}
@@ -59,7 +59,7 @@ def test_mv_copies_its_matrix(analyse: Analysed) -> None:
 
 def test_tmv_reads_its_matrix_where_it_is(analyse: Analysed) -> None:
     answer, places = solved(TMV, analyse)
-    assert answer.time == {"S2": (0, 1)} and answer.places == {"S2": ((1, 0),)}
+    assert answer.times == {"S2": ((0, 1),)} and answer.places == {"S2": ((1, 0),)}
     assert [each.access.array for each in answer.served] == ["a"]
     assert places == {"a": "direct", "y": "constant", "x": "register"}
 
@@ -81,7 +81,7 @@ def test_products_of_matrices_in_every_order(body: str, places: list[str], order
     answer, memory = solved(text, analyse)
     assert memory["a"] == memory["b"] == "local" and memory["c"] == "register"
     assert [order[row.index(1)] for row in answer.places["S1"]] == places
-    assert answer.time == {"S1": tuple(int(each == "k") for each in order)}
+    assert answer.times == {"S1": (tuple(int(each == "k") for each in order),)}
 
 
 def test_other_names(analyse: Analysed) -> None:
@@ -94,7 +94,7 @@ def test_other_names(analyse: Analysed) -> None:
 def test_a_transposed_sum(analyse: Analysed) -> None:
     swapped = re.sub(r"x\[i\] \+= .*;", "x[j] += a[i][j] * y[i];", MV).replace("x[i] = 0;", "")
     answer, places = solved(swapped, analyse)
-    assert answer.time == {"S1": (1, 0)} and answer.places["S1"] == ((0, 1),)
+    assert answer.times == {"S1": ((1, 0),)} and answer.places["S1"] == ((0, 1),)
     assert [each.access.array for each in answer.served] == ["a"] and places["a"] == "direct"
 
 
@@ -104,7 +104,7 @@ def test_a_wavefront_has_a_skewed_time(analyse: Analysed) -> None:
     nest, found = analyse(text)
     piece = Piece(Band({"S1": ("i", "j")}, (False, False)), ())
     answer = transformation(nest, found, piece)
-    assert answer.time == {"S1": (1, 1)}
+    assert answer.times == {"S1": ((1, 1),)}
     assert not answer.served and len(answer.copied) == 3
 
 
@@ -114,8 +114,50 @@ def test_a_stencil_s_time_loop_is_fixed(analyse: Analysed) -> None:
         for (int i = 1; i < n - 1; i++) a[i] = b[i]; } }"""
     for launch in (0, 1):
         answer, places = solved(text, analyse, launch)
-        assert answer.places == {f"S{launch + 1}": ((0, 1),)} and not any(answer.time[f"S{launch + 1}"])  # type: ignore[index]
+        assert answer.places == {f"S{launch + 1}": ((0, 1),)} and answer.times == {f"S{launch + 1}": ()}
         assert set(places.values()) == {"direct"} and not answer.copied
+
+
+def test_of_a_transposed_copy_the_store_is_served(analyse: Analysed) -> None:
+    """The place i + j is one further for both, but neighbours would differ along dimension 1 as well."""
+    text = """void f(int n, float *a, float *b) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)
+        b[i * n + j] = a[j * n + i]; }"""
+    answer, places = solved(text, analyse)
+    assert places == {"a": "local", "b": "direct"} and answer.places == {"S1": ((0, 1), (1, 0))}
+
+
+def test_a_sum_over_two_loops_has_the_times_of_the_band(analyse: Analysed) -> None:
+    text = """void f(int n, int m, float a[n][n], float k[m][m], float b[n][n]) {
+        for (int i = 0; i < n - m; i++) for (int j = 0; j < n - m; j++)
+            for (int p = 0; p < m; p++) for (int q = 0; q < m; q++) b[i][j] += a[i + p][j + q] * k[p][q]; }"""
+    answer, places = solved(text, analyse)
+    assert not answer.is_one_dimensional
+    assert answer.times == {"S1": ((0, 0, 1, 0), (0, 0, 0, 1))}
+    assert answer.places == {"S1": ((0, 1, 0, 0), (1, 0, 0, 0))}
+    assert places == {"b": "register", "a": "local", "k": "constant"}
+
+
+def test_what_a_skewed_loop_goes_through_is_no_dimension(analyse: Analysed) -> None:
+    text = """void f(int n, float a[n][n]) { for (int i = 1; i < n; i++) for (int j = 1; j < n; j++)
+        a[i][j] = a[i - 1][j] + a[i][j - 1]; }"""
+    nest, found = analyse(text)
+    (piece,) = pieces_of(bands(nest, found))
+    assert [band.rows["S1"] for band in piece.around] == [((1, 1),)]
+    answer = transformation(nest, found, piece)
+    assert answer.times == {"S1": ()} and len(answer.places["S1"]) == 1 and not answer.served
+
+
+def test_statements_without_loops_of_their_own_are_launches_too(analyse: Analysed) -> None:
+    text = """void f(int n, float l[n][n], float x[n]) { for (int i = 0; i < n; i++) {
+        for (int j = 0; j < i; j++) x[i] -= l[i][j] * x[j];
+        x[i] /= l[i][i]; } }"""
+    nest, found = analyse(text)
+    pieces = list(pieces_of(bands(nest, found)))
+    assert {name for each in pieces for name in each.statements} == {"S1", "S2"}
+    assert {each.statements: transformation(nest, found, each).places for each in pieces} == {
+        ("S2",): {"S2": ()},
+        ("S1",): {"S1": ((1, 0),)},
+    }
 
 
 # Random statements, and every schedule whose coefficients are from -1 to 1.
@@ -184,8 +226,11 @@ class Box:
         return [each for each in vectors(self.depth) if all((related @ each == 1).all() for related in adjacent)]
 
     def serves(self, adjacent: Sequence[np.ndarray]) -> bool:
+        """A time, the innermost place, and as many further places, the same for neighbours, as the loops need."""
+        same = [each for each in vectors(self.depth) if all((related @ each == 0).all() for related in adjacent)]
         return any(
-            np.linalg.matrix_rank(np.array([row for row in (time, place) if row.any()])) == 1 + bool(time.any())
+            np.linalg.matrix_rank(np.array([time, place])) == 1 + bool(time.any())
+            and np.linalg.matrix_rank(np.array([time, place, *same])) == self.depth
             for time in self.times(adjacent)
             for place in self.places(adjacent)
         )
@@ -200,7 +245,7 @@ def test_random_statements_have_the_answer_of_all_schedules(read: Read) -> None:
         piece = Piece(Band({"S1": statement.iterators}, (False,) * len(statement.iterators)), ())
         answer = transformation(nest, found, piece)
         box = Box(function)
-        assert (answer.time is None) == (not box.legal), name
+        assert answer.is_one_dimensional == bool(box.legal), name
         candidates = [*answer.served, *answer.copied]
         adjacent = []
         for each in candidates:
@@ -224,12 +269,14 @@ def test_random_statements_have_the_answer_of_all_schedules(read: Read) -> None:
         )
         assert len(answer.served) == most, name
         if answer.served:
-            time = np.array(answer.time["S1"])  # type: ignore[index]
-            place = np.array(answer.places["S1"][0])
+            time = np.array([*answer.times["S1"], (0,) * box.depth][0])
+            place, *others = map(np.array, answer.places["S1"])
+            assert len(others) == box.depth - 1 - len(answer.times["S1"])
             own = adjacent[: len(answer.served)]
             assert any((time == each).all() for each in box.times(own)), name
             assert any((place == each).all() for each in box.places(own)), name
-        outcomes.append((answer.time is not None, len(answer.served), len(answer.copied)))
+            assert all((related @ each == 0).all() for each in others for related in own), name
+        outcomes.append((answer.is_one_dimensional, len(answer.served), len(answer.copied)))
     assert len(outcomes) >= 200
     assert len({*outcomes}) >= 8, "the draw is of many kinds"
     assert sum(not is_legal for is_legal, _, _ in outcomes) >= 10
