@@ -7,16 +7,19 @@ the next write of an element depends on a read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import islpy as isl
 
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.errors import RefusalError
+from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, common_loops
 
 Kind = Literal["flow", "anti", "output"]
+MOST_OPERATIONS = 100_000_000
+"""Of isl, for a function's analyses: about a minute of a processor."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,26 @@ class Dependence:
     def __str__(self) -> str:
         found = f"{self.kind} of {self.array}, {self.source} -> {self.sink}"
         return f"{found}, distance ({', '.join(self.distance)})" if self.distance else found
+
+
+@contextmanager
+def limited(context: isl.Context, place: SourcePosition) -> Iterator[None]:
+    """Let isl do only so much in a context. Raises RefusalError (`too-complex`) at a place if it needs more."""
+    context.reset_operations()
+    context.set_max_operations(MOST_OPERATIONS)
+    try:
+        yield
+    except isl.Error:
+        try:
+            # What isl says is of any kind, but from then on it does nothing.
+            isl.Set.read_from_str(context, "{ [i] : i >= 0 }")
+        except isl.Error:
+            what = f"the function is too complex: isl needs more than {MOST_OPERATIONS:,} operations"
+            raise RefusalError("too-complex", what, place) from None
+        raise
+    finally:
+        context.reset_operations()
+        context.set_max_operations(0)
 
 
 def dependences(nest: Nest) -> tuple[Dependence, ...]:

@@ -17,6 +17,7 @@ from coarsen.loops.dependences import (
     carried_by,
     check_directives,
     dependences,
+    limited,
     reduced,
     with_private_variables,
 )
@@ -54,11 +55,11 @@ def explain_loops(
         if name is None and not function.has_loops:
             continue
         try:
-            nest, found = analysed(nest_of(function))
+            with limited(isl.DEFAULT_CONTEXT, function.place):
+                nest, found = analysed(nest_of(function))
+                texts.append("".join(f"{line}\n" for line in lines_of(nest, found)))
         except RefusalError as refusal:
             refusals.append(refusal)
-        else:
-            texts.append("".join(f"{line}\n" for line in lines_of(nest, found)))
     return "\n".join(texts), refusals
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import islpy as isl
 
-from coarsen.loops.dependences import Dependence
+from coarsen.loops.dependences import Dependence, limited
 from coarsen.loops.nest import Nest, Statement
 
 Coefficients = tuple[int, ...]
@@ -76,7 +76,8 @@ def bands(nest: Nest, found: Sequence[Dependence]) -> tuple[Band, ...]:
     every, flow = (each.gist_domain(domain).gist_range(domain) for each in (every, flow))
     constraints = isl.ScheduleConstraints.on_domain(domain)
     constraints = constraints.set_validity(every).set_coincidence(every).set_proximity(flow)
-    return tuple(_bands(constraints.compute_schedule().get_root(), nest))
+    with limited(context, nest.place):
+        return tuple(_bands(constraints.compute_schedule().get_root(), nest))
 
 
 def pieces_of(found: Sequence[Band], around: tuple[Band, ...] = ()) -> Iterator[Piece]:

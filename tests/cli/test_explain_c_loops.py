@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from coarsen.loops import dependences
 from tests.cli.conftest import Run, written
 
 MM = """\
@@ -118,6 +119,16 @@ def test_long_expressions_are_no_internal_error(mm: Path, run: Run) -> None:
     mm.write_text(f"void f(int n, float *v, float *w) {{ for (int i = 0; i < n; i++) w[i] = {terms}; }}\n")
     outcome = run("apply", mm, "--explain")
     assert outcome.code in (2, 3) and "nested too deeply" in outcome.error
+
+
+def test_what_would_take_minutes_is_refused(mm: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(dependences, "MOST_OPERATIONS", 1000)
+        outcome = run("apply", mm, "--explain")
+    assert (outcome.code, outcome.out) == (3, "")
+    reason = "the function is too complex: isl needs more than 1,000 operations"
+    assert outcome.error == f"mm.c:3:1: {reason} [too-complex]"
+    assert run("apply", mm, "--explain").code == 0
 
 
 def test_without_islpy_it_says_what_to_install(mm: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
