@@ -214,7 +214,7 @@ class _Question:
     def _units(self, statement: Statement) -> list[Coefficients]:
         """The rows of one iterator, those first along which the most accesses go to the next element."""
         names = [name for name in statement.iterators if name not in self._fixed[statement.name]]
-        counted = {name: sum(stride_along(each, name) == "1" for each in statement.accesses) for name in names}
+        counted = {name: sum(_is_next_along(each, name) for each in statement.accesses) for name in names}
         names.sort(key=lambda name: (-counted[name], -statement.iterators.index(name)))
         return [tuple(int(name == other) for other in statement.iterators) for name in names]
 
@@ -237,12 +237,11 @@ def combined(statement: Statement, row: Coefficients) -> str:
     return affine_text(Polynomial(terms))
 
 
-def stride_along(access: Access, iterator: str) -> str:
-    """Return by how much an access moves when an iterator grows by 1: `0`, `1`, another number, `rows`."""
-    if not access.subscripts:
-        return "0"
-    *outer, last = (form.terms.get((iterator,), 0) for form in access.subscripts)
-    return "rows" if any(outer) else str(last)
+def _is_next_along(access: Access, iterator: str) -> bool:
+    """Return True for an access that is to the next element when an iterator grows by 1."""
+    return [form.terms.get((iterator,), 0) for form in access.subscripts] == [0] * (len(access.subscripts) - 1) + [
+        1
+    ]
 
 
 def _key(reference: Reference) -> tuple[str, str, tuple[Polynomial, ...]]:

@@ -190,7 +190,7 @@ class Bindings:
                 if variable.is_whole and variable.kind != "local" and variable.identity not in self._changed:
                     return self._parameter(variable.identity, variable.name, place)
             case tree.Member(type=spelled) if (path := path_of(expression)) is not None:
-                if tree.is_whole(spelled) and path[1] not in self._changed:
+                if tree.is_whole(spelled) and path[1] not in self._changed and path[0].kind != "local":
                     return self._parameter(path[1], path[1], place)
             case tree.Operation(operator=operator, operands=operands) if operator not in ("cast", "&"):
                 if len(operands) > 1 or operator in ("-", "!"):
@@ -220,7 +220,9 @@ class Bindings:
                 yield self.element(expression)
             case tree.Member():
                 path = path_of(expression)
-                if path is None or path[1] in self._changed:
+                if path is not None and path[0].kind == "local" and not path[0].is_memory:
+                    yield from self.reads(tree.Name(path[0], place))  # a record of the function's own
+                elif path is None or path[0].kind == "local" or path[1] in self._changed:
                     yield self.element(expression)
             case tree.Operation(operator="&"):
                 raise alias("an address as a value", place)
@@ -248,8 +250,11 @@ class Bindings:
         """Return the element that an expression is, its indices in the nest's names. Raises RefusalError."""
         place = expression.place
         path = path_of(expression)
-        if path is not None:
+        is_member = isinstance(expression, tree.Member)
+        if path is not None and not (is_member and path[0].kind == "local" and path[0].is_memory):
             variable, spelled = path
+            if is_member and variable.kind == "local":
+                raise unsupported("a member of a record that is set by itself", place)
             of_member = expression.type if isinstance(expression, tree.Member) else variable.type
             root = self._declared.get(variable.identity) if isinstance(expression, tree.Name) else None
             root = root or Root(spelled, variable, scalar_shape(of_member))

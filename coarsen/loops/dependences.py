@@ -120,15 +120,10 @@ def _union(parts: Sequence[isl.UnionMap], nest: Nest) -> isl.UnionMap:
     return whole
 
 
-def maps_of(relation: isl.UnionMap) -> list[isl.Map]:
-    """Return the relations between two statements each that a relation is made of."""
-    found: list[isl.Map] = []
-    relation.foreach_map(found.append)
-    return sorted(found, key=str)
-
-
 def _by_level(nest: Nest, kind: Kind, array: str, relation: isl.UnionMap) -> Iterator[Dependence]:
-    for each in maps_of(relation):
+    between_two: list[isl.Map] = []
+    relation.foreach_map(between_two.append)
+    for each in sorted(between_two, key=str):
         source, sink = (nest.statement(each.get_tuple_name(end)) for end in (isl.dim_type.in_, isl.dim_type.out))
         shared = common_loops(source, sink)
         for level in (*range(shared), None):

@@ -172,7 +172,7 @@ class Addresses:
             case Operation(operator="*", operands=(inner,)):
                 return self.pointer(inner).element(Number("0", 0, expression.place))
             case Member(base=base, field=field):
-                record = self.element(base)
+                record = self.pointer(base) if expression.is_arrow else self.element(base)
                 root = record.root
                 shape = Shape(_element(expression.type), root.shape.extents, root.shape.is_restrict)
                 if shape_of(expression.type) is not None:

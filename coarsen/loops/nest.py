@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -173,24 +173,13 @@ class Nest:
 def affine_text(form: Polynomial) -> str:
     """Return an affine form as C and isl write it: `2*i + n - 1`, names in order, the constant last."""
     terms = sorted(form.terms.items(), key=lambda term: (not term[0], term[0]))
-    return joined([(_term(product, abs(number)), number < 0) for product, number in terms]) or "0"
-
-
-def joined(terms: Sequence[tuple[str, bool]]) -> str:
-    """Return a sum of terms, each with whether it is taken away."""
-    return "".join(_signed(terms))
-
-
-def _signed(terms: Sequence[tuple[str, bool]]) -> Iterator[str]:
-    for index, (term, is_negative) in enumerate(terms):
-        between = (" - " if is_negative else " + ") if index else ("-" if is_negative else "")
-        yield between + term
+    return " + ".join(_term(*each) for each in terms).replace("+ -", "- ") or "0"
 
 
 def _term(product: tuple[str, ...], number: int) -> str:
-    if not product:
-        return str(number)
-    return "*".join(([str(number)] if number != 1 else []) + list(product))
+    if not product or abs(number) != 1:
+        return "*".join((str(number), *product))
+    return "-" * (number < 0) + "*".join(product)
 
 
 def common_loops(first: Statement, second: Statement) -> int:

@@ -70,6 +70,23 @@ def test_flat_indices(name: str, analyse: Analysed) -> None:
     assert not nest.assumptions
 
 
+def test_records_of_the_function_and_pointers_to_records(analyse: Analysed) -> None:
+    nest, found = analyse(
+        """struct p { float x, y; }; void f(int n, const struct p *q, struct p *r, float *v) {
+        for (int i = 1; i < n; i++) {
+            struct p own = q[i];
+            v[i] = own.x;
+            struct p *at = &r[i];
+            at->y = r[i - 1].y + at->x;
+        } }"""
+    )
+    assert [str(each) for each in found] == [
+        "flow of own, S1 -> S2, distance (0)",
+        "flow of r_y, S3 -> S3, distance (1)",
+    ]
+    assert [each.array for each in nest.statements[2].reads] == ["r_y", "r_x"]
+
+
 def test_a_leading_extent_that_is_not_known_to_be_long_enough_is_assumed_so(analyse: Analysed) -> None:
     loops = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
     text = f"void f(int n, int m, int lda, float *a) {{ {loops} a[i*lda + j] = 0; }}"
@@ -104,6 +121,7 @@ def test_pointers(name: str, analyse: Analysed) -> None:
         ("u[i].whole = 1; v[i] = u[i].part;", "pointer-alias"),
         ("if (n < 2) return; v[i] = 0;", "unsupported-statement"),
         ("v[i] = last; last = i;", None),
+        ("struct p own; own.x = v[i]; v[i] = own.x;", "unsupported-statement"),
     ],
 )
 def test_what_looks_harmless(body: str, code: str | None, analyse: Analysed) -> None:
