@@ -6,6 +6,7 @@ the next write of an element depends on a read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +19,10 @@ from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, common_loops
 
 Kind = Literal["flow", "anti", "output"]
+# Clauses of OpenMP.
+REDUCTION = re.compile(r"\breduction\s*\([^:)]*:([^)]*)\)")
+_PRIVATE = re.compile(r"\b(?:first|last)?private\s*\(([^)]*)\)")
+_COLLAPSE = re.compile(r"\bcollapse\s*\(\s*(\d+)\s*\)")
 MOST_OPERATIONS = 100_000_000
 """Of isl, for a function's analyses: about a minute of a processor."""
 
@@ -179,11 +184,17 @@ def _sign(least: isl.Val, most: isl.Val) -> str:
 
 
 def carried_by(nest: Nest, found: Sequence[Dependence], loop: Loop) -> tuple[Dependence, ...]:
-    """Return the dependences between iterations of a loop: it is parallel if there are none."""
+    """Return the dependences between iterations of a loop: it is parallel if there are none.
+
+    Of what its OpenMP directive calls private each thread has its own.
+    """
+    private = {name for each in loop.directives for name in named(each.clauses, _PRIVATE)}
     return tuple(
         each
         for each in found
-        if each.level is not None and nest.statement(each.source).loops[each.level].number == loop.number
+        if each.level is not None
+        and nest.statement(each.source).loops[each.level].number == loop.number
+        and nest.arrays[each.array].spelled not in private
     )
 
 
@@ -263,32 +274,25 @@ def check_directives(nest: Nest, found: Sequence[Dependence]) -> None:
         for directive in loop.directives:
             if not {"for", "distribute", "loop"} & {*directive.words}:
                 continue
-            for claimed in _collapsed(nest, loop, _collapse(directive.clauses or "")):
+            private, reduced = (named(directive.clauses, pattern) for pattern in (_PRIVATE, REDUCTION))
+            for claimed in _collapsed(nest, loop, directive.clauses or ""):
                 for each in carried_by(nest, found, claimed):
-                    allowed = directive.clauses is None or nest.arrays[each.array].spelled in reduced(
-                        directive.clauses
-                    )
-                    if not (each.is_accumulation and allowed):
+                    name = nest.arrays[each.array].spelled
+                    is_reduced = each.is_accumulation and (directive.clauses is None or name in reduced)
+                    if not is_reduced and name not in private:
                         what = f"iterations of '{claimed.iterator}' depend on each other: {each}"
                         raise RefusalError("omp-contradicted", what, directive.place)
 
 
-def reduced(clauses: str) -> frozenset[str]:
-    """Return the variables that `reduction` clauses name."""
-    found: set[str] = set()
-    for part in clauses.split("reduction")[1:]:
-        _, _, names = part.partition("(")[2].partition(":")
-        found |= {name.partition("[")[0].strip() for name in names.partition(")")[0].split(",")}
-    return frozenset(found)
+def named(clauses: str | None, pattern: re.Pattern[str]) -> frozenset[str]:
+    """Return the variables that clauses of a kind name, sections of arrays by their arrays."""
+    lists = pattern.findall(clauses or "")
+    return frozenset(name.partition("[")[0].strip() for each in lists for name in each.split(","))
 
 
-def _collapse(clauses: str) -> int:
-    _, _, rest = clauses.partition("collapse")
-    number = rest.partition("(")[2].partition(")")[0].strip()
-    return int(number) if number.isdigit() else 1
-
-
-def _collapsed(nest: Nest, loop: Loop, count: int) -> list[Loop]:
+def _collapsed(nest: Nest, loop: Loop, clauses: str) -> list[Loop]:
+    """The loops of which a directive speaks."""
+    count = max([1, *map(int, _COLLAPSE.findall(clauses))])
     found = {loop.number: loop}
     for statement in nest.statements:
         if loop in statement.loops:

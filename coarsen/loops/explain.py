@@ -13,12 +13,13 @@ from coarsen.loops.affine_of import nest_of
 from coarsen.loops.algorithm1 import MOST_REFERENCES, Memory, combined, placements, transformation
 from coarsen.loops.clang_tree import functions_of
 from coarsen.loops.dependences import (
+    REDUCTION,
     Dependence,
     carried_by,
     check_directives,
     dependences,
     limited,
-    reduced,
+    named,
     with_private_variables,
 )
 from coarsen.loops.nest import Access, Array, Loop, Nest, Reuse, Statement, affine_text, reuse_of
@@ -212,7 +213,7 @@ def loop_sentence(nest: Nest, found: Sequence[Dependence], loop: Loop) -> str:
         return f"not parallel: {first}{more}"
     adding = nest.statement(first.sink)
     spelled = {nest.arrays[each.array].spelled for each in carried}
-    if any(spelled <= reduced(directive.clauses or "") for directive in loop.directives):
+    if any(spelled <= named(directive.clauses, REDUCTION) for directive in loop.directives):
         return f"parallel as a reduction, which OpenMP allows: {adding.name} adds to {', '.join(sorted(spelled))}"
     return f"not parallel: {adding.name} accumulates ({adding.accumulates}): {first}{more}"
 

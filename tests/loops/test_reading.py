@@ -190,6 +190,18 @@ def test_a_variable_of_all_iterations_is_private_where_it_hands_nothing_on(analy
     assert sorted(nest.arrays) == ["t", "t_2", "v", "w"]
 
 
+def test_a_private_array(analyse: Analysed) -> None:
+    text = """void f(int n, float v[n][8]) { float row[8];
+#pragma omp parallel for private(row)
+for (int i = 0; i < n; i++) {
+    for (int j = 0; j < 8; j++) row[j] = v[i][7 - j];
+    for (int j = 0; j < 8; j++) v[i][j] = row[j]; } }"""
+    nest, found = analyse(text)
+    assert [loop_sentence(nest, found, each) for each in nest.loops] == ["parallel"] * 3
+    with pytest.raises(RefusalError, match="omp-contradicted"):
+        analyse(text.replace("private(row)", "shared(row)"))
+
+
 def test_a_pragma_in_a_macro(analyse: Analysed) -> None:
     text = """#define PARALLEL _Pragma("omp parallel for reduction(+:s)")
 float f(int n, float v[n]) { float s = 0;
