@@ -1,9 +1,9 @@
 """Which accesses neighbouring work-items can make to neighbouring elements: Algorithm 1 of the paper, section 5.2.
 
 For the accesses without higher-order reuse, all of them first, then subsets, the largest first, a time for each
-statement is asked for that keeps all dependences (2) and is the same for neighbouring elements (3), and a place that
-is one further for the next element (4). What no solution serves has to be copied to local memory. Beyond the paper,
-neighbours must have all other places in common, or they would stand in different rows of a work-group.
+statement is asked for that keeps all dependences (2) and is the same for neighbouring elements (3), and a place
+that is one further for the next element (4). What no solution serves has to be copied to local memory. Beyond the
+paper, neighbours must have all other places in common, or they would stand in different rows of a work-group.
 """
 
 from __future__ import annotations
