@@ -233,6 +233,8 @@ def _given(
 def _holds_for_longer_rows(holds: isl.Set, extents: Sequence[Polynomial], parameters: Sequence[str]) -> bool:
     """Return True for `m <= lda`, False for `n = 1`: what a row's length is raised by must not matter."""
     longer = {symbol for extent in extents for symbol in extent.symbols}
+    if not longer:
+        return False
     moved = holds.align_params(isl.Space.create_from_names(holds.get_ctx(), set=[], params=list(parameters)))
     moved = moved.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, len(parameters))
     raised = ", ".join(f"{name} + 1" if name in longer else name for name in parameters)

@@ -14,6 +14,7 @@ from typing import Any
 
 import islpy as isl
 
+from coarsen.errors import RefusalError
 from coarsen.loops.dependences import Dependence, limited
 from coarsen.loops.nest import Nest, Statement
 
@@ -72,12 +73,26 @@ def bands(nest: Nest, found: Sequence[Dependence]) -> tuple[Band, ...]:
         _union(context, nest, [each for each in found if not only_flow or each.kind == "flow"])
         for only_flow in (False, True)
     )
-    # Without this, the domain's constraints are eliminated again and again: seconds for heat in three dimensions.
-    every, flow = (each.gist_domain(domain).gist_range(domain) for each in (every, flow))
+    with limited(context, nest.place):
+        try:
+            # Else the domain's constraints are eliminated again and again: seconds for heat in three dimensions.
+            simple = (each.gist_domain(domain).gist_range(domain) for each in (every, flow))
+            return tuple(_bands(_scheduled(domain, *simple), nest))
+        except isl.Error:
+            pass  # some need those constraints
+        try:
+            return tuple(_bands(_scheduled(domain, every, flow), nest))
+        except isl.Error as error:
+            if "unable to carry" not in str(error):
+                raise
+            raise RefusalError("too-complex", "isl finds no schedule for the dependences", nest.place) from None
+
+
+def _scheduled(domain: isl.UnionSet, every: isl.UnionMap, flow: isl.UnionMap) -> isl.ScheduleNode:
+    """The root of a schedule that keeps all dependences, and has flows close together."""
     constraints = isl.ScheduleConstraints.on_domain(domain)
     constraints = constraints.set_validity(every).set_coincidence(every).set_proximity(flow)
-    with limited(context, nest.place):
-        return tuple(_bands(constraints.compute_schedule().get_root(), nest))
+    return constraints.compute_schedule().get_root()
 
 
 def pieces_of(found: Sequence[Band], around: tuple[Band, ...] = ()) -> Iterator[Piece]:
@@ -101,7 +116,8 @@ def _bands(node: isl.ScheduleNode, nest: Nest) -> Iterator[Band]:
     if kind == isl.schedule_node_type.leaf:
         # What has no loop here.
         names = {each.get_tuple_name() for each in _parts(node.get_domain().foreach_set)}
-        yield Band({each.name: () for each in nest.statements if each.name in names}, ())
+        if names:
+            yield Band({each.name: () for each in nest.statements if each.name in names}, ())
     elif kind == isl.schedule_node_type.band:
         coincident = tuple(bool(node.band_member_get_coincident(place)) for place in range(node.band_n_member()))
         relation = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())
@@ -113,7 +129,8 @@ def _bands(node: isl.ScheduleNode, nest: Nest) -> Iterator[Band]:
         members, rows = (
             {name: tuple(each[place] for each in loops[name]) for name in ordered} for place in (0, 1)
         )
-        yield Band(members, coincident, below, rows)  # type: ignore[arg-type]
+        if ordered:  # statements that never run are in bands without members
+            yield Band(members, coincident, below, rows)  # type: ignore[arg-type]
     else:
         for place in range(node.n_children()):
             yield from _bands(node.child(place), nest)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import RefusalError
-from coarsen.loops.explain import loop_sentence
+from coarsen.loops.explain import lines_of, loop_sentence
 from coarsen.loops.nest import affine_text
+from coarsen.loops.schedules import bands, pieces_of
 from tests.loops.conftest import Analysed, Read
 from tests.loops.executed import assert_as_executed, execute
 
@@ -43,6 +44,19 @@ def test_loops_beside_executed_ones(name: str, sizes: tuple[int, int], read: Rea
     assert_as_executed(
         execute(read(text)["f"], given), nest, found, {each: given[each] for each in nest.parameters}
     )
+
+
+def test_statements_that_never_run_are_in_no_launch(analyse: Analysed) -> None:
+    nest, found = analyse(
+        """void f(int n, float a[n], float b[n][n]) { for (int i = 0; i < n; i++) {
+        a[2 * i] = a[i + 1];
+        if (i / 3 < 0) a[i] = 0;
+        for (int j = -2; j < -i - 2; j++) if (j > i) b[i][j] = 0; else b[j][i] = 0;
+        } }"""
+    )
+    assert [each.statements for each in pieces_of(bands(nest, found))] == [("S1",)]
+    assert [affine_text(form) for form in nest.statements[0].accesses[1].subscripts] == ["2*i"]
+    assert list(lines_of(nest, found))
 
 
 FLAT = {
