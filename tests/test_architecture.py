@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dispatch": BASE | {"variant"},
     "transform": BASE | {"ir", "analysis", "variant"},
     "backend": BASE | {"ir", "analysis"},
+    "loops": BASE | {"frontend", "analysis"},
     "pipeline": BASE | COMPILER | {"cost"},
     "cost": BASE | {"ir", "analysis", "transform", "variant"},
     "features": BASE | {"ir", "analysis", "transform", "variant", "cost"},
@@ -105,7 +106,7 @@ PREDICTIONS = {
         *("means", "loop_counts", "executions", "access_footprints"),
     )
 }
-HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy", "networkx", "sqlalchemy")
+HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy", "networkx", "sqlalchemy", "islpy")
 
 
 def module_files() -> dict[str, Path]:
@@ -321,10 +322,11 @@ def test_modules_that_use_regular_expressions_are_listed_with_their_reason() -> 
     assert {f"coarsen.{name.removesuffix('.py').replace('/', '.')}" for name in listed} == using
 
 
-# What was left of 141,800 lines in 1,293 files: 100,000. Tiles inside of loops were decided to have 1,500 more.
+# What was left of 141,800 lines in 1,293 files: 100,000. Decided since: tiles inside of loops 1,900 with their page,
+# a light start of predictions 200, loops of C 4,500, of which reading and explaining them takes 3,400.
 # Raising a number is a decision, not a commit's by-product.
-MOST_LINES = 101_500
-MOST_FILES = 540
+MOST_LINES = 105_500
+MOST_FILES = 550
 MOST_IN_A_FOLDER = 25
 
 

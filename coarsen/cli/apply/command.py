@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from coarsen.base.one_thread import load_numpy_in_one_thread
+from coarsen.cli.apply.c_loops import SUFFIX, explain_c_file
 from coarsen.cli.apply.options import ApplyOptions, Form
 from coarsen.cli.apply.report_text import write_explanations, write_reports
 from coarsen.cli.apply.request import Request, launch_comment
@@ -54,7 +55,12 @@ def apply(asked: ApplyOptions) -> None:
     Example: coarsen apply sgemm.cl --features work --global-size 512x512
 
     Example: coarsen apply mv.cl --tuned mv.tuned.json -o generated
+
+    Example: coarsen apply mm.c --explain
     """
+    if asked.file.suffix == SUFFIX:
+        explain_c_file(asked)
+        return
     _check(asked)
     if asked.tuned is not None:
         _write_versions(asked.file, asked.tuned, asked.output)

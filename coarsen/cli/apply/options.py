@@ -43,7 +43,9 @@ class ApplyOptions(SourceOptions):
     emit: Form | None = option("Write OpenCL C, LLVM IR, SPIR-V or PTX.  [default: cl]")
     output: Path | None = option("Write there, not to standard output.", "FILE", "-o --output")
     explain: bool = option(
-        "Mark divergent lines and regions, with --factor what comes of them, instead.", default=False
+        "Mark divergent lines and regions, with --factor what comes of them, instead. Of a C file: say what its "
+        "loops compute, what depends on what, and which are parallel.",
+        default=False,
     )
     report: bool = option(
         "Say instead what was done to each divergent region, and what accesses cost.", default=False

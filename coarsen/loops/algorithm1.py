@@ -1,0 +1,316 @@
+"""Which accesses neighbouring work-items can make to neighbouring elements: Algorithm 1 of the paper, section 5.2.
+
+For the accesses without higher-order reuse, all of them first, then subsets, the largest first, a time for each
+statement is asked for that keeps all dependences (2) and is the same for neighbouring elements (3), and a place
+that is one further for the next element (4). What no solution serves has to be copied to local memory. Beyond the
+paper, neighbours must have all other places in common, or they would stand in different rows of a work-group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Literal
+
+import islpy as isl
+import numpy as np
+
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.loops.dependences import Dependence
+from coarsen.loops.nest import Access, Nest, Statement, affine_text, reuse_of
+from coarsen.loops.schedules import Band, Coefficients, Piece, Unknowns
+
+MOST_REFERENCES = 8
+"""Of so many accesses all subsets are tried; of more, the subsets of the first."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An access of a statement."""
+
+    statement: str
+    access: Access
+
+
+@dataclass(frozen=True)
+class Transformation:
+    """What Algorithm 1 found for a launch.
+
+    Attributes:
+        served: the accesses whose neighbouring elements neighbouring work-items reach at the same time.
+        copied: those without higher-order reuse for which that can't be.
+        times: by statement, the coefficients of its iterators in each sequential loop, none where all instances
+            may run at once. Where no time of one dimension keeps all dependences, they are those of isl's band.
+        places: by statement, coefficients of its iterators for each dimension of the NDRange, the innermost, 0,
+            first.
+        is_one_dimensional: whether a time of one dimension keeps all dependences.
+        left_out: how many accesses were not tried, since there were more than `MOST_REFERENCES`.
+    """
+
+    served: tuple[Reference, ...]
+    copied: tuple[Reference, ...]
+    times: Mapping[str, tuple[Coefficients, ...]]
+    places: Mapping[str, tuple[Coefficients, ...]]
+    is_one_dimensional: bool = True
+    left_out: int = 0
+
+
+def transformation(nest: Nest, found: Sequence[Dependence], piece: Piece) -> Transformation:
+    """Return the time and the places of a launch's statements, and which accesses they serve.
+
+    Args:
+        nest: the loops.
+        found: all dependences of the nest.
+        piece: the launch; what stays the same in it, the sequential loops around it, is fixed.
+    """
+    return _Question(nest, found, piece).answer()
+
+
+def rows_around(piece: Piece, name: str) -> tuple[Coefficients, ...]:
+    """Return the coefficients of a statement's iterators in the sequential loops around a launch."""
+    found: list[Coefficients] = []
+    for band in piece.around:
+        found += [row for row in band.rows[name] if _adds_a_dimension(found, row)]
+    return tuple(found)
+
+
+class _Question:
+    def __init__(self, nest: Nest, found: Sequence[Dependence], piece: Piece) -> None:
+        self._nest, self._piece = nest, piece
+        self._statements = [nest.statement(name) for name in piece.statements]
+        self._around = {each.name: rows_around(piece, each.name) for each in self._statements}
+        self._fixed = {
+            each.name: [
+                only
+                for row in self._around[each.name]
+                for only, *others in [_iterators_in(each, [row])]
+                if not others
+            ]
+            for each in self._statements
+        }
+        self._times = Unknowns(nest, self._statements, self._fixed)
+        self._kept: list[str] = []
+        for dependence in found:
+            if {dependence.source, dependence.sink} <= {*piece.statements}:
+                ends = nest.statement(dependence.source), nest.statement(dependence.sink)
+                relation = isl.Map(dependence.relation).intersect(self._together(*ends))
+                if not relation.is_empty():
+                    self._kept += self._times.distance(relation, 1)
+        # Writes first: where not both can be had, stores count for more. An element that is read and written is
+        # asked for once.
+        self._candidates: list[Reference] = []
+        for each in self._statements:
+            for access in (*each.writes, *each.reads):
+                key = each.name, access.array, access.subscripts
+                is_new = bool(access.subscripts) and all(_key(other) != key for other in self._candidates)
+                reuse = reuse_of(access, each, self._around[each.name])
+                if is_new and not reuse.is_higher_order and not nest.arrays[access.array].is_scalar:
+                    self._candidates.append(Reference(each.name, access))
+
+    def _together(self, source: Statement, sink: Statement) -> isl.Map:
+        """Pairs of instances of two statements in one launch: in the same iteration of the loops around it."""
+        ends = []
+        for each in (source, sink):
+            loops = [member for band in self._piece.around for member in band.members[each.name]]
+            ends.append(isl.Map(self._nest.set_text(f"{each.instance} -> [{', '.join(loops)}]")))
+        return ends[0].apply_range(ends[1].reverse())
+
+    def answer(self) -> Transformation:
+        tried = self._candidates[:MOST_REFERENCES]
+        adjacent = [self._adjacent(each) for each in tried]
+        reachable = [number for number, pairs in enumerate(adjacent) if not pairs.is_empty()]
+        same_time = {
+            number: [each for sign in (1, -1) for each in self._times.distance(adjacent[number], 0, sign)]
+            for number in reachable
+        }
+        for count in range(len(reachable), -1, -1):
+            for chosen in combinations(reachable, count):
+                solved = self._times.simplest([*self._kept, *(c for number in chosen for c in same_time[number])])
+                if solved is None:
+                    continue
+                times = {name: self._sequential(name, row) for name, row in solved.items()}
+                places = self._places(times, [(tried[number], adjacent[number]) for number in chosen])
+                if places is not None:
+                    return self._found(
+                        [tried[number] for number in chosen], times, places, is_one_dimensional=True
+                    )
+        return self._as_in_the_band()
+
+    def _sequential(self, name: str, row: Coefficients) -> tuple[Coefficients, ...]:
+        """The sequential loop of a time: none where it is the same in the whole launch."""
+        own = self._of_iterators(name, row)
+        return (own,) if _adds_a_dimension(self._around[name], own) else ()
+
+    def _as_in_the_band(self) -> Transformation:
+        """The loops of isl's band, those that are not parallel as times."""
+        times, places = {}, {}
+        for statement in self._statements:
+            rows = list(_rows_inside(self._piece.band, statement.name))
+            times[statement.name] = tuple(row for row, is_parallel in rows if not is_parallel)
+            parallel = [row for row, is_parallel in rows if is_parallel]
+            units = [row for row in self._units(statement) if row in parallel]
+            places[statement.name] = (*units, *(row for row in parallel if row not in units))
+        return self._found([], times, places, is_one_dimensional=False)
+
+    def _found(
+        self,
+        served: Sequence[Reference],
+        times: Mapping[str, tuple[Coefficients, ...]],
+        places: Mapping[str, tuple[Coefficients, ...]],
+        *,
+        is_one_dimensional: bool,
+    ) -> Transformation:
+        copied = tuple(each for each in self._candidates if each not in served)
+        left_out = max(0, len(self._candidates) - MOST_REFERENCES)
+        return Transformation(tuple(served), copied, times, places, is_one_dimensional, left_out)
+
+    def _of_iterators(self, name: str, row: Coefficients) -> Coefficients:
+        return row[: len(self._nest.statement(name).iterators)]
+
+    def _adjacent(self, reference: Reference) -> isl.Map:
+        """Pairs of instances of which the second reaches the next element: the premise of (3)."""
+        statement = self._nest.statement(reference.statement)
+        access = isl.Map(self._nest.access(statement, reference.access))
+        access = access.intersect_domain(isl.Set(self._nest.domain(statement)))
+        indices = [f"x{number}" for number in range(len(reference.access.subscripts))]
+        array = reference.access.array
+        following = isl.Map(f"{{ {array}[{', '.join(indices)}] -> {array}[{', '.join(indices)} + 1] }}")
+        pairs = access.apply_range(following).apply_range(access.reverse())
+        return pairs.intersect(self._together(statement, statement))
+
+    def _places(
+        self, times: Mapping[str, tuple[Coefficients, ...]], chosen: Sequence[tuple[Reference, isl.Map]]
+    ) -> dict[str, tuple[Coefficients, ...]] | None:
+        """The places of each statement, the innermost first; None if the chosen accesses can't be served."""
+        found: dict[str, tuple[Coefficients, ...]] = {}
+        for statement in self._statements:
+            name = statement.name
+            own = [adjacent for reference, adjacent in chosen if reference.statement == name]
+            taken = [*self._around[name], *times[name]]
+            rows: list[Coefficients] = []
+            if own:
+                unknowns = Unknowns(self._nest, [statement], self._fixed)
+                steps = [each for pairs in own for sign in (1, -1) for each in unknowns.distance(pairs, 1, sign)]
+                solved = unknowns.simplest(steps)
+                if solved is None or not _adds_a_dimension(taken, self._of_iterators(name, solved[name])):
+                    return None
+                rows.append(self._of_iterators(name, solved[name]))
+            # Neighbours along the innermost dimension are the same along all others.
+            for row in self._others(statement):
+                is_new = _adds_a_dimension([*taken, *rows], row)
+                if is_new and all(self._is_same(statement, row, pairs) for pairs in own):
+                    rows.append(row)
+            if len(taken) + len(rows) < len(statement.iterators):
+                return None
+            found[name] = tuple(rows)
+        return found
+
+    def _others(self, statement: Statement) -> Iterator[Coefficients]:
+        """The rows of one iterator, then all others from -1 to 1, the smallest first."""
+        yield from self._units(statement)
+        every = product((0, 1, -1), repeat=len(statement.iterators))
+        yield from sorted(every, key=lambda row: (sum(map(abs, row)), row.count(-1)))
+
+    def _units(self, statement: Statement) -> list[Coefficients]:
+        """The rows of one iterator, those first along which the most accesses go to the next element."""
+        names = [name for name in statement.iterators if name not in self._fixed[statement.name]]
+        counted = {name: sum(_is_next_along(each, name) for each in statement.accesses) for name in names}
+        names.sort(key=lambda name: (-counted[name], -statement.iterators.index(name)))
+        return [tuple(int(name == other) for other in statement.iterators) for name in names]
+
+    def _is_same(self, statement: Statement, row: Coefficients, pairs: isl.Map) -> bool:
+        value = isl.Map(f"{{ {statement.instance} -> [{combined(statement, row)}] }}")
+        return bool(pairs.is_subset(value.apply_range(value.reverse())))
+
+
+def _rows_inside(band: Band, name: str) -> Iterator[tuple[Coefficients, bool]]:
+    """The loops of a statement in a band and below, each with whether it is parallel."""
+    yield from zip(band.rows.get(name, ()), band.coincident, strict=False)
+    for each in band.below:
+        yield from _rows_inside(each, name)
+
+
+def combined(statement: Statement, row: Coefficients) -> str:
+    """Return a row of coefficients as an expression of a statement's iterators."""
+    numbers = zip(statement.iterators, row, strict=True)
+    terms: dict[tuple[str, ...], int] = {(name,): number for name, number in numbers if number}
+    return affine_text(Polynomial(terms))
+
+
+def _is_next_along(access: Access, iterator: str) -> bool:
+    """Return True for an access that is to the next element when an iterator grows by 1."""
+    return [form.terms.get((iterator,), 0) for form in access.subscripts] == [0] * (len(access.subscripts) - 1) + [
+        1
+    ]
+
+
+def _key(reference: Reference) -> tuple[str, str, tuple[Polynomial, ...]]:
+    return reference.statement, reference.access.array, reference.access.subscripts
+
+
+def _adds_a_dimension(rows: Sequence[Coefficients], row: Coefficients) -> bool:
+    """Return True for a row that is no combination of others, which are independent."""
+    return bool(row) and int(np.linalg.matrix_rank(np.array([*rows, row]))) == len(rows) + 1
+
+
+# Where the arrays of a launch are best kept, and why: sections 5.2 and 5.4.
+
+
+Memory = Literal["direct", "local", "constant", "register"]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a statement's accesses of an array go, and the reason as a clause."""
+
+    statement: str
+    array: str
+    memory: Memory
+    reason: str
+
+
+def placements(nest: Nest, piece: Piece, found: Transformation) -> Iterator[Placement]:
+    """Yield where each array of a launch is best kept.
+
+    Args:
+        nest: the loops.
+        piece: the launch.
+        found: what Algorithm 1 says of it.
+    """
+    written = {access.array for each in nest.statements for access in each.writes}
+    for name in piece.statements:
+        statement = nest.statement(name)
+        around = rows_around(piece, name)
+        spread, inner = _iterators_in(statement, found.places[name]), _iterators_in(statement, found.times[name])
+        for array in dict.fromkeys(access.array for access in statement.accesses if access.subscripts):
+            own = [access for access in statement.accesses if access.array == array]
+            reuses = [reuse_of(access, statement, around) for access in own]
+            used = {each for access in own for form in access.subscripts for each in form.symbols}
+            if nest.arrays[array].is_scalar:
+                yield Placement(name, array, "register", "each work-item has its own")
+            elif any(each.statement == name and each.access in own for each in found.copied):
+                yield Placement(name, array, "local", "no legal order has neighbours at neighbouring elements")
+            elif not all(each.is_higher_order for each in reuses):
+                count = max(each.neighbours for each in reuses)
+                border = (
+                    f"; {count} accesses differ by numbers: a copy with its border may pay" if count > 1 else ""
+                )
+                yield Placement(name, array, "direct", f"neighbours are at neighbouring elements{border}")
+            elif array not in written and not used & {*spread}:
+                yield Placement(name, array, "constant", "it is only read, by all work-items the same at a time")
+            elif inner and not used & {*inner}:
+                yield Placement(
+                    name, array, "register", f"a work-item has its own, the same along {', '.join(inner)}"
+                )
+            else:
+                along = (
+                    " and ".join(dict.fromkeys(each for reuse in reuses for each in reuse.redundant))
+                    or "a combination of loops"
+                )
+                yield Placement(name, array, "local", f"elements are used again along {along}")
+
+
+def _iterators_in(statement: Statement, rows: Sequence[Coefficients]) -> list[str]:
+    """The iterators that have a coefficient in one of the rows."""
+    return [name for place, name in enumerate(statement.iterators) if any(row[place] for row in rows)]

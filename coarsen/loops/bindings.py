@@ -1,0 +1,331 @@
+"""What the names of a C function stand for at a place in it: iterators, parameters, values, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import replace
+from itertools import count
+
+from coarsen.errors import RefusalError, SourcePosition
+from coarsen.loops import tree
+from coarsen.loops.forms import not_affine
+from coarsen.loops.memory import Addresses, Pointer, Root, Shape, alias, path_of, scalar_shape
+from coarsen.loops.nest import Loop
+
+# What isl's notation reads as something else, whatever the case of its letters.
+_KEYWORDS = frozenset(
+    (
+        *("and", "or", "not", "exists", "implies", "min", "max", "mod", "floor", "ceil", "floord", "ceild", "rat"),
+        *("true", "false", "nan", "infty"),
+    )
+)
+_MATHEMATICAL = (
+    *(
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "cbrt",
+        "ceil",
+        "copysign",
+        "cos",
+        "cosh",
+        "erf",
+    ),
+    *("erfc", "exp", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "hypot", "lgamma"),
+    *(
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "logb",
+        "nearbyint",
+        "nextafter",
+        "pow",
+        "remainder",
+        "rint",
+        "round",
+        "sin",
+    ),
+    *("sinh", "sqrt", "tan", "tanh", "tgamma", "trunc"),
+)
+# Of the standard library: they read and write no memory that a program sees.
+PURE_FUNCTIONS = frozenset(f"{name}{suffix}" for name in _MATHEMATICAL for suffix in ("", "f", "l"))
+PURE_FUNCTIONS |= {"abs", "labs", "llabs"}
+ALLOCATING = frozenset(("malloc", "calloc", "aligned_alloc", "alloca", "__builtin_alloca", "free"))
+
+
+class Names:
+    """Gives each thing of a source a name: its own where that is free and isl takes it."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, str] = {}
+
+    def of(self, identity: str, spelled: str) -> str:
+        """Return the name of a thing; `identity` tells it from others, the source calls it `spelled`."""
+        plain = "".join(letter if letter.isalnum() else "_" for letter in spelled.replace("->", "."))
+        if plain.lower() in _KEYWORDS or not plain[:1].isalpha() or (plain[0] == "S" and plain[1:].isdigit()):
+            plain = f"v_{plain}"
+        if identity not in self._given:
+            used = {*self._given.values()}
+            tries = (plain if number == 1 else f"{plain}_{number}" for number in count(1))
+            self._given[identity] = next(name for name in tries if name not in used)
+        return self._given[identity]
+
+    def of_iterator(self, spelled: str, around: Set[str]) -> str:
+        """Return the name of an iterator, which may come again where no loop `around` it has the same."""
+        again = sum(name.startswith(spelled) for name in around)
+        return self.of(f"iterator {spelled} {again}", spelled)
+
+
+INDEX, BOUND, CONDITION = "an index", "a loop's bound", "a condition"
+
+
+class Bindings:
+    """Reads expressions of a function, loop by loop.
+
+    Attributes:
+        parameters: whole numbers that stay the same, as C spells them, by the nest's names.
+        is_unsigned: whether unsigned numbers were taken from each other in an index, a bound or a condition.
+    """
+
+    def __init__(self, function: tree.CFunction) -> None:
+        self.parameters: dict[str, str] = {}
+        self.is_unsigned = False
+        self.names = Names()
+        self._stack: list[tuple[str, Loop]] = []  # the iterators' variables with their loops, the outermost first
+        self._iterators: set[str] = set()
+        self._changed = {*_changed(function)}
+        self._values: dict[str, tree.Expression] = {}
+        self._pointers: dict[str, Pointer] = {}
+        self._declared: dict[str, Root] = {}
+        self._addresses = Addresses(self._declared, self._pointers)
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops around the place, the outermost first."""
+        return tuple(loop for _, loop in self._stack)
+
+    def enter(self, variable: tree.Variable, loop: Loop) -> None:
+        """Go into a loop."""
+        self._iterators.add(variable.identity)
+        self._stack.append((variable.identity, loop))
+
+    def leave(self) -> None:
+        """Go out of the innermost loop."""
+        self._stack.pop()
+
+    def iterator_name(self, variable: tree.Variable) -> str:
+        """Return the nest's name for the iterator of a loop that stands here."""
+        return self.names.of_iterator(variable.name, {loop.iterator for loop in self.loops})
+
+    def declare(self, each: tree.Declare, shape: Shape | None) -> bool:
+        """Take a local variable in; return True if its first value is to be stored to memory.
+
+        Args:
+            each: the declaration.
+            shape: what its type says, None for a scalar.
+
+        Raises:
+            RefusalError: the first value leads nowhere that is known, or is of an array.
+        """
+        variable, value = each.variable, each.value
+        is_kept = value is not None and variable.identity not in self._changed
+        if shape is not None:
+            self._declare_memory(each, shape)
+            return False
+        if is_kept and variable.is_whole:
+            try:
+                self._values[variable.identity] = self.bound(value, INDEX)  # type: ignore[arg-type]
+                return False
+            except RefusalError:
+                pass  # it is read from memory
+        if is_kept and not any(True for _ in self.reads(value)):  # type: ignore[arg-type]
+            return False  # a value of parameters and iterators alone
+        self._declared[variable.identity] = Root(
+            variable.name, variable, scalar_shape(variable.type), len(self._stack)
+        )
+        return value is not None
+
+    def _declare_memory(self, each: tree.Declare, shape: Shape) -> None:
+        variable, value = each.variable, each.value
+        is_made = isinstance(value, tree.Call) and value.function in ALLOCATING
+        if "*" not in variable.type or is_made:
+            self._declared[variable.identity] = Root(variable.name, variable, shape, len(self._stack))
+            if value is not None and not is_made:
+                raise unsupported("an array with first values", each.place)
+        elif value is not None and variable.identity not in self._changed:
+            found = self._addresses.pointer(value)
+            indices = tuple(self.bound(index, INDEX) for index in found.indices)
+            root = found.root
+            if len(shape.extents) > 1 and len(indices) == 1 and getattr(indices[0], "value", None) == 0:
+                root = replace(root, shape=shape)
+            self._pointers[variable.identity] = Pointer(root, indices)
+
+    def bound(self, expression: tree.Expression, what: str) -> tree.Expression:
+        """Return a whole expression in the nest's names, locals replaced by what they are set to.
+
+        Args:
+            expression: an index, a bound or a condition.
+            what: `INDEX`, `BOUND` or `CONDITION`.
+
+        Raises:
+            RefusalError: it depends on what is computed.
+        """
+        place = expression.place
+        match expression:
+            case tree.Number(value=int()):
+                return expression
+            case tree.Name(variable=variable):
+                for identity, loop in reversed(self._stack):
+                    if identity == variable.identity:
+                        return _symbol(loop.iterator, place)
+                if variable.kind == "symbol":
+                    return expression
+                if variable.identity in self._values:
+                    return self._values[variable.identity]
+                if variable.is_whole and variable.kind != "local" and variable.identity not in self._changed:
+                    return self._parameter(variable.identity, variable.name, place)
+            case tree.Member(type=spelled) if (path := path_of(expression)) is not None:
+                if tree.is_whole(spelled) and path[1] not in self._changed and path[0].kind != "local":
+                    return self._parameter(path[1], path[1], place)
+            case tree.Operation(operator=operator, operands=operands) if operator not in ("cast", "&"):
+                if len(operands) > 1 or operator in ("-", "!"):
+                    self.is_unsigned |= expression.is_unsigned and operator == "-"
+                    return replace(expression, operands=tuple(self.bound(each, what) for each in operands))
+        if what == INDEX:
+            raise not_affine(what, place)
+        if what == BOUND:
+            raise RefusalError("data-dependent-bound", "a loop's bound depends on what is computed", place)
+        raise RefusalError("data-dependent-condition", "an if depends on what is computed", place)
+
+    def _parameter(self, identity: str, spelled: str, place: SourcePosition) -> tree.Expression:
+        name = self.names.of(identity, spelled)
+        self.parameters[name] = spelled
+        return _symbol(name, place)
+
+    def reads(self, expression: tree.Expression) -> Iterator[Pointer]:
+        """Yield the elements that an expression's value is made of. Raises RefusalError for what isn't known."""
+        place = expression.place
+        match expression:
+            case tree.Name(variable=variable):
+                if variable.is_memory:
+                    raise alias(f"'{variable.name}', a whole array as a value,", place)
+                if self._is_memory(variable, place):
+                    yield self.element(expression)
+            case tree.Subscript() | tree.Operation(operator="*", operands=(_,)):
+                yield self.element(expression)
+            case tree.Member():
+                path = path_of(expression)
+                if path is not None and path[0].kind == "local" and not path[0].is_memory:
+                    yield from self.reads(tree.Name(path[0], place))  # a record of the function's own
+                elif path is None or path[0].kind == "local" or path[1] in self._changed:
+                    yield self.element(expression)
+            case tree.Operation(operator="&"):
+                raise alias("an address as a value", place)
+            case tree.Call(function=function) if function not in PURE_FUNCTIONS:
+                called = f"'{function}'" if function else "a function"
+                raise RefusalError("unknown-call", f"what {called} reads and writes is not known", place)
+            case tree.Assignment():
+                raise RefusalError("side-effect", "an assignment stands inside of an expression", place)
+            case tree.Unknown(what=what) if what != "UnaryExprOrTypeTraitExpr":
+                raise unsupported(f"clang's {what}", place)
+            case _:
+                for part in tree.parts_of(expression):
+                    yield from self.reads(part)
+
+    def _is_memory(self, variable: tree.Variable, place: SourcePosition) -> bool:
+        if variable.identity in self._iterators:
+            if all(identity != variable.identity for identity, _ in self._stack):
+                raise not_affine(f"'{variable.name}' after its loop", place)
+            return False
+        if variable.identity in self._values:
+            return False
+        return variable.identity in self._declared or variable.identity in self._changed
+
+    def element(self, expression: tree.Expression) -> Pointer:
+        """Return the element that an expression is, its indices in the nest's names. Raises RefusalError."""
+        place = expression.place
+        path = path_of(expression)
+        is_member = isinstance(expression, tree.Member)
+        if path is not None and not (is_member and path[0].kind == "local" and path[0].is_memory):
+            variable, spelled = path
+            if is_member and variable.kind == "local":
+                raise unsupported("a member of a record that is set by itself", place)
+            of_member = expression.type if isinstance(expression, tree.Member) else variable.type
+            root = self._declared.get(variable.identity) if isinstance(expression, tree.Name) else None
+            root = root or Root(spelled, variable, scalar_shape(of_member))
+            return Pointer(root, self._outer(root, place), place)
+        found = self._addresses.element(expression)
+        if len(found.indices) != len(found.root.shape.extents):
+            raise alias(f"a row of '{found.root.spelled}' as a value", place)
+        indices = tuple(self.bound(index, INDEX) for index in found.indices)
+        return Pointer(found.root, (*self._outer(found.root, place), *indices), place)
+
+    def _outer(self, root: Root, place: SourcePosition) -> tuple[tree.Expression, ...]:
+        """The iterators of the loops around the declaration of what each of their iterations has for itself."""
+        return tuple(_symbol(loop.iterator, place) for loop in self.loops[: root.depth])
+
+
+def unsupported(what: str, place: SourcePosition) -> RefusalError:
+    """Return the refusal of a statement that is no part of a loop nest."""
+    return RefusalError("unsupported-statement", f"{what} is not read as a part of an affine loop nest", place)
+
+
+def accumulating(target: tree.Expression, operator: str, value: tree.Expression) -> str:
+    """Return the operator by which an assignment adds to its target, `+`, `*`, `max` or `min`; else nothing."""
+    terms: list[tree.Expression] = [value]
+    found = operator.replace("-", "+")
+    if not operator:
+        match value:
+            case tree.Operation(operator="+" | "-" | "*" as found):
+                terms = [*_terms(value, found)]
+            case tree.Call(function=function, arguments=arguments) if function.rstrip("fl") in ("fmax", "fmin"):
+                found, terms = function[1:4], [*arguments]
+            case _:
+                return ""
+        own = [each for each in terms if _same(each, target)]
+        if len(own) != 1 or (found == "-" and not _same(terms[0], target)):
+            return ""
+        terms.remove(own[0])
+    if any(_same(part, target) for each in terms for part in tree.inside(each)):
+        return ""
+    return {"-": "+"}.get(found, found) if found in ("+", "-", "*", "max", "min") else ""
+
+
+def _terms(value: tree.Expression, operator: str) -> Iterator[tree.Expression]:
+    """The terms of a sum or the factors of a product; of a difference its two sides."""
+    if isinstance(value, tree.Operation) and value.operator == operator and len(value.operands) == 2:
+        first, second = value.operands
+        yield from _terms(first, operator) if operator != "-" else (first,)
+        yield from _terms(second, operator) if operator != "-" else (second,)
+    else:
+        yield value
+
+
+def _same(first: tree.Expression, second: tree.Expression) -> bool:
+    """Return True for expressions that differ in their places alone."""
+    mine, others = tree.parts_of(first), tree.parts_of(second)
+    if type(first) is not type(second) or len(mine) != len(others):
+        return False
+    own = [
+        name for name in ("text", "variable", "operator", "field", "is_arrow", "function") if hasattr(first, name)
+    ]
+    return all(getattr(first, name) == getattr(second, name) for name in own) and all(map(_same, mine, others))
+
+
+def _changed(function: tree.CFunction) -> Iterator[str]:
+    """Variables that are set after their declaration, and members of records by their paths."""
+    for statement in function.all():
+        for whole in tree.expressions_of(statement):
+            for target in tree.targets_in(whole):
+                path = path_of(target)
+                if path is not None:
+                    yield path[0].identity if isinstance(target, tree.Name) else path[1]
+
+
+def _symbol(name: str, place: SourcePosition) -> tree.Name:
+    return tree.Name(tree.Variable("", name, "int", "symbol"), place)

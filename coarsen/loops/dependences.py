@@ -1,0 +1,301 @@
+"""Dependences between the instances of a nest's statements, by isl; which loops carry them, and which carry none.
+
+Flow: a read depends on the last write of the element before it. Output: a write on the last write before it. Anti:
+the next write of an element depends on a read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import islpy as isl
+
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.errors import RefusalError, SourcePosition
+from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, common_loops
+
+Kind = Literal["flow", "anti", "output"]
+# Clauses of OpenMP.
+REDUCTION = re.compile(r"\breduction\s*\([^:)]*:([^)]*)\)")
+_PRIVATE = re.compile(r"\b(?:first|last)?private\s*\(([^)]*)\)")
+_COLLAPSE = re.compile(r"\bcollapse\s*\(\s*(\d+)\s*\)")
+MOST_OPERATIONS = 100_000_000
+"""Of isl, for a function's analyses: about a minute of a processor."""
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Instances of a statement that depend on those of another.
+
+    Attributes:
+        kind: flow, anti or output.
+        array: the array that both access.
+        source, sink: the names of the statements; the sink depends on the source.
+        level: the number of the shared loops outside of the one that carries it; None if it is within an iteration
+            of all that they share.
+        distance: along each shared loop, in the order in which it runs: a number, or its sign.
+        relation: from source to sink instances, in isl's notation.
+        is_accumulation: whether a statement adds again to what it added to before.
+    """
+
+    kind: Kind
+    array: str
+    source: str
+    sink: str
+    level: int | None
+    distance: tuple[str, ...]
+    relation: str
+    is_accumulation: bool = False
+
+    def __str__(self) -> str:
+        found = f"{self.kind} of {self.array}, {self.source} -> {self.sink}"
+        return f"{found}, distance ({', '.join(self.distance)})" if self.distance else found
+
+
+@contextmanager
+def limited(context: isl.Context, place: SourcePosition) -> Iterator[None]:
+    """Let isl do only so much in a context. Raises RefusalError (`too-complex`) at a place if it needs more."""
+    context.reset_operations()
+    context.set_max_operations(MOST_OPERATIONS)
+    try:
+        yield
+    except isl.Error:
+        try:
+            # What isl says is of any kind, but from then on it does nothing.
+            isl.Set.read_from_str(context, "{ [i] : i >= 0 }")
+        except isl.Error:
+            what = f"the function is too complex: isl needs more than {MOST_OPERATIONS:,} operations"
+            raise RefusalError("too-complex", what, place) from None
+        raise
+    finally:
+        context.reset_operations()
+        context.set_max_operations(0)
+
+
+def dependences(nest: Nest) -> tuple[Dependence, ...]:
+    """Return the dependences of a nest, array by array, those of a level apart from those of others."""
+    forwards, backwards = (_Order(nest, is_backwards) for is_backwards in (False, True))
+    found: list[Dependence] = []
+    for name in nest.arrays:
+        reads = _accesses(nest, name, lambda each: each.reads)
+        writes = _accesses(nest, name, lambda each: each.writes)
+        related: tuple[tuple[Kind, isl.UnionMap], ...] = (
+            ("flow", forwards.last(writes, reads)),
+            ("anti", backwards.last(writes, reads).reverse()),
+            ("output", forwards.last(writes, writes)),
+        )
+        for kind, relation in related:
+            found += _by_level(nest, kind, name, relation)
+    return tuple(found)
+
+
+class _Order:
+    """The order of a nest's instances, or its reverse."""
+
+    def __init__(self, nest: Nest, is_backwards: bool) -> None:
+        parts = [isl.UnionMap(nest.schedule(each, backwards=is_backwards)) for each in nest.statements]
+        self._schedule = _union(parts, nest)
+
+    def last(self, sources: isl.UnionMap, sinks: isl.UnionMap) -> isl.UnionMap:
+        """For each sink, the last source of the same element before it: a relation from that to the sink."""
+        info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(sources).set_schedule_map(self._schedule)
+        return info.compute_flow().get_must_dependence()
+
+
+def _accesses(nest: Nest, array: str, kept: Callable[[Statement], Sequence[Access]]) -> isl.UnionMap:
+    parts = []
+    for statement in nest.statements:
+        for access in kept(statement):
+            if access.array == array:
+                relation = isl.Map(nest.access(statement, access)).intersect_domain(
+                    isl.Set(nest.domain(statement))
+                )
+                parts.append(isl.UnionMap.from_map(relation))
+    return _union(parts, nest)
+
+
+def _union(parts: Sequence[isl.UnionMap], nest: Nest) -> isl.UnionMap:
+    whole = isl.UnionMap(nest.set_text(""))
+    for each in parts:
+        whole = whole.union(each)
+    return whole
+
+
+def _by_level(nest: Nest, kind: Kind, array: str, relation: isl.UnionMap) -> Iterator[Dependence]:
+    between_two: list[isl.Map] = []
+    relation.foreach_map(between_two.append)
+    for each in sorted(between_two, key=str):
+        source, sink = (nest.statement(each.get_tuple_name(end)) for end in (isl.dim_type.in_, isl.dim_type.out))
+        shared = common_loops(source, sink)
+        for level in (*range(shared), None):
+            part = each.intersect(_at_level(source, sink, shared, level)).coalesce()
+            if not part.is_empty():
+                is_accumulation = _adds_to(source, array) == _adds_to(sink, array) != ""
+                distance = _distance(part, source, sink, shared)
+                yield Dependence(kind, array, source.name, sink.name, level, distance, str(part), is_accumulation)
+
+
+def _adds_to(statement: Statement, array: str) -> str:
+    """The operator by which a statement adds to an element of an array of which it reads no other, if it does."""
+    own = [each.subscripts for each in statement.accesses if each.array == array]
+    is_alone = bool(own) and all(each == own[0] for each in own)
+    return statement.accumulates if is_alone and statement.writes and statement.writes[0].array == array else ""
+
+
+def _names(count: int, letter: str) -> list[str]:
+    return [f"{letter}{number}" for number in range(count)]
+
+
+def _at_level(source: Statement, sink: Statement, shared: int, level: int | None) -> isl.Map:
+    """Instances that are the same up to a loop, and differ there."""
+    first, second = _names(len(source.loops), "x"), _names(len(sink.loops), "y")
+    same = [f"{first[number]} = {second[number]}" for number in range(shared if level is None else level)]
+    if level is not None:
+        same.append(f"{first[level]} != {second[level]}")
+    condition = " and ".join(same) or "0 = 0"
+    return isl.Map(f"{{ {source.name}[{', '.join(first)}] -> {sink.name}[{', '.join(second)}] : {condition} }}")
+
+
+def _distance(part: isl.Map, source: Statement, sink: Statement, shared: int) -> tuple[str, ...]:
+    for end, statement in ((isl.dim_type.in_, source), (isl.dim_type.out, sink)):
+        names = _names(len(statement.loops), "x")
+        kept = [
+            ("-" if loop.step < 0 else "") + name
+            for name, loop in zip(names, statement.loops[:shared], strict=False)
+        ]
+        shown = isl.Map(f"{{ {statement.name}[{', '.join(names)}] -> [{', '.join(kept)}] }}")
+        part = part.apply_domain(shown) if end is isl.dim_type.in_ else part.apply_range(shown)
+    steps = part.deltas()
+    return tuple(_sign(steps.dim_min_val(place), steps.dim_max_val(place)) for place in range(shared))
+
+
+def _sign(least: isl.Val, most: isl.Val) -> str:
+    if least.eq(most):
+        return str(least)
+    if least.gt(0):
+        return "+"
+    if most.lt(0):
+        return "-"
+    return "0+" if least.eq(0) else "0-" if most.eq(0) else "*"
+
+
+def carried_by(nest: Nest, found: Sequence[Dependence], loop: Loop) -> tuple[Dependence, ...]:
+    """Return the dependences between iterations of a loop: it is parallel if there are none.
+
+    Of what its OpenMP directive calls private each thread has its own.
+    """
+    private = {name for each in loop.directives for name in named(each.clauses, _PRIVATE)}
+    return tuple(
+        each
+        for each in found
+        if each.level is not None
+        and nest.statement(each.source).loops[each.level].number == loop.number
+        and nest.arrays[each.array].spelled not in private
+    )
+
+
+# Variables of which each iteration has its own.
+
+
+def with_private_variables(nest: Nest) -> Nest:
+    """Return a nest in which local variables that carry nothing between iterations have one element for each.
+
+    A variable that is set anew for several uses becomes several; each gets the iterators of those loops as
+    subscripts that are around all of its uses and that hand no value of it on.
+    """
+    found = dependences(nest)
+    arrays: dict[str, Array] = {}
+    renamed: dict[tuple[str, str], tuple[str, int]] = {}
+    for array in nest.arrays.values():
+        if not array.is_scalar or array.kind != "local":
+            arrays[array.name] = array
+            continue
+        flows = [each for each in found if each.kind == "flow" and each.array == array.name]
+        for number, group in enumerate(_groups(nest, array.name, flows)):
+            name = array.name if not number else _free(f"{array.name}_{number + 1}", {*nest.arrays, *arrays})
+            depth = _private_depth(nest, group, flows)
+            arrays[name] = replace(array, name=name, extents=(None,) * depth)
+            renamed |= {(array.name, each.name): (name, depth) for each in group}
+    statements = tuple(
+        replace(
+            each,
+            reads=tuple(_renamed(each, access, renamed) for access in each.reads),
+            writes=tuple(_renamed(each, access, renamed) for access in each.writes),
+        )
+        for each in nest.statements
+    )
+    return replace(nest, arrays=arrays, statements=statements)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _groups(nest: Nest, array: str, flows: Sequence[Dependence]) -> list[list[Statement]]:
+    """The statements that access a variable, those apart between which no value of it goes."""
+    using = [each for each in nest.statements if any(access.array == array for access in each.accesses)]
+    leader = {each.name: each.name for each in using}
+    for each in flows:
+        old, new = leader[each.sink], leader[each.source]
+        leader = {name: new if first == old else first for name, first in leader.items()}
+    return [[each for each in using if leader[each.name] == first] for first in dict.fromkeys(leader.values())]
+
+
+def _private_depth(nest: Nest, group: Sequence[Statement], flows: Sequence[Dependence]) -> int:
+    shared = min(common_loops(group[0], each) for each in group)
+    names = {each.name for each in group}
+    levels = [each.level for each in flows if each.source in names and each.level is not None]
+    return min([shared, *levels])
+
+
+def _renamed(statement: Statement, access: Access, renamed: dict[tuple[str, str], tuple[str, int]]) -> Access:
+    if (access.array, statement.name) not in renamed:
+        return access
+    name, depth = renamed[access.array, statement.name]
+    subscripts = tuple(Polynomial.symbol(iterator) for iterator in statement.iterators[:depth])
+    return Access(name, subscripts, access.place)
+
+
+# What OpenMP says of loops.
+
+
+def check_directives(nest: Nest, found: Sequence[Dependence]) -> None:
+    """Raise RefusalError (`omp-contradicted`) if a loop that OpenMP calls parallel carries a dependence.
+
+    What a directive's `reduction` names may be added to by several iterations.
+    """
+    for loop in nest.loops:
+        for directive in loop.directives:
+            if not {"for", "distribute", "loop"} & {*directive.words}:
+                continue
+            private, reduced = (named(directive.clauses, pattern) for pattern in (_PRIVATE, REDUCTION))
+            for claimed in _collapsed(nest, loop, directive.clauses or ""):
+                for each in carried_by(nest, found, claimed):
+                    name = nest.arrays[each.array].spelled
+                    is_reduced = each.is_accumulation and (directive.clauses is None or name in reduced)
+                    if not is_reduced and name not in private:
+                        what = f"iterations of '{claimed.iterator}' depend on each other: {each}"
+                        raise RefusalError("omp-contradicted", what, directive.place)
+
+
+def named(clauses: str | None, pattern: re.Pattern[str]) -> frozenset[str]:
+    """Return the variables that clauses of a kind name, sections of arrays by their arrays."""
+    lists = pattern.findall(clauses or "")
+    return frozenset(name.partition("[")[0].strip() for each in lists for name in each.split(","))
+
+
+def _collapsed(nest: Nest, loop: Loop, clauses: str) -> list[Loop]:
+    """The loops of which a directive speaks."""
+    count = max([1, *map(int, _COLLAPSE.findall(clauses))])
+    found = {loop.number: loop}
+    for statement in nest.statements:
+        if loop in statement.loops:
+            place = statement.loops.index(loop)
+            found |= {each.number: each for each in statement.loops[place : place + count]}
+    return list(found.values())

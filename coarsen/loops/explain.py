@@ -1,0 +1,244 @@
+"""What is known of the loops of a C function, in words and tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import islpy as isl
+
+from coarsen.errors import RefusalError, aligned
+from coarsen.loops.affine_of import nest_of
+from coarsen.loops.algorithm1 import MOST_REFERENCES, Memory, combined, placements, transformation
+from coarsen.loops.clang_tree import functions_of
+from coarsen.loops.dependences import (
+    REDUCTION,
+    Dependence,
+    carried_by,
+    check_directives,
+    dependences,
+    limited,
+    named,
+    with_private_variables,
+)
+from coarsen.loops.nest import Access, Array, Loop, Nest, Reuse, Statement, affine_text, reuse_of
+from coarsen.loops.schedules import Band, Piece, bands, pieces_of
+
+_INDENT = "  "
+_WORDS: dict[Memory, str] = {
+    "direct": "read and written where it is",
+    "local": "copied to local memory",
+    "constant": "in constant memory",
+    "register": "in a register",
+}
+
+
+def explain_loops(
+    path: Path, options: Sequence[str] = (), name: str | None = None
+) -> tuple[str, list[RefusalError]]:
+    """Explain the functions with loops of a C file.
+
+    Args:
+        path: the file.
+        options: further words for clang: definitions of macros, folders of headers.
+        name: the function; all that have loops where it is None.
+
+    Returns:
+        The text, and the refusals of functions that are no affine loop nests.
+
+    Raises:
+        InvalidInputError: the file can't be read, or has no such function.
+    """
+    texts: list[str] = []
+    refusals: list[RefusalError] = []
+    for function in functions_of(path, options, name):
+        if name is None and not function.has_loops:
+            continue
+        try:
+            with limited(isl.DEFAULT_CONTEXT, function.place):
+                nest, found = analysed(nest_of(function))
+                texts.append("".join(f"{line}\n" for line in lines_of(nest, found)))
+        except RefusalError as refusal:
+            refusals.append(refusal)
+    return "\n".join(texts), refusals
+
+
+def analysed(nest: Nest) -> tuple[Nest, tuple[Dependence, ...]]:
+    """Return a nest with private variables, and its dependences. Raises RefusalError (`omp-contradicted`)."""
+    nest = with_private_variables(nest)
+    found = dependences(nest)
+    check_directives(nest, found)
+    return nest, found
+
+
+def lines_of(nest: Nest, found: Sequence[Dependence]) -> Iterator[str]:
+    """Yield the lines of what is known of a nest: arrays, statements, accesses, dependences, loops, launches."""
+    yield f"{nest.place}: {nest.function}"
+    if nest.parameters:
+        spelled = (nest.spelled.get(name, name) for name in nest.parameters)
+        shown = (
+            f"{name} for {c}" if c != name else name for name, c in zip(nest.parameters, spelled, strict=True)
+        )
+        yield f"parameters: {', '.join(shown)}"
+    for assumption in nest.assumptions:
+        yield f"assumed: {assumption}"
+    yield from _table(
+        "arrays", ("array", "element", "what it is"), (_array(nest, each) for each in nest.arrays.values())
+    )
+    yield from _table(
+        "statements", ("name", "place", "text", "instances"), (_statement(nest, each) for each in nest.statements)
+    )
+    yield from _accesses(nest)
+    rows = [
+        (each.kind, each.array, f"{each.source} -> {each.sink}", _distance(each), _level(nest, each))
+        for each in found
+    ]
+    if rows:
+        yield from _table("dependences", ("kind", "array", "statements", "distance", "carried by"), rows)
+    yield from _table(
+        "loops",
+        ("loop", "place", ""),
+        ((each.iterator, _place(each), loop_sentence(nest, found, each)) for each in nest.loops),
+    )
+    outer = bands(nest, found)
+    yield ""
+    yield "bands of isl's schedule (1: parallel)"
+    yield from (f"{_INDENT}{line}" for each in outer for line in _band(each))
+    yield ""
+    yield "launches (Algorithm 1)"
+    for piece in pieces_of(outer):
+        yield from (f"{_INDENT}{line}" for line in _launch(nest, found, piece))
+
+
+def _table(
+    title: str, headings: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]
+) -> Iterator[str]:
+    yield ""
+    yield title
+    yield from (f"{_INDENT}{line}" for line in aligned(headings, rows))
+
+
+def _place(each: Loop | Statement) -> str:
+    return f"{each.place.line}:{each.place.column}"
+
+
+def _array(nest: Nest, array: Array) -> tuple[str, str, str]:
+    if array.is_scalar:
+        depth = len(array.extents)
+        own = f", its own in each iteration of {depth} loop{'s'[: depth > 1]}" if depth else ""
+        return array.spelled, array.element, f"variable{own}"
+    where = {"parameter": "argument", "local": "made here"}.get(array.kind, "global")
+    extents = "".join(f"[{'' if each is None else affine_text(each)}]" for each in array.extents)
+    reached = _reached(nest, array) if array.extents[0] is None else ""
+    least = f", {reached} {'rows' if len(array.extents) > 1 else 'elements'} or more" if reached else ""
+    split = "; flat indices, proved to stay in their rows" if array.is_split else ""
+    return f"{array.spelled}{extents}", array.element, f"{where}{least}{split}"
+
+
+def _reached(nest: Nest, array: Array) -> str:
+    """The first extent that accesses need; empty where that is no single form."""
+    rows = isl.Set(nest.set_text("[row] : 1 = 0"))
+    for statement in nest.statements:
+        for access in statement.accesses:
+            if access.array == array.name:
+                first = f"{statement.instance} -> [{affine_text(access.subscripts[0])} + 1]"
+                rows = rows.union(isl.Set(nest.domain(statement)).apply(isl.Map(nest.set_text(first))))
+    most = str(rows.dim_max(0).coalesce())
+    return "" if ";" in most or "max" in most else c_text(most.partition("[(")[2].partition(")]")[0])
+
+
+def c_text(text: str) -> str:
+    """Return isl's `-2 + n` as C has it, `n - 2`."""
+    return re.sub(r"-(\d+) \+ (\w+)", r"\2 - \1", text)
+
+
+def _statement(nest: Nest, each: Statement) -> tuple[str, str, str, str]:
+    _, _, instances = str(isl.Set(nest.domain(each)).coalesce()).partition("{ ")
+    return each.name, _place(each), each.text, c_text(instances.removesuffix(" }"))
+
+
+def _accesses(nest: Nest) -> Iterator[str]:
+    rows = []
+    for each in nest.statements:
+        for word, accesses in (("reads", each.reads), ("writes", each.writes)):
+            for access in accesses:
+                if access.subscripts:
+                    reuse = reuse_of(access, each)
+                    rank = f"{reuse.rank} of {reuse.depth}"
+                    rows.append(
+                        (each.name, word, _c_text(nest, access), _matrix(nest, each, access), rank, _reuse(reuse))
+                    )
+    if rows:
+        columns = "matrix over (iterators | parameters | 1)"
+        yield from _table("accesses", ("", "", "element", columns, "rank", "reuse"), rows)
+
+
+def _c_text(nest: Nest, access: Access) -> str:
+    return nest.arrays[access.array].spelled + "".join(f"[{affine_text(form)}]" for form in access.subscripts)
+
+
+def _matrix(nest: Nest, statement: Statement, access: Access) -> str:
+    split = len(statement.iterators)
+    rows = access.matrix((*statement.iterators, *nest.parameters))
+    parts = ((row[:split], row[split:-1], row[-1:]) for row in rows)
+    return "; ".join(" | ".join(" ".join(map(str, part)) for part in row if part) for row in parts)
+
+
+def _reuse(reuse: Reuse) -> str:
+    words = []
+    if reuse.is_higher_order:
+        words.append(f"along {', '.join(reuse.redundant)}" if reuse.redundant else "along a combination of loops")
+    if reuse.neighbours > 1:
+        words.append(f"constant: {reuse.neighbours} neighbours")
+    return "; ".join(words) or "none"
+
+
+def _distance(each: Dependence) -> str:
+    return f"({', '.join(each.distance)})" if each.distance else ""
+
+
+def _level(nest: Nest, each: Dependence) -> str:
+    return "" if each.level is None else nest.statement(each.source).loops[each.level].iterator
+
+
+def loop_sentence(nest: Nest, found: Sequence[Dependence], loop: Loop) -> str:
+    """Return whether a loop is parallel, and if not which dependence is in the way."""
+    carried = carried_by(nest, found, loop)
+    if not carried:
+        return "parallel"
+    first = min(carried, key=lambda each: (each.is_accumulation, ("flow", "output", "anti").index(each.kind)))
+    more = f", and {len(carried) - 1} more" if len(carried) > 1 else ""
+    if not first.is_accumulation:
+        return f"not parallel: {first}{more}"
+    adding = nest.statement(first.sink)
+    spelled = {nest.arrays[each.array].spelled for each in carried}
+    if any(spelled <= named(directive.clauses, REDUCTION) for directive in loop.directives):
+        return f"parallel as a reduction, which OpenMP allows: {adding.name} adds to {', '.join(sorted(spelled))}"
+    return f"not parallel: {adding.name} accumulates ({adding.accumulates}): {first}{more}"
+
+
+def _band(band: Band) -> Iterator[str]:
+    members = "; ".join(f"{name}: ({', '.join(loops)})" for name, loops in band.members.items())
+    flags = " ".join(str(int(each)) for each in band.coincident)
+    yield f"{members}  {flags}".rstrip()
+    for each in band.below:
+        yield from (f"{_INDENT}{line}" for line in _band(each))
+
+
+def _launch(nest: Nest, found: Sequence[Dependence], piece: Piece) -> Iterator[str]:
+    solved = transformation(nest, found, piece)
+    times = [f"{', '.join(band.members[piece.statements[0]])}" for band in piece.around]
+    yield f"{', '.join(piece.statements)}{f', once for each {chr(44).join(times)}' if times else ''}"
+    for name in piece.statements:
+        statement = nest.statement(name)
+        where = f"{name}: " if len(piece.statements) > 1 else ""
+        if solved.times[name]:
+            yield f"{_INDENT}{where}time {', '.join(combined(statement, row) for row in solved.times[name])}"
+        for dimension, row in enumerate(solved.places[name]):
+            yield f"{_INDENT}{where}dimension {dimension}: {combined(statement, row)}"
+    for each in placements(nest, piece, solved):
+        where = f"{each.statement}: " if len(piece.statements) > 1 else ""
+        yield f"{_INDENT}{where}{nest.arrays[each.array].spelled} {_WORDS[each.memory]}: {each.reason}"
+    if solved.left_out:
+        yield f"{_INDENT}accesses that were not tried, after the first {MOST_REFERENCES}: {solved.left_out}"

@@ -1,0 +1,262 @@
+"""An affine loop nest: statements with their loops, domains and accesses (section 5.1 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.errors import SourcePosition
+from coarsen.loops.tree import Directive
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop: its iterator as the nest calls it, its step, its place, its number in the order of the text."""
+
+    iterator: str
+    step: int
+    place: SourcePosition
+    number: int
+    directives: tuple[Directive, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A read or write of an array; each subscript is an affine form of iterators and parameters."""
+
+    array: str
+    subscripts: tuple[Polynomial, ...]
+    place: SourcePosition
+
+    def matrix(self, columns: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """Return the access matrix: a row for each subscript, a column for each name and one for the constant."""
+        return tuple(
+            (*(form.terms.get((name,), 0) for name in columns), form.constant_part) for form in self.subscripts
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement that writes or reads memory.
+
+    Attributes:
+        name: `S1`, `S2` in the order of the text.
+        loops: around it, the outermost first.
+        position: its place among its siblings at each depth, one more than there are loops.
+        conditions: constraints on iterators and parameters, in isl's notation; all of them hold.
+        reads, writes: its accesses; at most one is a write.
+        text: in the source, on one line.
+        accumulates: the operator by which it adds to what it writes; empty if it does not.
+        place: where it stands.
+    """
+
+    name: str
+    loops: tuple[Loop, ...]
+    position: tuple[int, ...]
+    conditions: tuple[str, ...]
+    reads: tuple[Access, ...]
+    writes: tuple[Access, ...]
+    text: str
+    accumulates: str
+    place: SourcePosition
+
+    @property
+    def iterators(self) -> tuple[str, ...]:
+        """The iterators of the loops around it, the outermost first."""
+        return tuple(loop.iterator for loop in self.loops)
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """Its reads, then its writes."""
+        return (*self.reads, *self.writes)
+
+    @property
+    def instance(self) -> str:
+        """An instance in isl's notation: `S1[i, j]`."""
+        return f"{self.name}[{', '.join(self.iterators)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array, or a variable as one without subscripts.
+
+    Attributes:
+        name: as the nest calls it.
+        spelled: as C does.
+        element: the type of an element.
+        extents: of each dimension, outermost first; None for one that the source does not say.
+        kind: whether the function gets it, declares it or finds it.
+        is_split: whether its rows and columns were told apart in flat indices.
+        is_restrict: whether the source says that nothing else points to it.
+        is_scalar: whether it is a variable, whose subscripts are those of loops that have one each.
+    """
+
+    name: str
+    spelled: str
+    element: str
+    extents: tuple[Polynomial | None, ...]
+    kind: Literal["parameter", "local", "global", "constant", "symbol"]
+    is_split: bool = False
+    is_restrict: bool = False
+    is_scalar: bool = False
+
+
+@dataclass(frozen=True)
+class Nest:
+    """The loops of a function.
+
+    Attributes:
+        function: its name.
+        parameters: whole numbers that stay the same, as the nest calls them.
+        arrays: by name.
+        statements: in the order of the text.
+        assumptions: sentences, on which what is said of the nest depends.
+        place: where the function stands.
+        spelled: parameters as the source spells them.
+    """
+
+    function: str
+    parameters: tuple[str, ...]
+    arrays: dict[str, Array]
+    statements: tuple[Statement, ...]
+    place: SourcePosition
+    assumptions: tuple[str, ...] = field(default=())
+    spelled: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops with statements in them, in the order of the text."""
+        found = {loop.number: loop for statement in self.statements for loop in statement.loops}
+        return tuple(found[number] for number in sorted(found))
+
+    def statement(self, name: str) -> Statement:
+        """Return the statement of a name."""
+        return next(each for each in self.statements if each.name == name)
+
+    def set_text(self, body: str) -> str:
+        """Return a set or relation in isl's notation, of what stands between its braces."""
+        return f"[{', '.join(self.parameters)}] -> {{ {body} }}"
+
+    def domain(self, statement: Statement) -> str:
+        """Return the instances of a statement as a set in isl's notation."""
+        condition = " and ".join(f"({each})" for each in statement.conditions)
+        return self.set_text(f"{statement.instance} : {condition}" if condition else statement.instance)
+
+    def access(self, statement: Statement, access: Access) -> str:
+        """Return the relation of instances and the elements that they access, in isl's notation."""
+        element = f"{access.array}[{', '.join(map(affine_text, access.subscripts))}]"
+        return self.set_text(f"{statement.instance} -> {element}")
+
+    def schedule(self, statement: Statement, *, backwards: bool = False) -> str:
+        """Return the relation of instances and the times at which the source runs them, in isl's notation.
+
+        Args:
+            statement: whose instances.
+            backwards: whether the last instance is to come first.
+        """
+        depth = max(len(each.loops) for each in self.statements)
+        sign = -1 if backwards else 1
+        times = [str(sign * statement.position[0])]
+        for number in range(depth):
+            if number < len(statement.loops):
+                loop = statement.loops[number]
+                times += ["-" * (sign * loop.step < 0) + loop.iterator, str(sign * statement.position[number + 1])]
+            else:
+                times += ["0", "0"]
+        return self.set_text(f"{statement.instance} -> [{', '.join(times)}]")
+
+
+def affine_text(form: Polynomial) -> str:
+    """Return an affine form as C and isl write it: `2*i + n - 1`, names in order, the constant last."""
+    terms = sorted(form.terms.items(), key=lambda term: (not term[0], term[0]))
+    return " + ".join(_term(*each) for each in terms).replace("+ -", "- ") or "0"
+
+
+def _term(product: tuple[str, ...], number: int) -> str:
+    if not product or abs(number) != 1:
+        return "*".join((str(number), *product))
+    return "-" * (number < 0) + "*".join(product)
+
+
+def common_loops(first: Statement, second: Statement) -> int:
+    """Return the number of loops that two statements share."""
+    shared = 0
+    for one, other in zip(first.loops, second.loops, strict=False):
+        if one.number != other.number:
+            break
+        shared += 1
+    return shared
+
+
+# Reuse: how often accesses come back to the same element: section 5.1 of the paper, condition (1).
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """The reuse of an access.
+
+    Attributes:
+        rank: of the iterators' columns of its matrix; those of parameters don't count, since they stay the same.
+        depth: the number of iterators.
+        redundant: the iterators that don't occur in it.
+        neighbours: the number of accesses of the array in the statement, itself among them, that differ from it by
+            numbers alone: constant reuse, as stencils have it.
+    """
+
+    rank: int
+    depth: int
+    redundant: tuple[str, ...]
+    neighbours: int
+
+    @property
+    def is_higher_order(self) -> bool:
+        """Return True if an element is accessed again along a whole loop, or a combination of loops."""
+        return self.rank < self.depth
+
+
+def reuse_of(access: Access, statement: Statement, around: Sequence[tuple[int, ...]] = ()) -> Reuse:
+    """Return the reuse of an access of a statement.
+
+    Args:
+        access: one of its accesses.
+        statement: what makes it.
+        around: rows of coefficients of its iterators: only what has the same values of these counts.
+    """
+    iterators = statement.iterators
+    linear = [[form.terms.get((name,), 0) for name in iterators] for form in access.subscripts]
+    rows = [*linear, *around]
+    rank = int(np.linalg.matrix_rank(np.array(rows))) if rows and iterators else 0
+    redundant = tuple(name for column, name in enumerate(iterators) if not any(row[column] for row in rows))
+    alike = [
+        other
+        for other in statement.accesses
+        if other.array == access.array
+        and all((one - two).is_constant for one, two in zip(access.subscripts, other.subscripts, strict=True))
+    ]
+    shifts = {tuple(form.constant_part for form in other.subscripts) for other in alike}
+    return Reuse(rank, len(iterators), redundant, len(shifts))
+
+
+def domain_matrix(nest: Nest, statement: Statement) -> tuple[tuple[int, ...], ...]:
+    """Return the matrix D of a domain: each row times (iterators, parameters, 1) is at least 0.
+
+    Rows are in isl's order. A domain that is no single polytope without quotients has none: the result is empty.
+    """
+    # Imported late: ranks alone do without.
+    import islpy as isl
+
+    columns = (*statement.iterators, *nest.parameters)
+    parts = isl.Set(nest.domain(statement)).coalesce().get_basic_sets()
+    if len(parts) != 1 or parts[0].dim(isl.dim_type.div):
+        return ()
+    rows: list[tuple[int, ...]] = []
+    for constraint in parts[0].get_constraints():
+        named = constraint.get_coefficients_by_name()
+        row = tuple(int(named.get(name, isl.Val(0)).to_python()) for name in columns)
+        whole = (*row, int(named.get(1, isl.Val(0)).to_python()))
+        rows += [whole, tuple(-number for number in whole)] if constraint.is_equality() else [whole]
+    return tuple(rows)

@@ -1,0 +1,250 @@
+"""Bands of parallel loops by isl's scheduler, and the launches that come of them; Farkas' lemma.
+
+With its default options isl skews stencils until no loop is parallel. Here the outermost loop of a band must be
+parallel where one can be, and what need not be computed together is computed one after the other: a sequential
+loop over time stays outside, and below it each statement has its parallel loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import islpy as isl
+
+from coarsen.errors import RefusalError
+from coarsen.loops.dependences import Dependence, limited
+from coarsen.loops.nest import Nest, Statement
+
+Coefficients = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Band:
+    """Loops that isl found: for each of their statements what they count, and which of them are parallel.
+
+    Attributes:
+        members: by statement: the loops as expressions of its iterators, the outermost first.
+        coincident: of each loop, whether its iterations are independent.
+        below: the bands inside, one after the other.
+        rows: by statement: the coefficients of its iterators in each loop.
+    """
+
+    members: dict[str, tuple[str, ...]]
+    coincident: tuple[bool, ...]
+    below: tuple[Band, ...] = ()
+    rows: dict[str, tuple[Coefficients, ...]] = field(default_factory=dict)
+
+    @property
+    def is_sequential(self) -> bool:
+        """Return True for loops without a parallel one around others: a loop of launches."""
+        return not any(self.coincident) and bool(self.below)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one launch runs: its band, and the sequential bands around it, the outermost first."""
+
+    band: Band
+    around: tuple[Band, ...]
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """The names of its statements."""
+        return tuple(self.band.members)
+
+
+def bands(nest: Nest, found: Sequence[Dependence]) -> tuple[Band, ...]:
+    """Return the outermost bands of a nest, in the order in which they run.
+
+    Args:
+        nest: the loops.
+        found: its dependences, of which the schedule keeps every one.
+    """
+    context = isl.Context()
+    context.set_schedule_outer_coincidence(1)
+    context.set_schedule_serialize_sccs(1)
+    domain = isl.UnionSet.read_from_str(context, nest.set_text(""))
+    for statement in nest.statements:
+        domain = domain.union(isl.UnionSet.read_from_str(context, nest.domain(statement)))
+    every, flow = (
+        _union(context, nest, [each for each in found if not only_flow or each.kind == "flow"])
+        for only_flow in (False, True)
+    )
+    with limited(context, nest.place):
+        try:
+            # Else the domain's constraints are eliminated again and again: seconds for heat in three dimensions.
+            simple = (each.gist_domain(domain).gist_range(domain) for each in (every, flow))
+            return tuple(_bands(_scheduled(domain, *simple), nest))
+        except isl.Error:
+            pass  # some need those constraints
+        try:
+            return tuple(_bands(_scheduled(domain, every, flow), nest))
+        except isl.Error as error:
+            if "unable to carry" not in str(error):
+                raise
+            raise RefusalError("too-complex", "isl finds no schedule for the dependences", nest.place) from None
+
+
+def _scheduled(domain: isl.UnionSet, every: isl.UnionMap, flow: isl.UnionMap) -> isl.ScheduleNode:
+    """The root of a schedule that keeps all dependences, and has flows close together."""
+    constraints = isl.ScheduleConstraints.on_domain(domain)
+    constraints = constraints.set_validity(every).set_coincidence(every).set_proximity(flow)
+    return constraints.compute_schedule().get_root()
+
+
+def pieces_of(found: Sequence[Band], around: tuple[Band, ...] = ()) -> Iterator[Piece]:
+    """Yield the launches of bands, in the order in which they run."""
+    for each in found:
+        if each.is_sequential:
+            yield from pieces_of(each.below, (*around, each))
+        else:
+            yield Piece(each, around)
+
+
+def _union(context: isl.Context, nest: Nest, found: Sequence[Dependence]) -> isl.UnionMap:
+    whole = isl.UnionMap.read_from_str(context, nest.set_text(""))
+    for each in found:
+        whole = whole.union(isl.UnionMap.read_from_str(context, each.relation))
+    return whole.coalesce()
+
+
+def _bands(node: isl.ScheduleNode, nest: Nest) -> Iterator[Band]:
+    kind = isl.schedule_node_type(node.get_type())
+    if kind == isl.schedule_node_type.leaf:
+        # What has no loop here.
+        names = {each.get_tuple_name() for each in _parts(node.get_domain().foreach_set)}
+        if names:
+            yield Band({each.name: () for each in nest.statements if each.name in names}, ())
+    elif kind == isl.schedule_node_type.band:
+        coincident = tuple(bool(node.band_member_get_coincident(place)) for place in range(node.band_n_member()))
+        relation = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())
+        loops = {each.get_tuple_name(isl.dim_type.in_): _loops(each) for each in _parts(relation.foreach_map)}
+        ordered = [each.name for each in nest.statements if each.name in loops]
+        inner = node.child(0)
+        is_last = isl.schedule_node_type(inner.get_type()) == isl.schedule_node_type.leaf
+        below = () if is_last else tuple(_bands(inner, nest))
+        members, rows = (
+            {name: tuple(each[place] for each in loops[name]) for name in ordered} for place in (0, 1)
+        )
+        if ordered:  # statements that never run are in bands without members
+            yield Band(members, coincident, below, rows)  # type: ignore[arg-type]
+    else:
+        for place in range(node.n_children()):
+            yield from _bands(node.child(place), nest)
+
+
+def _parts(each: Callable[[Callable[[Any], None]], Any]) -> list[Any]:
+    found: list[Any] = []
+    each(found.append)
+    return found
+
+
+def _loops(relation: isl.Map) -> list[tuple[str, Coefficients]]:
+    """The loops of a band as expressions of a statement's iterators, and their coefficients."""
+    whole = isl.PwMultiAff.from_map(relation)
+    found = []
+    for loop in (whole.get_pw_aff(place) for place in range(relation.dim(isl.dim_type.out))):
+        _, form = loop.get_pieces()[0]
+        places = range(relation.dim(isl.dim_type.in_))
+        row = tuple(int(form.get_coefficient_val(isl.dim_type.in_, place).to_python()) for place in places)
+        found.append((str(loop).partition("-> [(")[2].partition(")]")[0], row))
+    return found
+
+
+# Functions of instances that keep their distance, by the affine form of Farkas' lemma.
+#
+# A function has a coefficient for each iterator, each parameter and the constant. That its value for one instance
+# is at least that for another and a number more, for all pairs of a relation, is a condition on coefficients: that
+# which isl's `coefficients` gives, for the rational points of the relation too.
+
+_ENDS = ("p", "n")
+
+
+class Unknowns:
+    """The coefficients of one function for each of several statements, each from -1 to 1.
+
+    Args:
+        nest: that they belong to.
+        statements: those that get a function.
+        fixed: by statement, iterators on which its function may not depend.
+    """
+
+    def __init__(self, nest: Nest, statements: Sequence[Statement], fixed: Mapping[str, Sequence[str]]) -> None:
+        self._parameters = nest.parameters
+        self._names = {
+            each.name: [f"{each.name}_{n}" for n in range(len(each.iterators) + len(nest.parameters) + 1)]
+            for each in statements
+        }
+        # Each is the difference of two that are 0 or 1.
+        self._columns = {
+            name: [f"({each}{_ENDS[0]} - {each}{_ENDS[1]})" for each in own] for name, own in self._names.items()
+        }
+        self._zero = [
+            self._columns[each.name][place]
+            for each in statements
+            for place, name in enumerate(each.iterators)
+            if name in fixed[each.name]
+        ]
+
+    def distance(self, relation: isl.Map, least: int, sign: int = 1) -> list[str]:
+        """Return conditions for `sign * (f(y) - f(x) - least) >= 0` for all pairs x -> y of a relation.
+
+        Args:
+            relation: between instances of two of the statements.
+            least: a number.
+            sign: 1, or -1 for a distance of at most `least`.
+
+        Returns:
+            The conditions in isl's notation, over the names of coefficients.
+        """
+        source = self._columns[relation.get_tuple_name(isl.dim_type.in_)]
+        sink = self._columns[relation.get_tuple_name(isl.dim_type.out)]
+        inner = len(source) - len(self._parameters) - 1, len(sink) - len(self._parameters) - 1
+        same = isl.Space.create_from_names(relation.get_ctx(), set=[], params=list(self._parameters))
+        found: list[str] = []
+        for part in relation.align_params(same).remove_divs().get_basic_maps():
+            # In the order of isl's coefficients: the constant, parameters, iterators of both ends.
+            differences = [
+                f"({sink[-1]} - {source[-1]} - {least})",
+                *(f"({sink[inner[1] + p]} - {source[inner[0] + p]})" for p in range(len(self._parameters))),
+                *(f"(-{name})" for name in source[: inner[0]]),
+                *(f"({name})" for name in sink[: inner[1]]),
+            ]
+            for constraint in part.wrap().coefficients().get_constraints():
+                numbers = [
+                    constraint.get_coefficient_val(isl.dim_type.set, place).to_python() * sign
+                    for place in range(len(differences))
+                ]
+                terms = [f"{number}*{each}" for number, each in zip(numbers, differences, strict=True) if number]
+                found.append(f"{' + '.join(terms) or '0'} {'=' if constraint.is_equality() else '>='} 0")
+        return found
+
+    def simplest(self, conditions: Sequence[str]) -> dict[str, tuple[int, ...]] | None:
+        """Return the functions that keep to conditions, those with the fewest coefficients other than 0.
+
+        Of these it takes the ones with the fewest negative coefficients, then those of inner iterators.
+
+        Returns:
+            By statement the coefficients: of its iterators, of parameters, the constant; None if there are none.
+        """
+        names = [*chain.from_iterable(self._names.values())]
+        above, below = ([f"{name}{end}" for name in names] for end in _ENDS)
+        wanted = [
+            f"size = {' + '.join((*above, *below))} and negative = {' + '.join(below)}",
+            *(f"0 <= {name} <= 1" for name in (*above, *below)),
+            *(f"{each} = 0" for each in self._zero),
+            *conditions,
+        ]
+        found = isl.Set(
+            f"{{ [{', '.join(('size', 'negative', *below, *above))}] : {' and '.join(wanted)} }}"
+        ).lexmin()
+        if found.is_empty():
+            return None
+        point = found.sample_point()
+        at = (point.get_coordinate_val(isl.dim_type.set, place).to_python() for place in range(2 + 2 * len(names)))
+        _, _, *numbers = map(int, at)
+        values = {name: numbers[len(names) + place] - numbers[place] for place, name in enumerate(names)}
+        return {each: tuple(values[name] for name in own) for each, own in self._names.items()}

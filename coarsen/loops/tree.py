@@ -1,0 +1,283 @@
+"""A C function as a tree: variables resolved, macros expanded, parentheses and harmless casts gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from coarsen.errors import SourcePosition
+
+_WHOLE = frozenset(["char", "short", "int", "long", "unsigned", "signed", "_Bool", "bool"])
+_QUALIFIERS = frozenset(["const", "volatile", "restrict", "__restrict"])
+
+
+def is_whole(spelled: str) -> bool:
+    """Return True for the type of whole numbers of any size, an enumeration among them."""
+    words = [word for word in spelled.split() if word not in _QUALIFIERS]
+    return bool(words) and (words[0] == "enum" or set(words) <= _WHOLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable: `identity` tells variables of the same name apart, `type` is as C spells it, typedefs resolved.
+
+    A `symbol` is an iterator or a parameter of a nest, by its name there.
+    """
+
+    identity: str
+    name: str
+    type: str
+    kind: Literal["parameter", "local", "global", "constant", "symbol"]
+
+    @property
+    def is_whole(self) -> bool:
+        """Return True for a whole number of any size, an enumeration among them."""
+        return is_whole(self.type)
+
+    @property
+    def is_memory(self) -> bool:
+        """Return True for pointers and arrays."""
+        return "*" in self.type or "[" in self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as C spells it; `value` is None for one that is not whole."""
+
+    text: str
+    value: int | None
+    place: SourcePosition
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A variable's use."""
+
+    variable: Variable
+    place: SourcePosition
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator and its operands; `?:` has three. `cast` is one that changes a whole number's value."""
+
+    operator: str
+    operands: tuple[Expression, ...]
+    place: SourcePosition
+    is_unsigned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Subscript:
+    """`base[index]`."""
+
+    base: Expression
+    index: Expression
+    place: SourcePosition
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """`base.field` or `base->field`, and the type of the field."""
+
+    base: Expression
+    field: str
+    is_arrow: bool
+    type: str
+    place: SourcePosition
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a function by its name; empty for one through a pointer."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    place: SourcePosition
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`target = value`; `operator` is that of `+=` without the `=`, empty for a plain one."""
+
+    target: Expression
+    operator: str
+    value: Expression
+    place: SourcePosition
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """An expression that is not read further: `what` is clang's word for it."""
+
+    what: str
+    parts: tuple[Expression, ...]
+    place: SourcePosition
+
+
+Expression: TypeAlias = Number | Name | Operation | Subscript | Member | Call | Assignment | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """An OpenMP directive: its words (`parallel for`), its clauses as text, None where these aren't known."""
+
+    words: tuple[str, ...]
+    clauses: str | None
+    place: SourcePosition
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """A `for` loop; what is left out of its head is None."""
+
+    first: Assignment | Declare | None
+    condition: Expression | None
+    step: Expression | None
+    body: tuple[Statement, ...]
+    place: SourcePosition
+    directives: tuple[Directive, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """An `if` with both of its branches."""
+
+    condition: Expression
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+    place: SourcePosition
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """An expression as a statement, and its text in the source; `is_return` for the value that is returned."""
+
+    expression: Expression
+    text: str
+    place: SourcePosition
+    is_return: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """A local variable's declaration, with its first value if it has one."""
+
+    variable: Variable
+    value: Expression | None
+    text: str
+    place: SourcePosition
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """What several threads run: the body of `#pragma omp parallel`."""
+
+    directive: Directive
+    body: tuple[Statement, ...]
+    place: SourcePosition
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A statement that is not read further: `what` is how a reader calls it."""
+
+    what: str
+    place: SourcePosition
+    is_return: bool = False
+
+
+Statement: TypeAlias = For | If | Evaluate | Declare | Region | Other
+
+
+@dataclass(frozen=True, slots=True)
+class CFunction:
+    """A C function: its parameters, its body, and the variables that its extents may name."""
+
+    name: str
+    parameters: tuple[Variable, ...]
+    body: tuple[Statement, ...]
+    place: SourcePosition
+    globals: tuple[Variable, ...] = ()
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """The variables by name: those that it declares, globals, and its parameters before these."""
+        declared = (each.variable for each in self.all() if isinstance(each, Declare))
+        return {each.name: each for each in (*declared, *self.globals, *self.parameters)}
+
+    @property
+    def has_loops(self) -> bool:
+        """Return True if there is a loop in it, of any kind."""
+        return any(
+            isinstance(each, For) or (isinstance(each, Other) and "loop" in each.what) for each in self.all()
+        )
+
+    def all(self) -> Iterator[Statement]:
+        """Yield every statement, those inside of others after them."""
+        yield from all_of(self.body)
+
+
+def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """Yield every statement of a body, those inside of others after them."""
+    for each in statements:
+        yield each
+        match each:
+            case For() | Region():
+                yield from all_of(each.body)
+            case If():
+                yield from all_of((*each.then, *each.otherwise))
+
+
+def parts_of(expression: Expression) -> tuple[Expression, ...]:
+    """Return the expressions that an expression is made of, in the order in which they are written."""
+    match expression:
+        case Operation():
+            return expression.operands
+        case Subscript():
+            return (expression.base, expression.index)
+        case Member():
+            return (expression.base,)
+        case Call():
+            return expression.arguments
+        case Assignment():
+            return (expression.target, expression.value)
+        case Unknown():
+            return expression.parts
+        case _:
+            return ()
+
+
+def inside(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and all that it is made of."""
+    yield expression
+    for part in parts_of(expression):
+        yield from inside(part)
+
+
+def targets_in(expression: Expression) -> Iterator[Expression]:
+    """Yield what an expression sets, or what it takes the address of, so that others may set it."""
+    for each in inside(expression):
+        if isinstance(each, Assignment):
+            yield each.target
+        elif isinstance(each, Operation) and each.operator == "&" and len(each.operands) == 1:
+            yield each.operands[0]
+
+
+def expressions_of(statement: Statement) -> Iterator[Expression]:
+    """Yield the expressions of a statement itself, not those of statements inside of it."""
+    match statement:
+        case For():
+            if isinstance(statement.first, Declare):
+                yield from expressions_of(statement.first)
+            elif statement.first is not None:
+                yield statement.first
+            yield from (each for each in (statement.condition, statement.step) if each is not None)
+        case If():
+            yield statement.condition
+        case Evaluate():
+            yield statement.expression
+        case Declare():
+            if statement.value is not None:
+                yield statement.value
