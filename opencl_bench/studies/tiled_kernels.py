@@ -207,12 +207,12 @@ def _row(name: str, options: argparse.Namespace, tiles: bool) -> dict[str, Any]:
             "n": n,
             "device": device.name,
             "tiles": "yes" if tiles else "no",
-            **{key: round(value, 4) for key, value in asdict(found.speedup).items()},
+            **{key: round(value, 4) for key, value in asdict(found.decision.doubtful or found.speedup).items()},
             "own_ms": round(own, 4),
             "best_ms": round(best, 4),
             "trials": found.trials,
             "seconds": round(found.seconds, 1),
-            "choice": str(found.choice),
+            "choice": "uncertain" if found.doubt else str(found.choice),
         }
         tuned = Program(context, plain.source, tune=settings).build().k
         is_compared = name in PRODUCTS and tiles

@@ -42,11 +42,11 @@ class Speedup:
 
     @property
     def is_clear(self) -> bool:
-        """Return True if it is certain, or its whole interval lies above a clear gain.
+        """Return True if it is certain, or its interval lies above a clear gain and is no wider than the ratio.
 
         That is enough for an answer that states its interval, and that nobody remembers.
         """
-        return self.is_certain or self.low > CLEAR_GAIN
+        return self.is_certain or (self.low > CLEAR_GAIN and self.high - self.low <= self.ratio)
 
     @property
     def doubt(self) -> str:

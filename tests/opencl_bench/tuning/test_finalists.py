@@ -159,7 +159,9 @@ def test_nothing_follows_from_an_interval_that_is_wider_than_a_tenth(ratios: tup
 def test_an_interval_that_lies_above_a_clear_gain_is_clear() -> None:
     for wide in (Speedup(4.82, 4.61, 5.56), Speedup(3.53, 2.49, 5.01), Speedup(1.57, 1.11, 2.23)):
         assert wide.is_clear and not wide.is_certain
-    for unclear in (Speedup(1.41, 1.03, 1.93), Speedup(1.22, 0.39, 3.81), Speedup(0.98, 0.9, 1.2)):
+    # Some are too near to 1; of the others, on a busy machine, nobody knows how much they gain.
+    near, wide = (Speedup(1.41, 1.03, 1.93), Speedup(0.98, 0.9, 1.2)), (Speedup(3.56, 1.14, 11.16),)
+    for unclear in (*near, *wide, Speedup(3.08, 1.61, 22.35), Speedup(1.22, 0.39, 3.81)):
         assert not unclear.is_clear
 
 
