@@ -102,7 +102,7 @@ def _elements(expression: Expression, values: dict[str, int]) -> Iterator[Elemen
         yield from _elements(part, values)
 
 
-_OPERATORS: dict[str, Callable[[int, int], object]] = {
+_OPERATORS: dict[str, Callable[[int, int], int]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
