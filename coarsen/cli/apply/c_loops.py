@@ -23,8 +23,7 @@ def explain_c_file(asked: ApplyOptions) -> None:
 
     Raises:
         InvalidInputError: another form is asked for, or options that C files don't take; islpy is missing; the
-        file
-            can't be read.
+            file can't be read.
         RefusalError: a function is no affine loop nest; the others are explained first.
     """
     if not asked.explain:
