@@ -22,7 +22,7 @@ from coarsen.loops.nest import Access, Nest, Statement, affine_text, reuse_of
 from coarsen.loops.schedules import Band, Coefficients, Piece, Unknowns
 
 MOST_REFERENCES = 8
-"""Of so many accesses all subsets are tried; of more, the subsets of the first."""
+"""The most accesses of which all subsets are tried; where there are more, those of the first."""
 
 
 @dataclass(frozen=True)

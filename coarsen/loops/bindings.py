@@ -20,40 +20,12 @@ _KEYWORDS = frozenset(
     )
 )
 _MATHEMATICAL = (
-    *(
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atan2",
-        "atanh",
-        "cbrt",
-        "ceil",
-        "copysign",
-        "cos",
-        "cosh",
-        "erf",
-    ),
-    *("erfc", "exp", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "hypot", "lgamma"),
-    *(
-        "log",
-        "log10",
-        "log1p",
-        "log2",
-        "logb",
-        "nearbyint",
-        "nextafter",
-        "pow",
-        "remainder",
-        "rint",
-        "round",
-        "sin",
-    ),
-    *("sinh", "sqrt", "tan", "tanh", "tgamma", "trunc"),
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs "
+    "fdim floor fma fmax fmin fmod hypot lgamma log log10 log1p log2 logb nearbyint nextafter pow "
+    "remainder rint round sin sinh sqrt tan tanh tgamma trunc"
 )
 # Of the standard library: they read and write no memory that a program sees.
-PURE_FUNCTIONS = frozenset(f"{name}{suffix}" for name in _MATHEMATICAL for suffix in ("", "f", "l"))
+PURE_FUNCTIONS = frozenset(f"{name}{suffix}" for name in _MATHEMATICAL.split() for suffix in ("", "f", "l"))
 PURE_FUNCTIONS |= {"abs", "labs", "llabs"}
 ALLOCATING = frozenset(("malloc", "calloc", "aligned_alloc", "alloca", "__builtin_alloca", "free"))
 
@@ -132,23 +104,23 @@ class Bindings:
         Raises:
             RefusalError: the first value leads nowhere that is known, or is of an array.
         """
-        variable, value = each.variable, each.value
-        is_kept = value is not None and variable.identity not in self._changed
+        variable = each.variable
         if shape is not None:
             self._declare_memory(each, shape)
             return False
-        if is_kept and variable.is_whole:
+        kept = None if variable.identity in self._changed else each.value
+        if kept is not None and variable.is_whole:
             try:
-                self._values[variable.identity] = self.bound(value, INDEX)  # type: ignore[arg-type]
+                self._values[variable.identity] = self.bound(kept, INDEX)
                 return False
             except RefusalError:
                 pass  # it is read from memory
-        if is_kept and not any(True for _ in self.reads(value)):  # type: ignore[arg-type]
+        if kept is not None and next(iter(self.reads(kept)), None) is None:
             return False  # a value of parameters and iterators alone
         self._declared[variable.identity] = Root(
             variable.name, variable, scalar_shape(variable.type), len(self._stack)
         )
-        return value is not None
+        return each.value is not None
 
     def _declare_memory(self, each: tree.Declare, shape: Shape) -> None:
         variable, value = each.variable, each.value

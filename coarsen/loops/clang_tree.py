@@ -142,10 +142,9 @@ class _Reader:
                 yield Other("a loop that declares several variables", place)
                 return
             opened = opening[0] if opening else None
-            if isinstance(opened, Evaluate):
-                opened = opened.expression if isinstance(opened.expression, Assignment) else None  # type: ignore[assignment]
+            begun = opened.expression if isinstance(opened, Evaluate) else opened
             yield For(
-                opened if isinstance(opened, Assignment | Declare) else None,
+                begun if isinstance(begun, Assignment | Declare) else None,
                 self._expression(condition) if condition else None,
                 self._expression(step) if step else None,
                 self._block(body),

@@ -24,7 +24,7 @@ REDUCTION = re.compile(r"\breduction\s*\([^:)]*:([^)]*)\)")
 _PRIVATE = re.compile(r"\b(?:first|last)?private\s*\(([^)]*)\)")
 _COLLAPSE = re.compile(r"\bcollapse\s*\(\s*(\d+)\s*\)")
 MOST_OPERATIONS = 100_000_000
-"""Of isl, for a function's analyses: about a minute of a processor."""
+"""The most operations that isl makes for a function's analyses: they take a processor about a minute."""
 
 
 @dataclass(frozen=True)

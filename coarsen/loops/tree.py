@@ -172,7 +172,7 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """What several threads run: the body of `#pragma omp parallel`."""
+    """The body of `#pragma omp parallel`, which several threads run."""
 
     directive: Directive
     body: tuple[Statement, ...]
