@@ -8,6 +8,7 @@ declaration.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from coarsen.analysis.algebra.polynomial import Polynomial
@@ -41,6 +42,7 @@ class _Raw:
     text: str
     accumulates: str
     place: SourcePosition
+    code: tree.Assignment | None
 
 
 def nest_of(function: tree.CFunction) -> Nest:
@@ -79,14 +81,16 @@ class _Reading:
         for number, raw in enumerate(self._raw):
             accesses = [(found[number, place], is_write) for place, (_, is_write) in enumerate(raw.accesses)]
             reads, writes = ([each for each, is_write in accesses if is_write is kind] for kind in (False, True))
-            how = (raw.text, raw.accumulates, raw.place)
+            how = (raw.text, raw.accumulates, raw.place, raw.code)
             name = f"S{number + 1}"
             statements.append(
                 Statement(name, raw.loops, raw.position, raw.conditions, _once(reads), tuple(writes), *how)
             )
-        spelled = self._bindings.parameters
-        names, assumed = tuple(sorted(spelled)), self._assumptions(arrays)
-        return Nest(function.name, names, arrays, tuple(statements), function.place, assumed, spelled)
+        bindings, assumed = self._bindings, self._assumptions(arrays)
+        names, spelled = tuple(sorted(bindings.parameters)), bindings.parameters | bindings.numbers
+        return Nest(
+            function.name, names, arrays, tuple(statements), function.place, assumed, spelled, bindings.types
+        )
 
     # Statements.
 
@@ -161,7 +165,7 @@ class _Reading:
             case expression:
                 reads = [(pointer, False) for pointer in self._bindings.reads(expression)]
                 if reads and each.is_return:
-                    self._append(reads, each.text, "", each.place)
+                    self._append(reads, each.text, "", each.place, None)
 
     def _assign(self, each: tree.Assignment, text: str) -> None:
         target, value = each.target, each.value
@@ -170,17 +174,26 @@ class _Reading:
         written = self._bindings.element(target)
         reads = [*self._bindings.reads(value), *([written] if each.operator else [])]
         accesses = [*((pointer, False) for pointer in reads), (written, True)]
-        self._append(accesses, text, accumulating(target, each.operator, value), each.place)
+        code = None
+        with suppress(RefusalError):  # a record of the function's own
+            sides = self._bindings.resolved(target), self._bindings.resolved(value)
+            code = tree.Assignment(sides[0], each.operator, sides[1], each.place)
+        self._append(accesses, text, accumulating(target, each.operator, value), each.place, code)
 
     def _append(
-        self, accesses: Sequence[tuple[Pointer, bool]], text: str, accumulates: str, place: SourcePosition
+        self,
+        accesses: Sequence[tuple[Pointer, bool]],
+        text: str,
+        accumulates: str,
+        place: SourcePosition,
+        code: tree.Assignment | None,
     ) -> None:
         loops = self._bindings.loops
         is_divided = any("for" in each.words for loop in loops for each in loop.directives)
         if self._is_shared and not is_divided:
             raise unsupported("what every thread of a parallel region does", place)
         around = tuple(self._position), tuple(self._conditions)
-        self._raw.append(_Raw(loops, *around, tuple(accesses), text, accumulates, place))
+        self._raw.append(_Raw(loops, *around, tuple(accesses), text, accumulates, place, code))
         self._position[-1] += 1
 
     # Arrays.
@@ -199,7 +212,7 @@ class _Reading:
         for (identity, spelled), found in grouped.items():
             root = found[0][2].root
             _check_apart((identity, spelled), grouped, found[0][2].place or self._function.place)
-            name = self._bindings.names.of(f"array {identity} {spelled}", spelled)
+            name = self._bindings.array_name(root)
             raw = [self._raw_access(number, pointer) for number, _, pointer in found]
             where = located(spelled, raw, extents[identity, spelled], parameters)
             self._assumed |= dict.fromkeys(where.assumed)

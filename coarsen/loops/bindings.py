@@ -9,7 +9,7 @@ from itertools import count
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
 from coarsen.loops.forms import not_affine
-from coarsen.loops.memory import Addresses, Pointer, Root, Shape, alias, path_of, scalar_shape
+from coarsen.loops.memory import Addresses, Pointer, Root, Shape, alias, extent_expression, path_of, scalar_shape
 from coarsen.loops.nest import Loop
 
 # What isl's notation reads as something else, whatever the case of its letters.
@@ -61,13 +61,17 @@ class Bindings:
 
     Attributes:
         parameters: whole numbers that stay the same, as C spells them, by the nest's names.
+        types: the types of these, and of all other numbers that the function is given, by the nest's names.
         is_unsigned: whether unsigned numbers were taken from each other in an index, a bound or a condition.
     """
 
     def __init__(self, function: tree.CFunction) -> None:
         self.parameters: dict[str, str] = {}
+        self.numbers: dict[str, str] = {}
+        self.types: dict[str, str] = {}
         self.is_unsigned = False
         self.names = Names()
+        self._function = function
         self._stack: list[tuple[str, Loop]] = []  # the iterators' variables with their loops, the outermost first
         self._iterators: set[str] = set()
         self._changed = {*_changed(function)}
@@ -116,6 +120,9 @@ class Bindings:
             except RefusalError:
                 pass  # it is read from memory
         if kept is not None and next(iter(self.reads(kept)), None) is None:
+            self._values[variable.identity] = tree.Cast(
+                variable.type.replace("const ", ""), self.resolved(kept), variable.is_whole, each.place
+            )
             return False  # a value of parameters and iterators alone
         self._declared[variable.identity] = Root(
             variable.name, variable, scalar_shape(variable.type), len(self._stack)
@@ -160,11 +167,13 @@ class Bindings:
                 if variable.identity in self._values:
                     return self._values[variable.identity]
                 if variable.is_whole and variable.kind != "local" and variable.identity not in self._changed:
-                    return self._parameter(variable.identity, variable.name, place)
+                    return self._parameter(variable.identity, variable.name, variable.type, place)
             case tree.Member(type=spelled) if (path := path_of(expression)) is not None:
                 if tree.is_whole(spelled) and path[1] not in self._changed and path[0].kind != "local":
-                    return self._parameter(path[1], path[1], place)
-            case tree.Operation(operator=operator, operands=operands) if operator not in ("cast", "&"):
+                    return self._parameter(path[1], path[1], spelled, place)
+            case tree.Cast(operand=operand, is_narrow=False):
+                return replace(expression, operand=self.bound(operand, what))
+            case tree.Operation(operator=operator, operands=operands) if operator != "&":
                 if len(operands) > 1 or operator in ("-", "!"):
                     self.is_unsigned |= expression.is_unsigned and operator == "-"
                     return replace(expression, operands=tuple(self.bound(each, what) for each in operands))
@@ -174,10 +183,54 @@ class Bindings:
             raise RefusalError("data-dependent-bound", "a loop's bound depends on what is computed", place)
         raise RefusalError("data-dependent-condition", "an if depends on what is computed", place)
 
-    def _parameter(self, identity: str, spelled: str, place: SourcePosition) -> tree.Expression:
+    def _parameter(self, identity: str, spelled: str, type_: str, place: SourcePosition) -> tree.Expression:
         name = self.names.of(identity, spelled)
-        self.parameters[name] = spelled
+        (self.parameters if tree.is_whole(type_) else self.numbers)[name] = spelled
+        self.types[name] = type_.replace("const ", "").replace("volatile ", "")
         return _symbol(name, place)
+
+    def resolved(self, expression: tree.Expression) -> tree.Expression:
+        """Return an expression in the nest's names: elements, iterators, parameters.
+
+        Args:
+            expression: one whose elements `reads` or `element` knows.
+        """
+        place = expression.place
+        match expression:
+            case tree.Name(variable=variable):
+                if self._is_memory(variable, place):
+                    return self._element_of(self.element(expression))
+                if variable.identity in self._values or variable.identity in self._iterators:
+                    return self.bound(expression, INDEX)
+                return self._parameter(variable.identity, variable.name, variable.type, place)
+            case tree.Subscript() | tree.Operation(operator="*", operands=(_,)):
+                return self._element_of(self.element(expression))
+            case tree.Member(type=spelled):
+                path = path_of(expression)
+                if path is None or path[0].kind == "local" or path[1] in self._changed:
+                    return self._element_of(self.element(expression))
+                return self._parameter(path[1], path[1], spelled, place)
+            case tree.Operation():
+                return replace(expression, operands=tuple(map(self.resolved, expression.operands)))
+            case tree.Call():
+                return replace(expression, arguments=tuple(map(self.resolved, expression.arguments)))
+            case tree.Cast():
+                return replace(expression, operand=self.resolved(expression.operand))
+        return expression
+
+    def _element_of(self, pointer: Pointer) -> tree.Expression:
+        root = pointer.root
+        place = pointer.place or self._function.place
+        name = self.array_name(root)
+        extents = tuple(
+            text and self.bound(extent_expression(text, self._function.variables, place), INDEX)
+            for text in root.shape.extents
+        )
+        return tree.Element(name, pointer.indices[root.depth :], extents, place)
+
+    def array_name(self, root: Root) -> str:
+        """Return the nest's name of an array."""
+        return self.names.of(f"array {root.variable.identity} {root.spelled}", root.spelled)
 
     def reads(self, expression: tree.Expression) -> Iterator[Pointer]:
         """Yield the elements that an expression's value is made of. Raises RefusalError for what isn't known."""

@@ -46,7 +46,7 @@ def syntax_tree(path: Path, options: Sequence[str] = ()) -> Node:
     if not path.is_file():
         raise InvalidInputError(f"{path}: there is no such file")
     clang = find_clang()
-    outcome = clang.run([*_words(clang, options), *_DUMP, str(path)])
+    outcome = clang.run([*words_of(clang, options), *_DUMP, str(path)])
     if outcome.returncode != 0:
         raise InvalidInputError(_errors_of(outcome.stderr) or f"{path}: clang stopped with {outcome.returncode}")
     places = _Places()
@@ -56,7 +56,7 @@ def syntax_tree(path: Path, options: Sequence[str] = ()) -> Node:
         raise InvalidInputError(f"{path}: statements or expressions are nested too deeply to be read") from None
     directives = [node for node in nodes(tree) if is_directive(node)]
     if directives:
-        pragmas = list(_pragmas(clang.run([*_words(clang, options), "-E", str(path)]).stdout))
+        pragmas = list(_pragmas(clang.run([*words_of(clang, options), "-E", str(path)]).stdout))
         if len(pragmas) == len(directives):
             for node, pragma in zip(directives, pragmas, strict=True):
                 node["directive"] = pragma
@@ -106,7 +106,8 @@ class _Places:
         return node
 
 
-def _words(clang: Clang, options: Sequence[str]) -> list[str]:
+def words_of(clang: Clang, options: Sequence[str] = ()) -> list[str]:
+    """Return the words after a clang's name that have it read C, with OpenMP and a C library's headers."""
     if clang != packaged_clang():
         return [*_OPTIONS, *options]
     # It has no folders of its own when it is called so.

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
 from coarsen.loops.clang_json import Node, bounds, is_directive, place_of, syntax_tree
 from coarsen.loops.tree import (
     Assignment,
     Call,
+    Cast,
     CFunction,
     Declare,
     Directive,
@@ -30,11 +33,14 @@ from coarsen.loops.tree import (
     Subscript,
     Unknown,
     Variable,
+    is_whole,
 )
 
 _WRAPPERS = frozenset(("ParenExpr", "ImplicitCastExpr", "CStyleCastExpr", "ConstantExpr"))
+_FLOATING = frozenset(("float", "double", "long double", "_Float16", "__fp16"))
 # A smaller type may hold another number than the expression has.
 _NARROW = frozenset(("char", "signed char", "unsigned char", "short", "unsigned short", "_Bool"))
+_TO_FLOATING = frozenset(("IntegralToFloating", "FloatingCast"))
 _WORDS = {
     "WhileStmt": "a while loop",
     "DoStmt": "a do loop",
@@ -207,9 +213,10 @@ class _Reader:
         if kind == "DeclRefExpr":
             return Name(self._named(node["referencedDecl"]), place)
         if kind in ("IntegerLiteral", "CharacterLiteral"):
-            return Number(str(node["value"]), int(node["value"]), place)
+            suffix = "u" * _type(node).startswith("unsigned") + "L" * ("long" in _type(node))
+            return Number(f"{node['value']}{suffix}", int(node["value"]), place)
         if kind == "FloatingLiteral":
-            return Number(str(node["value"]), None, place)
+            return Number(_floating(node), None, place)
         read: Callable[[Node], Expression] = self._expression
         if kind == "ArraySubscriptExpr":
             return Subscript(read(inner[0]), read(inner[1]), place)
@@ -222,7 +229,7 @@ class _Reader:
         if kind == "CallExpr":
             callee = read(inner[0])
             name = callee.variable.name if isinstance(callee, Name) else ""
-            return Call(name, tuple(map(read, inner[1:])), place)
+            return Call(name, tuple(self._argument(each) for each in inner[1:]), place)
         operands = tuple(read(each) for each in inner if "kind" in each)
         unsigned = _type(node).startswith("unsigned")
         if kind == "CompoundAssignOperator":
@@ -239,17 +246,33 @@ class _Reader:
             return Operation("?:", operands, place)
         return Unknown(kind, operands, place)
 
+    def _argument(self, node: Node) -> Expression:
+        """A function's argument, with the conversion that its declaration asks for."""
+        read = self._expression(node)
+        is_implicit = node["kind"] == "ImplicitCastExpr" and node.get("castKind") in _TO_FLOATING
+        return Cast(_type(node), read, is_narrow=False, place=place_of(node)) if is_implicit else read
+
     def _cast(self, node: Node) -> Expression:
-        """The inside of parentheses or casts, in an operation `cast` where a cast may change a whole number."""
+        """The inside of parentheses or a cast, with the cast where the inside's type alone does not say it."""
         (inner,) = node["inner"][-1:]
         read = self._expression(inner)
         cast, target = node.get("castKind", ""), _type(node)
-        if cast == "FloatingToIntegral" or (cast == "IntegralCast" and target in _NARROW):
-            return Operation("cast", (read,), place_of(node))
+        is_narrow = cast == "FloatingToIntegral" or (cast == "IntegralCast" and target in _NARROW)
+        is_written = node["kind"] == "CStyleCastExpr" and (target in _FLOATING or is_whole(target))
+        if is_narrow or is_written:
+            return Cast(target, read, is_narrow, place_of(node))
         return read
 
     def _named(self, declared: Node) -> Variable:
         return self.local.get(declared["id"]) or _variable(declared, "global")
+
+
+def _floating(node: Node) -> str:
+    """The shortest text of a floating-point number that has the same value, with its type's suffix."""
+    is_single = _type(node) == "float"
+    value = np.float32(node["value"]) if is_single else np.float64(node["value"])
+    text = np.format_float_scientific(value, trim="-") if not 1e-5 <= abs(value) < 1e9 and value else str(value)
+    return text + ("" if "." in text or "e" in text else ".0") + "f" * is_single
 
 
 def _captured(node: Node) -> Node | None:

@@ -12,7 +12,7 @@ from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
 from coarsen.loops.nest import affine_text
-from coarsen.loops.tree import Expression, Name, Number, Operation
+from coarsen.loops.tree import Cast, Expression, Name, Number, Operation
 
 # A condition in isl's notation, and a value where it holds.
 Piece = tuple[str, str]
@@ -31,6 +31,8 @@ def polynomial(expression: Expression) -> Polynomial | None:
     match expression:
         case Number(value=int(value)):
             return Polynomial.constant(value)
+        case Cast(operand=inner, is_narrow=False):
+            return polynomial(inner)
         case Name(variable=variable):
             return Polynomial.symbol(variable.name)
         case Operation(operator="-", operands=(only,)):
@@ -74,6 +76,8 @@ def pieces(expression: Expression, what: str) -> list[Piece]:
     if form is not None:
         return [(_TRUE, affine_text(affine(expression, what)))]
     match expression:
+        case Cast(operand=inner, is_narrow=False):
+            return pieces(inner, what)
         case Operation(operator="-", operands=(only,)):
             return [(given, f"-({value})") for given, value in pieces(only, what)]
         case Operation(operator="+" | "-" | "*" as operator, operands=(left, right)):
@@ -114,6 +118,8 @@ def pieces(expression: Expression, what: str) -> list[Piece]:
 def condition(expression: Expression, what: str) -> str:
     """Return a condition on iterators and parameters in isl's notation. Arguments and errors as of `pieces`."""
     match expression:
+        case Cast(operand=inner, is_narrow=False):
+            return condition(inner, what)
         case Operation(operator="&&" | "||" as operator, operands=(left, right)):
             word = "and" if operator == "&&" else "or"
             return f"({condition(left, what)}) {word} ({condition(right, what)})"
@@ -186,6 +192,7 @@ def limits(loop: tree.For, variable: tree.Variable, step: int) -> Iterator[tuple
             case tree.Operation(operator="&&", operands=(first, second)):
                 waiting += [second, first]
             case tree.Operation(operator=operator, operands=(first, second)) if operator in _MIRRORED:
+                first, second = tree.without_cast(first), tree.without_cast(second)
                 if isinstance(second, tree.Name) and second.variable == variable:
                     first, second, operator = second, first, _MIRRORED[operator]
                 is_iterator = isinstance(first, tree.Name) and first.variable == variable

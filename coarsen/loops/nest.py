@@ -10,7 +10,7 @@ import numpy as np
 
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.errors import SourcePosition
-from coarsen.loops.tree import Directive
+from coarsen.loops.tree import Assignment, Directive
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,8 @@ class Statement:
         text: in the source, on one line.
         accumulates: the operator by which it adds to what it writes; empty if it does not.
         place: where it stands.
+        code: the assignment in the nest's names; None for a value that is returned, or of a record of the
+            function's own.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Statement:
     text: str
     accumulates: str
     place: SourcePosition
+    code: Assignment | None = None
 
     @property
     def iterators(self) -> tuple[str, ...]:
@@ -116,7 +119,8 @@ class Nest:
         statements: in the order of the text.
         assumptions: sentences, on which what is said of the nest depends.
         place: where the function stands.
-        spelled: parameters as the source spells them.
+        spelled: parameters, and all other numbers that the function is given, as the source spells them.
+        types: of these, as C has them.
     """
 
     function: str
@@ -126,6 +130,7 @@ class Nest:
     place: SourcePosition
     assumptions: tuple[str, ...] = field(default=())
     spelled: dict[str, str] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
 
     @property
     def loops(self) -> tuple[Loop, ...]:

@@ -1,4 +1,4 @@
-"""A C function as a tree: variables resolved, macros expanded, parentheses and harmless casts gone."""
+"""A C function as a tree: variables resolved, macros expanded, parentheses and pointers' casts gone."""
 
 from __future__ import annotations
 
@@ -60,12 +60,25 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operator and its operands; `?:` has three. `cast` is one that changes a whole number's value."""
+    """An operator and its operands; `?:` has three."""
 
     operator: str
     operands: tuple[Expression, ...]
     place: SourcePosition
     is_unsigned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A number as one of another type: written by the user, or of a function's argument.
+
+    Other conversions follow from the types in C as in OpenCL C. `is_narrow` if it may change a whole number's value.
+    """
+
+    type: str
+    operand: Expression
+    is_narrow: bool
+    place: SourcePosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +121,19 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
+class Element:
+    """An element of an array, or a variable, by the nest's name; the indices are those of its type's extents.
+
+    An extent is None where the type does not say it, as of a pointer.
+    """
+
+    array: str
+    indices: tuple[Expression, ...]
+    extents: tuple[Expression | None, ...]
+    place: SourcePosition
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """An expression that is not read further: `what` is clang's word for it."""
 
@@ -116,7 +142,9 @@ class Unknown:
     place: SourcePosition
 
 
-Expression: TypeAlias = Number | Name | Operation | Subscript | Member | Call | Assignment | Unknown
+Expression: TypeAlias = (
+    Number | Name | Operation | Cast | Subscript | Member | Call | Assignment | Element | Unknown
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +263,10 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Operation():
             return expression.operands
+        case Cast():
+            return (expression.operand,)
+        case Element():
+            return expression.indices
         case Subscript():
             return (expression.base, expression.index)
         case Member():
@@ -247,6 +279,11 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
             return expression.parts
         case _:
             return ()
+
+
+def without_cast(expression: Expression) -> Expression:
+    """Return what a cast is of that changes no whole number's value; any other expression as it is."""
+    return expression.operand if isinstance(expression, Cast) and not expression.is_narrow else expression
 
 
 def inside(expression: Expression) -> Iterator[Expression]:

@@ -1,0 +1,105 @@
+"""isl's expressions as text: in C, and as descriptions and launch conditions have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import islpy as isl
+
+# By isl's operator: the sign, and how tightly it binds.
+_SIGNS = {
+    "or_": ("||", 1),
+    "or_else": ("||", 1),
+    "and_": ("&&", 2),
+    "and_then": ("&&", 2),
+    "eq": ("==", 3),
+    "le": ("<=", 4),
+    "lt": ("<", 4),
+    "ge": (">=", 4),
+    "gt": (">", 4),
+    "add": ("+", 5),
+    "sub": ("-", 5),
+    "mul": ("*", 6),
+    "div": ("/", 6),
+    "pdiv_q": ("/", 6),
+    "pdiv_r": ("%", 6),
+    "zdiv_r": ("%", 6),
+}
+_ALONE = 8
+_OPPOSITE = {"ge": "<", "le": ">"}
+
+
+def c_text(expression: isl.AstExpr, names: Mapping[str, str] | None = None) -> str:
+    """Return an expression in C, whose `min` and `max` are OpenCL C's.
+
+    Args:
+        expression: as isl's code generator makes it.
+        names: what stands for a name in C.
+    """
+    return _Text("/", names or {}).of(expression)[0]
+
+
+def size_text(expression: isl.AstExpr) -> str:
+    """Return an expression as `dispatch.expressions` reads it: `//` is the quotient downwards."""
+    return _Text("//", {}).of(expression)[0]
+
+
+class _Text:
+    def __init__(self, quotient: str, names: Mapping[str, str]) -> None:
+        self._quotient, self._names = quotient, names
+
+    def of(self, expression: isl.AstExpr) -> tuple[str, int]:
+        """The text, and how tightly its operator binds."""
+        kind = expression.get_type()
+        if kind == isl.ast_expr_type.id:
+            name = expression.id_get_id().get_name()
+            return self._names.get(name, name), _ALONE
+        if kind == isl.ast_expr_type.int:
+            number = int(expression.int_get_val().to_python())
+            return str(number), _ALONE if number >= 0 else 7
+        operator = isl.ast_expr_op_type(expression.op_get_type()).name
+        parts = [self.of(expression.op_get_arg(place)) for place in range(expression.op_get_n_arg())]
+        if operator in ("max", "min"):
+            found, *others = (text for text, _ in parts)
+            for each in others:
+                found = f"{operator}({found}, {each})"
+            return found, _ALONE
+        if operator == "minus":
+            return f"-{_inside(parts[0], 7)}", 7
+        if operator in ("cond", "select"):
+            test, one, other = (_inside(part, 1) for part in parts)
+            return f"{test} ? {one} : {other}", 0
+        if operator == "fdiv_q":
+            return self._downwards(*parts), _ALONE
+        if operator in _OPPOSITE and (shorter := self._one_less(expression, _OPPOSITE[operator])):
+            return shorter, 4
+        sign, level = _SIGNS[operator]
+        sign = self._quotient if sign == "/" else sign
+        first, second = _inside(parts[0], level), _inside(parts[1], level + (sign not in ("&&", "||", "+", "*")))
+        return f"{first} {sign} {second}", level
+
+    def _downwards(self, first: tuple[str, int], second: tuple[str, int]) -> str:
+        one, two = _inside(first, _ALONE), _inside(second, _ALONE)
+        if self._quotient == "//":
+            return f"({one} // {two})"
+        return f"({one} >= 0 ? {one} / {two} : -((-{one} + {two} - 1) / {two}))"
+
+    def _one_less(self, expression: isl.AstExpr, sign: str) -> str:
+        """`n >= i + 1` as `i < n`; empty where there is no such 1."""
+        left, right = (expression.op_get_arg(place) for place in range(2))
+        if sign == ">":
+            left, right = right, left
+        # Now left >= right is what is asked; `left >= x + 1` is `x < left`.
+        if right.get_type() == isl.ast_expr_type.op and isl.ast_expr_op_type(right.op_get_type()).name == "add":
+            last = right.op_get_arg(1)
+            if last.get_type() == isl.ast_expr_type.int and int(last.int_get_val().to_python()) == 1:
+                return f"{_inside(self.of(right.op_get_arg(0)), 5)} < {_inside(self.of(left), 5)}"
+        return ""
+
+
+def _inside(part: tuple[str, int], level: int) -> str:
+    text, own = part
+    return text if own >= level else f"({text})"
+
+
+Visit = Callable[[isl.AstNode], None]

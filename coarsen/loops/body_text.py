@@ -1,0 +1,246 @@
+"""What a work-item of a nest's kernel runs: isl's loops over its instances, in the order of the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from coarsen.loops import tree
+from coarsen.loops.ast_text import c_text
+from coarsen.loops.expression_text import Writer, opencl_type
+from coarsen.loops.nest import Nest, Statement
+
+INDENT = "    "
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A node that runs a statement, and what the statement's iterators are there."""
+
+    statement: Statement
+    iterators: Mapping[str, str]
+
+    @property
+    def code(self) -> tree.Assignment:
+        assert self.statement.code is not None, "kernels_of refuses a statement without"
+        return self.statement.code
+
+    @property
+    def target(self) -> tree.Element:
+        assert isinstance(self.code.target, tree.Element)
+        return self.code.target
+
+
+@dataclass(frozen=True)
+class _Held:
+    """An element that is held in a variable from one node of a block to another."""
+
+    element: str
+    array: str
+    first: int
+    last: int
+    is_sure: bool  # the work-item accesses it anyway
+
+
+class Body:
+    """The lines of a work-item's body.
+
+    Args:
+        nest: the loops.
+        statements: those of the kernel.
+        writer: of its expressions.
+        always: the statements that each work-item runs at least once.
+    """
+
+    def __init__(self, nest: Nest, statements: Sequence[Statement], writer: Writer, always: frozenset[str]) -> None:
+        self._nest, self._writer, self._always = nest, writer, always
+        self._statements = {each.name: each for each in statements}
+        self._undeclared = {*writer.private}
+
+    def lines(self, node: isl.AstNode) -> Iterator[str]:
+        """Yield the lines of isl's tree."""
+        yield from self._block([*children_of(node)])
+
+    def _type(self, array: str) -> str:
+        return opencl_type(self._nest.arrays[array].element, self._nest.place)
+
+    # Blocks, loops and conditions.
+
+    def _block(self, parts: Sequence[isl.AstNode]) -> Iterator[str]:
+        for name in sorted(self._undeclared):
+            if any(name in _arrays_in(run.code) for part in parts for run in self._runs(part)):
+                if not self._is_set_first(parts, name):
+                    yield f"{self._type(name)} {name};"
+                    self._undeclared.discard(name)
+        held = [*self._held_in(parts)]
+        for place, part in enumerate(parts):
+            ending = [each for each in held if each.last == place]
+            doubtful = next((each for each in held if each.first == place and not each.is_sure), None)
+            lines = [*self._begun([each for each in held if each.first == place], part)]
+            lines += [*self._ended(ending)]
+            if doubtful is not None and lines:
+                first, test = c_text(part.for_get_init()), c_text(part.for_get_cond())
+                yield f"if ({test.replace(c_text(part.for_get_iterator()), first, 1)}) {{"
+                yield from (f"{INDENT}{line}" for line in lines)
+                yield "}"
+            else:
+                yield from lines
+
+    def _is_set_first(self, parts: Sequence[isl.AstNode], name: str) -> bool:
+        """Return True if a block sets a variable before all else, or one inside of it, the only one that uses it."""
+        using = [each for each in parts if any(name in _arrays_in(run.code) for run in self._runs(each))]
+        if kind_of(using[0]) == "user":
+            return _sets(run := self._run(using[0])) and run.target.array == name
+        is_only = len(using) == 1 and not (kind_of(using[0]) == "if_" and using[0].if_has_else_node())
+        return is_only and self._is_set_first([*_inner_nodes(using[0])], name)
+
+    def _begun(self, held: Sequence[_Held], part: isl.AstNode) -> Iterator[str]:
+        """The lines of a node at which some elements begin to be held."""
+        for each in held:
+            name = self._free(f"{each.array}_value")
+            type_ = self._type(each.array)
+            if kind_of(part) == "user" and _sets(run := self._run(part)) and run.target.array == each.array:
+                yield f"{type_} {name} = {self._writer.text(run.code.value, run.iterators)};"
+                self._writer.held[each.element] = name
+                return
+            yield f"{type_} {name} = {each.element};"
+            self._writer.held[each.element] = name
+        yield from self._node(part)
+
+    def _ended(self, held: Sequence[_Held]) -> Iterator[str]:
+        for each in held:
+            yield f"{each.element} = {self._writer.held.pop(each.element)};"
+
+    def _node(self, node: isl.AstNode) -> Iterator[str]:
+        match kind_of(node):
+            case "user":
+                yield self._statement(self._run(node))
+            case "if_":
+                yield f"if ({c_text(node.if_get_cond())}) {{"
+                yield from self._inner(node.if_get_then_node())
+                if node.if_has_else_node():
+                    yield "} else {"
+                    yield from self._inner(node.if_get_else_node())
+                yield "}"
+            case "for_" if node.for_is_degenerate():
+                yield "{"
+                yield f"{INDENT}const {self._writer.whole} {c_text(node.for_get_iterator())} = {c_text(node.for_get_init())};"
+                yield from self._inner(node.for_get_body())
+                yield "}"
+            case "for_":
+                name, step = c_text(node.for_get_iterator()), c_text(node.for_get_inc())
+                counting = f"{name}++" if step == "1" else f"{name} += {step}"
+                head = f"{self._writer.whole} {name} = {c_text(node.for_get_init())}; {c_text(node.for_get_cond())}"
+                yield f"for ({head}; {counting}) {{"
+                yield from self._inner(node.for_get_body())
+                yield "}"
+            case _:
+                yield from self._block([*children_of(node)])
+
+    def _inner(self, node: isl.AstNode) -> Iterator[str]:
+        yield from (f"{INDENT}{line}" for line in self._block([*children_of(node)]))
+
+    # Elements that loops go back to: c[i][j] += …  ->  c_value = c[i][j]; c_value += …; c[i][j] = c_value
+
+    def _held_in(self, parts: Sequence[isl.AstNode]) -> Iterator[_Held]:
+        """The elements that a loop of a block writes again and again, and of whose arrays it accesses no other."""
+        for place, part in enumerate(parts):
+            if kind_of(part) != "for_" or part.for_is_degenerate():
+                continue
+            counted = {c_text(each.for_get_iterator()) for each in _all(part) if kind_of(each) == "for_"}
+            for array in sorted({each.target.array for each in self._runs(part)} - self._writer.private):
+                elements = self._elements(part, array)
+                element = next(iter(elements))
+                is_new = element not in self._writer.held and len(elements) == 1
+                if is_new and not {*re.findall(r"\w+", element)} & counted:
+                    first = last = place
+                    while first and self._elements(parts[first - 1], array) <= {element}:
+                        first -= 1
+                    while last + 1 < len(parts) and self._elements(parts[last + 1], array) <= {element}:
+                        last += 1
+                    using = [at for at in range(first, last + 1) if self._elements(parts[at], array)]
+                    if any(kind_of(parts[at]) == "for_" for at in using if at < place):
+                        continue  # it is held since that loop
+                    around = [at for at in using if kind_of(parts[at]) == "user"]
+                    is_sure = bool(around) or any(run.statement.name in self._always for run in self._runs(part))
+                    span = (using[0], using[-1]) if around else (place, place)
+                    yield _Held(element, array, *span, is_sure)
+
+    def _elements(self, node: isl.AstNode, array: str) -> set[str]:
+        return {
+            self._writer.element(each, run.iterators)
+            for run in self._runs(node)
+            for each in tree.inside(run.code)
+            if isinstance(each, tree.Element) and each.array == array
+        }
+
+    def _free(self, name: str) -> str:
+        taken = {*self._nest.arrays, *self._nest.types, *self._writer.held.values()}
+        while name in taken:
+            name += "_"
+        return name
+
+    # Statements.
+
+    def _run(self, node: isl.AstNode) -> _Run:
+        call = node.user_get_expr()
+        statement = self._statements[call.op_get_arg(0).id_get_id().get_name()]
+        given = (c_text(call.op_get_arg(place)) for place in range(1, call.op_get_n_arg()))
+        return _Run(statement, dict(zip(statement.iterators, given, strict=True)))
+
+    def _runs(self, node: isl.AstNode) -> list[_Run]:
+        return [self._run(each) for each in _all(node) if kind_of(each) == "user"]
+
+    def _statement(self, run: _Run) -> str:
+        name = run.target.array
+        declared = f"{self._type(name)} " if name in self._undeclared else ""
+        self._undeclared.discard(name)
+        sides = (self._writer.text(each, run.iterators) for each in (run.target, run.code.value))
+        return f"{declared}{f' {run.code.operator}= '.join(sides)};"
+
+
+def _arrays_in(expression: tree.Expression) -> set[str]:
+    return {each.array for each in tree.inside(expression) if isinstance(each, tree.Element)}
+
+
+def _sets(run: _Run) -> bool:
+    """Return True for an assignment that does not read what it writes."""
+    return not run.code.operator and run.target.array not in _arrays_in(run.code.value)
+
+
+def kind_of(node: isl.AstNode) -> str:
+    """Return the kind of a node of isl's: `block`, `for_`, `if_` or `user`."""
+    return isl.ast_node_type(node.get_type()).name
+
+
+def children_of(node: isl.AstNode) -> Iterator[isl.AstNode]:
+    """Yield the nodes of a block, those of blocks inside of it among them; of another node itself."""
+    if kind_of(node) == "block":
+        children = node.block_get_children()
+        for place in range(children.n_ast_node()):
+            yield from children_of(children.get_at(place))
+    else:
+        yield node
+
+
+def _all(node: isl.AstNode) -> Iterator[isl.AstNode]:
+    """A node and all inside of it."""
+    yield node
+    for each in _inner_nodes(node):
+        yield from _all(each)
+
+
+def _inner_nodes(node: isl.AstNode) -> Iterator[isl.AstNode]:
+    """The nodes directly inside of another one."""
+    match kind_of(node):
+        case "block":
+            yield from children_of(node)
+        case "for_":
+            yield from children_of(node.for_get_body())
+        case "if_":
+            yield from children_of(node.if_get_then_node())
+            if node.if_has_else_node():
+                yield from children_of(node.if_get_else_node())

@@ -1,0 +1,111 @@
+"""Expressions of a C function as OpenCL C, with the names of a nest's kernels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from coarsen.errors import RefusalError, SourcePosition
+from coarsen.loops import tree
+
+# How tightly an operator binds, the loosest first.
+_LEVELS = ("?:", "||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %")
+_BINDING = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs.split()}
+_UNARY, _ALONE = len(_LEVELS), len(_LEVELS) + 1
+_TYPES = {
+    **{name: name for name in ("char", "short", "int", "long", "float", "double")},
+    **{f"unsigned {name}": f"u{name}" for name in ("char", "short", "int", "long")},
+    **{"signed char": "char", "unsigned": "uint", "long long": "long", "unsigned long long": "ulong"},
+}
+# OpenCL C's own gives an unsigned number.
+_ABSOLUTE = {"abs": "(int)abs", "labs": "(long)abs", "llabs": "(long)abs"}
+
+
+def opencl_type(spelled: str, place: SourcePosition) -> str:
+    """Return a C type in OpenCL C. Raises RefusalError (`c-type`) if that has none of the same size."""
+    plain = " ".join(word for word in spelled.split() if word not in ("const", "volatile", "restrict"))
+    found = "int" if plain.startswith("enum ") else _TYPES.get(plain)
+    if found is None:
+        raise RefusalError("c-type", f"OpenCL C has nothing for a number of the type '{plain}'", place)
+    return found
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes expressions.
+
+    Attributes:
+        whole: the type of iterators and sizes.
+        private: variables of which a work-item has its own, by the nest's names.
+        held: variables that hold an element of an array for a while, by the element's text.
+    """
+
+    whole: str
+    private: frozenset[str]
+    held: dict[str, str] = field(default_factory=dict)
+
+    def text(self, expression: tree.Expression, iterators: Mapping[str, str]) -> str:
+        """Return an expression. Raises RefusalError for one that OpenCL C has not got.
+
+        Args:
+            expression: in the nest's names, as `Statement.code` has it.
+            iterators: what these are at the place.
+        """
+        return self._part(expression, iterators)[0]
+
+    def element(self, each: tree.Element, iterators: Mapping[str, str]) -> str:
+        """Return an element in memory, or a variable. Arguments and errors as of `text`."""
+        if not each.indices:
+            return each.array if each.array in self.private else f"{each.array}[0]"
+        first, *others = each.indices
+        if not others:
+            return f"{each.array}[{self.text(first, iterators)}]"
+        # As wide as C's own, which goes from row to row by bytes.
+        text = _inside(self._part(first, iterators), _UNARY)
+        text = f"(long){text}" if self.whole == "int" else text
+        for place, (index, extent) in enumerate(zip(others, each.extents[1:], strict=True)):
+            assert extent is not None, "the type of an array says its inner extents"
+            row = f"({text})" if place else text
+            column = _inside(self._part(index, iterators), _BINDING["*"])
+            text = f"{row} * {_inside(self._part(extent, iterators), _UNARY)} + {column}"
+        return f"{each.array}[{text}]"
+
+    def _part(self, expression: tree.Expression, iterators: Mapping[str, str]) -> tuple[str, int]:
+        """The text, and how tightly its operator binds."""
+        match expression:
+            case tree.Number(text=text):
+                return text, _ALONE
+            case tree.Name(variable=variable):
+                text = iterators.get(variable.name, variable.name)
+                return (text if re.fullmatch(r"\w+", text) else f"({text})"), _ALONE
+            case tree.Element():
+                text = self.element(expression, iterators)
+                return self.held.get(text, text), _ALONE
+            case tree.Cast(type=type_, operand=operand, place=place):
+                return f"({opencl_type(type_, place)}){_inside(self._part(operand, iterators), _UNARY)}", _UNARY
+            case tree.Call(function=function, arguments=arguments):
+                inner = ", ".join(self.text(each, iterators) for each in arguments)
+                return f"{_function(function)}({inner})", _UNARY if function in _ABSOLUTE else _ALONE
+            case tree.Operation(operator="?:", operands=operands):
+                test, one, other = (_inside(self._part(each, iterators), 1) for each in operands)
+                return f"{test} ? {one} : {other}", 0
+            case tree.Operation(operator=operator, operands=(only,)):
+                return f"{operator}{_inside(self._part(only, iterators), _ALONE)}", _UNARY
+            case tree.Operation(operator=operator, operands=(first, second)) if operator in _BINDING:
+                level = _BINDING[operator]
+                left, right = self._part(first, iterators), self._part(second, iterators)
+                return f"{_inside(left, level)} {operator} {_inside(right, level + 1)}", level
+        raise RefusalError("unsupported-statement", "a part of it can't be written as OpenCL C", expression.place)
+
+
+def _inside(part: tuple[str, int], level: int) -> str:
+    text, own = part
+    return text if own >= level else f"({text})"
+
+
+def _function(name: str) -> str:
+    """OpenCL C has one name for all types: `sqrtf` and `sqrt` are `sqrt`, their arguments say which."""
+    if name in _ABSOLUTE:
+        return _ABSOLUTE[name]
+    return name if name == "erf" else name.removesuffix("f")

@@ -1,0 +1,145 @@
+"""OpenCL C of a nest's kernels: one work-item for each point of the parallel loops.
+
+    for i, for j: { s = 0; for k: s += … }  ->  j = get_global_id(0), i = get_global_id(1): { s = 0; for k: s += … }
+
+The text is clean for what is done to it later: one test keeps work-items out that are beyond the loops' bounds, and
+an element in which a loop accumulates is held in a variable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from coarsen.loops.ast_text import c_text
+from coarsen.loops.body_text import INDENT, Body
+from coarsen.loops.expression_text import Writer, opencl_type
+from coarsen.loops.kernels import NestKernel, extents_of
+from coarsen.loops.nest import Array, Nest
+
+_WIDEST = 100
+_WIDE = re.compile(r"\blong\b|\bunsigned int\b|^unsigned$|\bsize_t\b")
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """A kernel in OpenCL C.
+
+    Attributes:
+        kernel: what it is of.
+        text: the function.
+        arguments: in their order: arrays, numbers and steps by the nest's names.
+    """
+
+    kernel: NestKernel
+    text: str
+    arguments: tuple[str, ...]
+
+
+def whole_type(nest: Nest) -> str:
+    """Return the type of whole numbers in a nest's kernels: `int`, or `long` where the function has larger ones."""
+    return "long" if any(_WIDE.search(nest.types.get(name, "")) for name in nest.parameters) else "int"
+
+
+def kernel_text(kernel: NestKernel) -> KernelText:
+    """Write a kernel.
+
+    Raises:
+        RefusalError: `c-type` for types that OpenCL C has not got.
+    """
+    nest, whole = kernel.nest, whole_type(kernel.nest)
+    context, extents = extents_of(kernel)
+    build = isl.AstBuild.from_context(context)
+    inside = context
+    lines, tests = [], []
+    for number, each in enumerate(extents):
+        first, behind = (c_text(build.expr_from_pw_aff(end)) for end in (each.first, each.behind))
+        offset = "" if first == "0" else f" + {first}"
+        lines.append(f"const {whole} {each.name} = get_global_id({number}){offset};")
+        tests.insert(0, f"{each.name} < {behind}")
+        own = isl.PwAff(f"[{each.name}] -> {{ [({each.name})] }}")
+        inside = inside.intersect(own.ge_set(each.first).params()).intersect(own.lt_set(each.behind).params())
+    body = [*_body(kernel, whole, inside)]
+    # A work-item's own condition goes with the test.
+    if tests and body and body[0].startswith("if (") and body[-1] == "}" and not any(map(_at_the_edge, body[1:-1])):
+        tests.append(body[0].removeprefix("if (").removesuffix(") {"))
+        body = [line.removeprefix(INDENT) for line in body[1:-1]]
+    if tests:
+        lines += [f"if ({' && '.join(tests)}) {{", *(f"{INDENT}{line}" for line in body), "}"]
+    else:
+        lines += body
+    words = {*re.findall(r"[A-Za-z_]\w*", " ".join(lines))}
+    buffers = [each for each in nest.arrays.values() if each.name in words and not _is_private(each)]
+    numbers = [name for name in nest.types if name in words]
+    written = {access.array for each in kernel.statements for access in each.writes}
+    parameters = [
+        f"global {'' if each.name in written else 'const '}{opencl_type(each.element, nest.place)} *restrict {each.name}"
+        for each in buffers
+    ]
+    parameters += [
+        f"{whole if name in nest.parameters else opencl_type(nest.types[name], nest.place)} {name}" for name in numbers
+    ]
+    steps = [name for name in kernel.steps if name in words]
+    parameters += [f"{whole} {name}" for name in steps]
+    text = "\n".join([*_head(kernel.name, parameters), "{", *(f"{INDENT}{line}" for line in lines), "}", ""])
+    return KernelText(kernel, text, (*(each.name for each in buffers), *numbers, *steps))
+
+
+def opencl_text(kernels: Sequence[KernelText]) -> str:
+    """Return the text of a program of kernels."""
+    texts = [each.text for each in kernels]
+    needs_double = any(re.search(r"\bdouble\b|\b\d+(?:\.\d*|e)[-\de]*(?![-\def])", text) for text in texts)
+    head = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n\n" if needs_double else ""
+    return head + "\n".join(texts)
+
+
+def _at_the_edge(line: str) -> bool:
+    return not line.startswith(INDENT)
+
+
+def _is_private(array: Array) -> bool:
+    return array.is_scalar and array.kind == "local"
+
+
+def _body(kernel: NestKernel, whole: str, inside: isl.Set) -> Iterator[str]:
+    nest = kernel.nest
+    schedule = isl.UnionMap(nest.set_text(""))
+    always = set()
+    for each in kernel.statements:
+        fixed = kernel.fixed(each)
+        schedule = schedule.union(isl.UnionMap.from_map(isl.Map(nest.schedule(each)).intersect_domain(fixed)))
+        if inside.is_subset(fixed.params()):
+            always.add(each.name)
+    ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, 0)
+    for name in _loop_names(kernel):
+        ids = ids.add(isl.Id(name))
+    node = isl.AstBuild.from_context(inside).set_iterators(ids).node_from_schedule_map(schedule)
+    private = frozenset(each.name for each in nest.arrays.values() if _is_private(each))
+    return Body(nest, kernel.statements, Writer(whole, private), frozenset(always)).lines(node)
+
+
+def _loop_names(kernel: NestKernel) -> Iterator[str]:
+    """Names for isl's loops, which alternate with places in the text: the iterators' own where they are free."""
+    taken = {*kernel.dimensions, *kernel.steps, *kernel.nest.arrays, *kernel.nest.types}
+    yield "c0"
+    for depth in range(max(len(each.loops) for each in kernel.nest.statements)):
+        own = (each.iterators[depth] for each in kernel.statements if len(each.iterators) > depth)
+        name = next((each for each in own if each not in taken), f"l{depth}")
+        taken.add(name)
+        yield name
+        yield f"c{depth + 1}"
+
+
+def _head(name: str, parameters: Sequence[str]) -> Iterator[str]:
+    """The head of a kernel function, in lines of a page's width."""
+    line = f"kernel void {name}("
+    for number, each in enumerate(parameters):
+        part = each + (")" if number == len(parameters) - 1 else ",")
+        if len(line) + len(part) > _WIDEST:
+            yield line.rstrip()
+            line = INDENT * 2
+        line += f"{part} "
+    yield line.rstrip() + ("" if parameters else ")")

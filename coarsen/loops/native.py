@@ -1,0 +1,134 @@
+"""A C function run as it is, by the processor: what the kernels made of its loops have to compute."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from coarsen.errors import InvalidInputError
+from coarsen.frontend.clang import find_clang, packaged_clang
+from coarsen.loops.clang_json import words_of
+from coarsen.loops.nest import Array, Nest
+from coarsen.loops.tree import CFunction, Variable
+
+_ENTRY = "coarsen_entry"
+# As written: no product is merged with a sum, OpenMP's pragmas do nothing, and a `main` in the file is none.
+_OPTIONS = ("-fno-openmp", "-O1", "-ffp-contract=off", "-fPIC", "-fno-stack-protector", f"-Dmain={_ENTRY}_main")
+
+
+class NativeFunction:
+    """A C function in a library of its own.
+
+    Args:
+        path: its file.
+        function: as `clang_tree.functions_of` reads it.
+        nest: its loops.
+        options: further words for clang: definitions of macros, folders of headers.
+
+    Raises:
+        InvalidInputError: it can't be compiled or linked.
+    """
+
+    def __init__(self, path: Path, function: CFunction, nest: Nest, options: Sequence[str] = ()) -> None:
+        self._arrays = [each for each in nest.arrays.values() if is_given(each)]
+        self._wholes = list(nest.parameters)
+        self._reals = [name for name in nest.types if name not in nest.parameters]
+        text = "\n".join(self._entry(path.resolve(), function, nest))
+        with tempfile.TemporaryDirectory() as folder:
+            library = _shared_library(text, [*options, "-I", str(path.resolve().parent)], Path(folder), path)
+            try:
+                # What it calls of math.h is in here.
+                ctypes.CDLL("libm.so.6", ctypes.RTLD_GLOBAL)
+                self._call = ctypes.CDLL(str(library))[_ENTRY]
+            except OSError as error:
+                raise InvalidInputError(f"{path}: {function.name} can't be run here: {error}") from None
+
+    def __call__(self, numbers: Mapping[str, float], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Run it on arrays, which it changes.
+
+        Args:
+            numbers: by the nest's names.
+            arrays: contiguous, by the nest's names, each with all the elements that the function accesses.
+        """
+        pointers = [arrays[each.name].ctypes.data for each in self._arrays]
+        wholes = [int(numbers[name]) for name in self._wholes]
+        reals = [float(numbers[name]) for name in self._reals]
+        self._call(
+            (ctypes.c_void_p * len(pointers))(*pointers),
+            (ctypes.c_longlong * len(wholes))(*wholes),
+            (ctypes.c_double * len(reals))(*reals),
+        )
+
+    def _entry(self, path: Path, function: CFunction, nest: Nest) -> Iterator[str]:
+        """C that includes the file, sets what the function is given, and calls it."""
+        yield f"#include {json.dumps(str(path), ensure_ascii=False)}"
+        yield "#include <string.h>"
+        yield f"void {_ENTRY}(void **arrays, const long long *wholes, const double *reals)"
+        yield "{"
+        for variable in function.parameters:
+            yield from _declared(variable, nest)
+        for number, name in enumerate(self._wholes):
+            yield f"    {nest.spelled[name]} = wholes[{number}];"
+        for number, name in enumerate(self._reals):
+            yield f"    {nest.spelled[name]} = reals[{number}];"
+        copied = [(number, each.spelled) for number, each in enumerate(self._arrays) if None not in each.extents[:1]]
+        copied = [(number, spelled) for number, spelled in copied if self._arrays[number].kind == "global"]
+        for number, each in enumerate(self._arrays):
+            if (number, each.spelled) in copied:
+                yield f"    memcpy(&{each.spelled}, arrays[{number}], sizeof {each.spelled});"
+            else:
+                yield f"    {each.spelled} = arrays[{number}];"
+        yield f"    {function.name}({', '.join(each.name for each in function.parameters)});"
+        for number, spelled in copied:
+            yield f"    memcpy(arrays[{number}], &{spelled}, sizeof {spelled});"
+        yield "}"
+
+
+def is_given(array: Array) -> bool:
+    """Return True for an array that a function is given or finds, and does not make itself."""
+    return array.kind in ("parameter", "global")
+
+
+def _declared(variable: Variable, nest: Nest) -> Iterator[str]:
+    """The variable of a parameter: a pointer to a record leads to one."""
+    plain = re.sub(r"\b(?:const|volatile|restrict|__restrict)\b", "", variable.type)
+    is_record = any(each.startswith(f"{variable.name}->") for each in _spelled(nest))
+    if is_record:
+        record = plain.replace("*", "").strip()
+        yield f"    {record} {variable.name}_record;"
+        yield f"    memset(&{variable.name}_record, 0, sizeof {variable.name}_record);"
+        yield f"    {record} *{variable.name} = &{variable.name}_record;"
+    elif variable.is_memory:
+        yield f"    void *{variable.name} = 0;"
+    else:
+        yield f"    {plain} {variable.name};"
+
+
+def _spelled(nest: Nest) -> list[str]:
+    return [*(each.spelled for each in nest.arrays.values()), *nest.spelled.values()]
+
+
+def _shared_library(text: str, options: Sequence[str], folder: Path, path: Path) -> Path:
+    """Compile and link a text. Raises InvalidInputError."""
+    clang = find_clang()
+    unlinked, library = folder / "function.o", folder / "function.so"
+    words = [*words_of(clang, options), *_OPTIONS, "-c", "-o", str(unlinked), "-"]
+    outcome = clang.run(words, text)
+    if outcome.returncode == 0:
+        linker = (clang.command[0], "ld.lld") if clang == packaged_clang() else clang.command
+        outcome = subprocess.run(
+            [*linker, "-shared", str(unlinked), "-o", str(library)],
+            capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
+    if outcome.returncode != 0:
+        error = next((line for line in outcome.stderr.splitlines() if "error:" in line), "clang failed")
+        raise InvalidInputError(f"{path} can't be compiled for this machine: {error}")
+    return library
