@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.cli.declared import option, takes
-from coarsen.cli.kernel_input import is_ir_file, naming_file
+from coarsen.cli.kernel_input import C_SUFFIX, is_ir_file, naming_file
 from coarsen.cli.options import SourceOptions, build_options, file_argument, kernel_option
 from coarsen.cli.output import print_line, write_result
 from coarsen.errors import InvalidInputError
@@ -64,6 +64,8 @@ def _written(asked: DescribeOptions) -> list[Path]:
         raise InvalidInputError(f"{path}: the file's name must end with .toml")
     if kernel is not None or not kernel_file.exists():
         _check_is_new(path, force)
+    if kernel_file.suffix == C_SUFFIX:
+        return _written_of_c(asked, path)
     source = opencl_c_of(kernel_file) or ""
     annotations = read_annotations(source, str(kernel_file))
     standard = asked.cl_std or DEFAULT_STANDARD
@@ -87,6 +89,26 @@ def _written(asked: DescribeOptions) -> list[Path]:
             lowered = lower(unit, name)
         text = template(lowered, _from(path, kernel_file), options, tunables, parameters_comment(annotations))
         texts.append(text + (inputs_text(lowered, annotations) if asked.inputs else ""))
+    for each, text in zip(paths, texts, strict=True):
+        write_result(text, each)
+    return paths
+
+
+def _written_of_c(asked: DescribeOptions, path: Path) -> list[Path]:
+    """Write the description of each kernel of a C function, or of the one that is named. Raises as `_written`."""
+    # Imported late: most kernels are OpenCL C.
+    from coarsen.loops.program import read_program
+    from coarsen.opencl_bench.workloads.described.c_template import c_template
+
+    if asked.inputs:
+        raise InvalidInputError("--inputs is for kernels of OpenCL C: add [inputs] to the file by hand")
+    options = [*(f"-D{each}" for each in asked.define or ()), *(f"-I{each}" for each in asked.include or ())]
+    program = read_program(asked.kernel_file, asked.kernel, options)
+    names = [asked.kernel] if asked.kernel in program.names else [*program.names]
+    paths = [path] if len(names) < 2 else [path.with_suffix(f".{name}.toml") for name in names]
+    for each in paths:
+        _check_is_new(each, asked.force)
+    texts = [c_template(program, name, _from(path, asked.kernel_file)) for name in names]
     for each, text in zip(paths, texts, strict=True):
         write_result(text, each)
     return paths

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import islpy as isl
 
@@ -39,9 +39,14 @@ def c_text(expression: isl.AstExpr, names: Mapping[str, str] | None = None) -> s
     return _Text("/", names or {}).of(expression)[0]
 
 
-def size_text(expression: isl.AstExpr) -> str:
-    """Return an expression as `dispatch.expressions` reads it: `//` is the quotient downwards."""
-    return _Text("//", {}).of(expression)[0]
+def size_text(expression: isl.AstExpr, names: Mapping[str, str] | None = None) -> str:
+    """Return an expression as `dispatch.expressions` reads it: `//` is the quotient downwards.
+
+    Args:
+        expression: as isl's code generator makes it.
+        names: what stands for a name.
+    """
+    return _Text("//", names or {}).of(expression)[0]
 
 
 class _Text:
@@ -101,5 +106,3 @@ def _inside(part: tuple[str, int], level: int) -> str:
     text, own = part
     return text if own >= level else f"({text})"
 
-
-Visit = Callable[[isl.AstNode], None]

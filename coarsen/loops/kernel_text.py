@@ -18,7 +18,7 @@ from coarsen.loops.ast_text import c_text
 from coarsen.loops.body_text import INDENT, Body
 from coarsen.loops.expression_text import Writer, opencl_type
 from coarsen.loops.kernels import NestKernel, extents_of
-from coarsen.loops.nest import Array, Nest
+from coarsen.loops.nest import Nest
 
 _WIDEST = 100
 _WIDE = re.compile(r"\blong\b|\bunsigned int\b|^unsigned$|\bsize_t\b")
@@ -71,8 +71,9 @@ def kernel_text(kernel: NestKernel) -> KernelText:
         lines += [f"if ({' && '.join(tests)}) {{", *(f"{INDENT}{line}" for line in body), "}"]
     else:
         lines += body
-    words = {*re.findall(r"[A-Za-z_]\w*", " ".join(lines))}
-    buffers = [each for each in nest.arrays.values() if each.name in words and not _is_private(each)]
+    # Not the suffix of a number.
+    words = {*re.findall(r"(?<![\w.])[A-Za-z_]\w*", " ".join(lines))}
+    buffers = [each for each in nest.arrays.values() if each.name in words and not each.is_private]
     numbers = [name for name in nest.types if name in words]
     written = {access.array for each in kernel.statements for access in each.writes}
     parameters = [
@@ -100,10 +101,6 @@ def _at_the_edge(line: str) -> bool:
     return not line.startswith(INDENT)
 
 
-def _is_private(array: Array) -> bool:
-    return array.is_scalar and array.kind == "local"
-
-
 def _body(kernel: NestKernel, whole: str, inside: isl.Set) -> Iterator[str]:
     nest = kernel.nest
     schedule = isl.UnionMap(nest.set_text(""))
@@ -117,7 +114,7 @@ def _body(kernel: NestKernel, whole: str, inside: isl.Set) -> Iterator[str]:
     for name in _loop_names(kernel):
         ids = ids.add(isl.Id(name))
     node = isl.AstBuild.from_context(inside).set_iterators(ids).node_from_schedule_map(schedule)
-    private = frozenset(each.name for each in nest.arrays.values() if _is_private(each))
+    private = frozenset(each.name for each in nest.arrays.values() if each.is_private)
     return Body(nest, kernel.statements, Writer(whole, private), frozenset(always)).lines(node)
 
 

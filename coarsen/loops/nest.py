@@ -107,6 +107,16 @@ class Array:
     is_restrict: bool = False
     is_scalar: bool = False
 
+    @property
+    def is_local(self) -> bool:
+        """Return True for what the function makes itself."""
+        return self.kind == "local"
+
+    @property
+    def is_private(self) -> bool:
+        """Return True for a variable of which each work-item has its own."""
+        return self.is_scalar and self.is_local
+
 
 @dataclass(frozen=True)
 class Nest:

@@ -153,7 +153,7 @@ def _measured(
         rows = measure_versions(plan, store, observer, Remeasure.UNCERTAIN, pool).rows
         doubtful = sum(map(is_uncertain, rows))
         said = (
-            f"the machine is busy: the intervals of {doubtful} of {len(rows)} measurements are wider than a tenth"
+            f"the machine is busy: the intervals of {doubtful} of {len(rows)} measurements are too wide"
         )
         if doubtful > _MOST_DOUBTFUL * len(rows):
             raise DeviceError(f"{said}, so nothing is chosen; the same command measures these again")

@@ -1,39 +1,43 @@
-"""`coarsen apply FILE.c --explain`: the loops of C functions, explained."""
+"""`coarsen apply FILE.c`: the loops of C functions explained, or written as kernels."""
 
 from __future__ import annotations
 
-import importlib.util
 import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
+from coarsen.base.version import __version__
 from coarsen.cli.apply.options import ApplyOptions
 from coarsen.cli.declared import flags_of
 from coarsen.cli.messages import raise_last
 from coarsen.cli.output import write_result
 from coarsen.errors import InvalidInputError
+from coarsen.loops.program import NestProgram, check_islpy, read_program
 from coarsen.variant.options import ARRAY_OPTIONS, COARSENING_OPTIONS, TRANSFORM_OPTIONS
 
-SUFFIX = ".c"
+if TYPE_CHECKING:
+    from coarsen.loops.launches import Launching
+
 _TAKEN = ("file", "chosen", "explain", "kernel", "define", "include", "output")
 _OF_VARIANTS = {**COARSENING_OPTIONS, **TRANSFORM_OPTIONS, **ARRAY_OPTIONS}
+
+
+def is_of_kernels(asked: ApplyOptions) -> bool:
+    """Return True if something is asked of the kernels of a C file, other than to explain or to write them."""
+    return not asked.explain and bool(_others(asked))
 
 
 def explain_c_file(asked: ApplyOptions) -> None:
     """Write what is known of the loops of a C file's functions, or of the one that `--kernel` names.
 
     Raises:
-        InvalidInputError: another form is asked for, or options that C files don't take; islpy is missing; the
-            file can't be read.
+        InvalidInputError: options that don't go with it; islpy is missing; the file can't be read.
         RefusalError: a function is no affine loop nest; the others are explained first.
     """
-    if not asked.explain:
-        raise InvalidInputError(
-            f"{asked.file}: of C files coarsen apply only explains the loops as yet: add --explain"
-        )
     if others := _others(asked):
-        raise InvalidInputError(f"{others} does not go with a C file, which takes --kernel, -D, -I and -o")
-    if importlib.util.find_spec("islpy") is None:
-        raise InvalidInputError("C files need islpy: pip install 'coarsen[loops]'")
+        raise InvalidInputError(f"{others} does not go with --explain of a C file, which takes -k, -D, -I and -o")
+    check_islpy()
     # Imported late: they load islpy, which only C files need.
     from coarsen.loops.explain import explain_loops
 
@@ -45,8 +49,44 @@ def explain_c_file(asked: ApplyOptions) -> None:
     raise_last(refusals)
 
 
+def write_c_file(asked: ApplyOptions) -> None:
+    """Write the kernels of a C function, with their launches in a comment.
+
+    Raises:
+        InvalidInputError: the file can't be read, has several functions with loops; islpy is missing.
+        RefusalError: the function is no affine loop nest, or none that OpenCL C can have.
+    """
+    program = read_program(asked.file, asked.kernel, shlex.split(asked.build_options))
+    comment = "".join(f"// {line}".rstrip() + "\n" for line in _comment(program))
+    write_result(f"{comment}\n{program.text}", asked.output)
+
+
+def _comment(program: NestProgram) -> Iterator[str]:
+    yield f"Written by coarsen {__version__}: the loops of {program.function.name} in {program.path.name}."
+    yield from (f"Assumed: {each}." for each in program.nest.assumptions)
+    yield "Launches, in work-items; more of them do nothing:"
+    yield from _launches(program.launches, "  ")
+
+
+def _launches(launches: Sequence[Launching], indent: str) -> Iterator[str]:
+    # Imported late: it loads islpy.
+    from coarsen.loops.launches import LaunchIf, LaunchLoop
+
+    for each in launches:
+        if isinstance(each, LaunchIf):
+            yield f"{indent}if {' and '.join(each.conditions)}"
+            yield from _launches(each.body, f"{indent}  ")
+        elif isinstance(each, LaunchLoop):
+            by = f" by {each.step}" if each.step > 1 else ""
+            yield f"{indent}for {each.name} from {each.first} to below {each.behind}{by}"
+            yield from _launches(each.body, f"{indent}  ")
+        else:
+            steps = "".join(f", {name} = {value}" for name, value in each.steps.items() if name != value)
+            yield f"{indent}{each.kernel.kernel.name}: ({', '.join(each.global_size)}){steps}"
+
+
 def _others(asked: ApplyOptions) -> str:
-    """The first option that was given and that C files don't take; empty if there is none."""
+    """The first option that was given and that is for kernels of OpenCL C."""
     for name, declared in _OF_VARIANTS.items():
         if asked.chosen[name] not in (declared.default, None, []):
             return f"--{declared.name}"

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from coarsen.base.one_thread import load_numpy_in_one_thread
-from coarsen.cli.apply.c_loops import SUFFIX, explain_c_file
+from coarsen.cli.apply.c_loops import explain_c_file, is_of_kernels, write_c_file
 from coarsen.cli.apply.options import ApplyOptions, Form
 from coarsen.cli.apply.report_text import write_explanations, write_reports
 from coarsen.cli.apply.request import Request, launch_comment
 from coarsen.cli.declared import takes
-from coarsen.cli.kernel_input import naming_file, with_file
+from coarsen.cli.kernel_input import C_SUFFIX, naming_file, with_file
 from coarsen.cli.messages import note, raise_last
 from coarsen.cli.options import parsed_size
 from coarsen.cli.output import Format, counted, print_line, write_result
@@ -48,7 +48,7 @@ def apply(asked: ApplyOptions) -> None:
     The launch of a coarsened kernel divides its global and local size by the factor, along the dimension; where
     work-groups are merged, its global size alone. Repeat --factor and --dim to coarsen along several dimensions.
     Of a file with several kernels all are taken, unless -k names one: with -o FILE.cl each goes into a file of its
-    own, FILE.KERNEL.cl.
+    own, FILE.KERNEL.cl. Of a C file the loops of a function are written as kernels first.
 
     Example: coarsen apply sgemm.cl --factor 4 --dim 1 -o sgemm_4.cl
 
@@ -56,10 +56,10 @@ def apply(asked: ApplyOptions) -> None:
 
     Example: coarsen apply mv.cl --tuned mv.tuned.json -o generated
 
-    Example: coarsen apply mm.c --explain
+    Example: coarsen apply mm.c -o mm.cl
     """
-    if asked.file.suffix == SUFFIX:
-        explain_c_file(asked)
+    if asked.file.suffix == C_SUFFIX and not is_of_kernels(asked):
+        (explain_c_file if asked.explain else write_c_file)(asked)
         return
     _check(asked)
     if asked.tuned is not None:

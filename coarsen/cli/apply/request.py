@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coarsen.base.one_thread import load_numpy_in_one_thread
-from coarsen.cli.kernel_input import naming_file
+from coarsen.cli.kernel_input import naming_file, unit_of
 from coarsen.cli.messages import note
 from coarsen.cli.options import parsed_size
 from coarsen.cost.banks import ANY_CPU, ANY_DEVICE, MemoryDevice
@@ -17,7 +17,7 @@ from coarsen.cost.pads import PadCost, costed_pads, with_pads
 from coarsen.cost.work_counts import padded
 from coarsen.errors import InvalidInputError, printable_in_line
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.frontend.lower import compile_source, lower
+from coarsen.frontend.lower import lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import CoarsenedKernel, LaidOutKernel, Observer, laid_out, run_pipeline
@@ -123,7 +123,7 @@ class Request:
     @cached_property
     def unit(self) -> TranslationUnit:
         """Return the file, compiled. Raises InvalidInputError if it can't be read."""
-        return self.compiled or compile_source(self.file, self.asked.build_options, self.macros)
+        return self.compiled or unit_of(self.file, self.kernel, self.asked.build_options, self.macros)
 
     def check(self) -> None:
         """Raise InvalidInputError for neither factors nor a device, or both, or a bad factor."""

@@ -8,6 +8,7 @@ from glob import escape
 from pathlib import Path
 from types import MappingProxyType
 
+from coarsen.cli.kernel_input import C_SUFFIX
 from coarsen.cli.messages import note
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
@@ -90,7 +91,7 @@ def described_name(word: str) -> str | Path:
         InvalidInputError: a kernel's file has no description beside it.
     """
     path = Path(word)
-    if path.suffix == ".cl":
+    if path.suffix in (".cl", C_SUFFIX):
         description = path.with_suffix(".toml")
         if not description.is_file():
             # Of several kernels each has a description of its own.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from coarsen.base.one_thread import load_numpy_in_one_thread
 from coarsen.cli.declared import takes
-from coarsen.cli.kernel_input import KERNEL_SUFFIXES, naming_file, whole_arguments
+from coarsen.cli.kernel_input import KERNEL_SUFFIXES, naming_file, unit_of, whole_arguments
 from coarsen.cli.messages import raise_last
 from coarsen.cli.options import checked_dimension, existing_folder, parsed_size
 from coarsen.cli.output import Format, print_json, print_line
@@ -22,7 +22,6 @@ from coarsen.cli.predict.options import KernelInput, PredictOptions
 from coarsen.cli.predict.output import launch_as_data, print_cascade, print_launch, say_whose
 from coarsen.cli.stores import check_packages
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
-from coarsen.frontend.lower import compile_source
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.models.launch.risk import Risk
 from coarsen.user_models import ModelName, answering_model, chosen_cascade, launch_model_folder
@@ -87,7 +86,7 @@ def _ask_of_each(ask: Callable[[PredictOptions, TranslationUnit | None], None], 
     """
     path = Path(asked.file)
     is_looked_into = asked.kernel is None and path.suffix in KERNEL_SUFFIXES and path.exists()
-    unit = compile_source(path, asked.build_options) if is_looked_into else None
+    unit = unit_of(path, None, asked.build_options) if is_looked_into else None
     names = unit.kernels if unit is not None else ()
     if len(names) < 2:
         ask(asked, unit)

@@ -13,6 +13,7 @@ from coarsen.dispatch.expressions import Condition, Expression
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
+from coarsen.loops.program import NestProgram
 from coarsen.opencl_bench.workloads.described.distributions import Filling
 from coarsen.opencl_bench.workloads.described.inputs import InputSpace
 from coarsen.opencl_bench.workloads.described.launch_features import LaunchFeature
@@ -180,7 +181,8 @@ class Description:
     these from the extents of the buffers.
 
     `parameters` are among the tunables, too. Without `launches` there is one, of `kernel`. `input_list`
-    lists them; None where no file does yet. `pads` are those to try of static local arrays.
+    lists them; None where no file does yet. `pads` are those to try of static local arrays. `program` is the C
+    function of which the kernels are made; None for kernels of OpenCL C.
     """
 
     path: Path
@@ -205,6 +207,7 @@ class Description:
     inputs: InputSpace | None = None
     input_list: Path | None = None
     pads: tuple[ArrayChoices, ...] = ()
+    program: NestProgram | None = None
 
     @property
     def name(self) -> str:
@@ -255,6 +258,8 @@ class Description:
     def source_hash(self) -> str:
         """The hash of the kernel's file, with what it includes, as tuned files have it."""
         text = self.kernel_file.read_text(encoding="utf-8-sig", errors="replace")
+        if self.program is not None:
+            text = self.program.text
         return hash_with_headers(text, self.build_options, self.kernel_file.parent)
 
     @property

@@ -31,6 +31,8 @@ from coarsen.frontend.annotations import Annotations, read_annotations
 from coarsen.frontend.included import file_directives
 from coarsen.frontend.parameters import Parameter
 from coarsen.frontend.source_text import opencl_c_of
+from coarsen.loops.program import SUFFIX as C_SUFFIX
+from coarsen.loops.program import NestProgram, read_program
 from coarsen.opencl_bench.workloads.described.arguments import read_argument, read_pads, read_structures
 from coarsen.opencl_bench.workloads.described.check_names import check_names, check_parameter_use
 from coarsen.opencl_bench.workloads.described.description import (
@@ -57,6 +59,7 @@ from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.values import read_shared_contents
 from coarsen.opencl_bench.workloads.described.workload import (
     check_preset,
+    has_feasible_reference,
     local_size_of,
     make_launches,
     make_workload,
@@ -69,14 +72,16 @@ LARGEST_DESCRIPTION = MEBIBYTE
 
 
 def read_benchmark(path: Path) -> Benchmark:
-    """The benchmark that a file describes; the uncoarsened kernel's results are the measure of the others.
+    """The benchmark that a file describes; the results of the uncoarsened kernel, or of the C function that it was
+    made of, are the measure of the others.
 
     Raises:
         InvalidInputError: a mistake in the file, in one line that names file and key.
     """
     description = read_description(path)
     folders = (Path(each[2:]) for each in description.build_options if each.startswith("-I") and each[2:])
-    check_included_files(description.kernel_file, tuple(folders))
+    if description.program is None:
+        check_included_files(description.kernel_file, tuple(folders))
     for preset in description.sizes:
         check_preset(description, preset)
     dimensions = tuple(range(len(description.ndrange.global_size)))
@@ -85,7 +90,8 @@ def read_benchmark(path: Path) -> Benchmark:
         name=description.name,
         dimensions=dimensions,
         presets={
-            name: Preset(sizes, description.local_size_at(name)) for name, sizes in description.sizes.items()
+            name: Preset(sizes, description.local_size_at(name), has_feasible_reference(description, sizes))
+            for name, sizes in description.sizes.items()
         },
         make_workload=partial(make_workload, description),
         build_options=(*description.build_options, *_folder_options(description)),
@@ -131,7 +137,7 @@ def read_description(path: Path, has_list: bool = True) -> Description:
     """
     top = read_table(path)
     top.check_names(
-        *("file", "kernel", "build_options", "outputs", "order_free", "arguments"),
+        *("file", "function", "c_options", "kernel", "build_options", "outputs", "order_free", "arguments"),
         *("ndrange", "tunables", "sizes", "parameters", "where", "launches", "contents", "features", "inputs"),
         *("structures", "pads"),
         *("roundings", "relative_tolerance", "absolute_tolerance", "integer_tolerance"),
@@ -145,8 +151,11 @@ def read_description(path: Path, has_list: bool = True) -> Description:
     buffers = _output_buffers(top, arguments, outputs)
     ndrange = read_ndrange(top)
     kernel, file, space = _kernel(top), _kernel_file(top), read_input_space(top)
-    source, annotations = _annotated(top, file)
+    program = _c_program(top, file)
+    source, annotations = _annotated(top, file, program)
     parameters = read_parameters(top, source, annotations, file)
+    if program is not None:
+        parameters = replace(parameters, source=parameters.source or source)
     tunables = _tunables(top.table("tunables"))
     for name in tunables.keys() & parameters.values.keys():
         raise top.error(f"tunables.{name}", "it is a parameter, too; leave out one of them")
@@ -174,6 +183,7 @@ def read_description(path: Path, has_list: bool = True) -> Description:
         inputs=space,
         input_list=list_file(path) if list_file(path).is_file() else None,
         pads=read_pads(top),
+        program=program,
     )
     check_names(description)
     check_parameter_use(description)
@@ -192,8 +202,20 @@ def _tied_local_size(top: Table, ndrange: NdRange, tunables: Mapping[str, tuple[
     return local_size_of(ndrange.local_size_expressions, defaults)
 
 
-def _annotated(top: Table, file: Path) -> tuple[str, Annotations]:
+def _c_program(top: Table, file: Path) -> NestProgram | None:
+    """The kernels of a C function; None for a file of kernels."""
+    if file.suffix != C_SUFFIX:
+        for name in ("function", "c_options"):
+            if top.has(name):
+                raise top.error(name, f"it is for C files, and {file.name} is none")
+        return None
+    return read_program(file, top.text("function"), top.texts("c_options", ()))
+
+
+def _annotated(top: Table, file: Path, program: NestProgram | None) -> tuple[str, Annotations]:
     """The text of a kernel's file and its pragmas; nothing where neither it nor the description has parameters."""
+    if program is not None:
+        return program.text, Annotations()
     if b"pragma" not in read_file(file, LARGEST_SOURCE) and not top.has(PARAMETERS):
         return "", Annotations()
     source = opencl_c_of(file)

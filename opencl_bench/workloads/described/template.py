@@ -242,7 +242,7 @@ _ASKED = frozenset({Query.GLOBAL_ID, Query.LOCAL_ID, Query.GROUP_ID}) | frozense
 )
 
 # By number of dimensions; the default first.
-_LOCAL_SIZES: tuple[tuple[LocalSize, ...], ...] = (
+LOCAL_SIZES: tuple[tuple[LocalSize, ...], ...] = (
     ((64,), (32,), (128,), (256,)),
     ((16, 16), (8, 8), (32, 8), (64, 4), (4, 64)),
     ((8, 8, 4), (32, 4, 2), (16, 8, 2), (32, 2, 2)),
@@ -287,7 +287,7 @@ def guess_launch(kernel: Kernel) -> LaunchGuess:
     used = [0, *(dimension for dimension in asked if dimension is not None)]
     used += [dimension for dimension, extent in enumerate(required or ()) if extent > 1]
     dimensions = max(used) + 1
-    local_sizes = (required[:dimensions],) if required else _LOCAL_SIZES[dimensions - 1]
+    local_sizes = (required[:dimensions],) if required else LOCAL_SIZES[dimensions - 1]
     multiple = math.lcm(*(extent for local_size in local_sizes for extent in local_size))
     sizes = max((dimensions, *(use.sizes for use in index_uses(kernel).values())))
     extents = _EXTENTS[min(sizes, len(_EXTENTS)) - 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 
 import numpy as np
@@ -66,7 +66,7 @@ def make_workload(
         buffers=buffers,
         launches=launches_at(description, size, local_size),
         outputs=description.outputs,
-        reference=None,
+        reference=_reference(description, values, buffers),
         relative_tolerance=description.relative_tolerance or 0.0,
         absolute_tolerance=description.absolute_tolerance or 0.0,
         integer_tolerance=description.integer_tolerance,
@@ -74,6 +74,34 @@ def make_workload(
         images={image.name: image.format for image in images},
         rounding_steps=_rounding_steps(description, values) if description.is_rounding_bounded else 0,
     )
+
+
+def _reference(
+    description: Description, values: Mapping[str, int], buffers: Mapping[str, Array]
+) -> Callable[[], Mapping[str, Array]] | None:
+    """What computes the outputs with the C function that the kernels were made of; None where they weren't."""
+    program = description.program
+    if program is None:
+        return None
+    scalars = (each for each in description.arguments if isinstance(each, ScalarDescription))
+    given = {each.name: _scalar(each, values).value for each in scalars if each.name in program.nest.types}
+    numbers = {name: float(given[name]) if name in given else values[name] for name in program.nest.types}
+
+    def outputs() -> Mapping[str, Array]:
+        copies = {name: np.ascontiguousarray(contents).copy() for name, contents in buffers.items()}
+        program.native(numbers, copies)
+        return {name: copies[name] for name in description.outputs}
+
+    return outputs
+
+
+# The processor makes about as many instances in a second.
+_MOST_INSTANCES = 300_000_000
+
+
+def has_feasible_reference(description: Description, size: Size) -> bool:
+    """Return True if a C function that the kernels were made of is run in about a second, and where there is none."""
+    return description.program is None or description.program.instances_at(size) <= _MOST_INSTANCES
 
 
 def _rounding_steps(description: Description, values: Mapping[str, int]) -> int:

@@ -157,13 +157,22 @@ def test_nothing_follows_from_an_interval_that_is_wider_than_a_tenth(ratios: tup
 
 
 def test_an_interval_that_lies_above_a_clear_gain_is_clear() -> None:
-    for wide in (Speedup(4.82, 4.61, 5.56), Speedup(3.53, 2.49, 5.01), Speedup(1.57, 1.11, 2.23)):
+    for wide in (Speedup(1.61, 1.49, 1.9), Speedup(1.57, 1.11, 2.23)):
         assert wide.is_clear and not wide.is_certain
     # Some are too near to 1; of the others, on a busy machine, nobody knows how much they gain.
     near = (Speedup(1.41, 1.03, 1.93), Speedup(0.98, 0.9, 1.2))
     unknown = (Speedup(3.56, 1.14, 11.16), Speedup(3.08, 1.61, 22.35), Speedup(1.22, 0.39, 3.81))
     for unclear in (*near, *unknown):
         assert not unclear.is_clear
+
+
+def test_a_gain_that_is_large_at_either_end_is_certain() -> None:
+    for wide in (Speedup(26.21, 15.25, 26.97), Speedup(4.82, 4.61, 5.56), Speedup(3.53, 2.49, 5.01)):
+        assert wide.is_certain
+    for unknown in (Speedup(3.08, 1.61, 22.35), Speedup(41.05, 12.7, 61.1), Speedup(1.6, 1.45, 1.75)):
+        assert not unknown.is_certain
+    decision = decide({FOUR: [row(FOUR, ratio) for ratio in (1.9, 2.0, 2.9)]}, OWN)
+    assert decision.choice == FOUR
 
 
 def test_a_wide_interval_below_one_is_no_doubt_and_beside_a_certain_choice_neither() -> None:
@@ -177,7 +186,7 @@ def test_a_wide_interval_below_one_is_no_doubt_and_beside_a_certain_choice_neith
     ("ratios", "seconds", "processes", "choice"),
     [
         ((2.0, 2.01, 1.99), 60, 3, FOUR),
-        ((1.9, 2.2, 2.0, 2.02, 2.0, 2.01), 60, 6, FOUR),
+        ((1.33, 1.54, 1.4, 1.414, 1.4, 1.407), 60, 6, FOUR),
         ((1.2, 2.0, 3.5, 1.2, 2.0, 3.5, 1.2, 2.0, 3.5), 60, 9, OWN),
         ((1.2, 2.0, 3.5), 1e-9, 3, OWN),
     ],

@@ -1,0 +1,131 @@
+"""A C function as a program of kernels and launches: all that is made of it."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coarsen.errors import InvalidInputError
+from coarsen.loops.clang_tree import functions_of
+from coarsen.loops.tree import CFunction
+
+if TYPE_CHECKING:
+    from coarsen.loops.kernel_text import KernelText
+    from coarsen.loops.launches import Launching
+    from coarsen.loops.native import NativeFunction
+    from coarsen.loops.nest import Nest
+
+SUFFIX = ".c"
+
+
+@dataclass(frozen=True)
+class NestProgram:
+    """What a C function's loops become.
+
+    Attributes:
+        path: the C file.
+        function: as it was read.
+        nest: its loops.
+        kernels: in the order in which they are launched first.
+        launches: with the loops around them.
+        options: for clang: definitions of macros, folders of headers.
+    """
+
+    path: Path
+    function: CFunction
+    nest: Nest
+    kernels: tuple[KernelText, ...]
+    launches: tuple[Launching, ...]
+    options: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The OpenCL C of all kernels."""
+        from coarsen.loops.kernel_text import opencl_text
+
+        return opencl_text(self.kernels)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the kernels."""
+        return tuple(each.kernel.name for each in self.kernels)
+
+    @cached_property
+    def native(self) -> NativeFunction:
+        """The C function, compiled for this machine. Raises InvalidInputError if it can't be."""
+        from coarsen.loops.native import NativeFunction
+
+        return NativeFunction(self.path, self.function, self.nest, self.options)
+
+    def instances_at(self, sizes: Mapping[str, int]) -> int:
+        """Return about how many instances of its statements run at values of its parameters, at most."""
+        from coarsen.loops.launches import instances_at
+
+        return sum(instances_at(self.nest, each, sizes) for each in self.nest.statements)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The arrays that the function is given or finds, and writes."""
+        written = {access.array for each in self.nest.statements for access in each.writes}
+        return tuple(each.name for each in self.nest.arrays.values() if each.name in written and not each.is_local)
+
+
+def read_program(path: Path, name: str | None = None, options: Sequence[str] = ()) -> NestProgram:
+    """Return what the loops of a C function become.
+
+    Args:
+        path: the C file.
+        name: that of the function, or of one of its kernels; needed where several functions have loops.
+        options: further words for clang: definitions of macros, folders of headers.
+
+    Raises:
+        InvalidInputError: the file can't be read, has no such function or several; islpy is missing.
+        RefusalError: it is no affine loop nest, or none that OpenCL C can have; the error names the place.
+    """
+    check_islpy()
+    # Imported late: they load islpy, which only C files need.
+    import islpy as isl
+
+    from coarsen.loops.affine_of import nest_of
+    from coarsen.loops.dependences import limited
+    from coarsen.loops.explain import analysed
+    from coarsen.loops.kernel_text import kernel_text
+    from coarsen.loops.kernels import kernels_of
+    from coarsen.loops.launches import launches_of
+
+    function = _function(path, name, options)
+    with limited(isl.DEFAULT_CONTEXT, function.place):
+        nest, found = analysed(nest_of(function))
+        kernels = tuple(map(kernel_text, kernels_of(nest, found)))
+        return NestProgram(path, function, nest, kernels, launches_of(kernels), tuple(options))
+
+
+def check_islpy() -> None:
+    """Raise InvalidInputError, with what to install, if C files can't be read for want of islpy."""
+    if importlib.util.find_spec("islpy") is None:
+        raise InvalidInputError("C files need islpy: pip install 'coarsen[loops]'")
+
+
+def _function(path: Path, name: str | None, options: Sequence[str]) -> CFunction:
+    every = [each for each in functions_of(path, options) if each.has_loops]
+    if not every:
+        raise InvalidInputError(f"{path}: no function with a loop is defined in it")
+    if name is None:
+        if len(every) > 1:
+            names = ", ".join(each.name for each in every)
+            raise InvalidInputError(f"{path} has several functions with loops: name one with --kernel: {names}")
+        return every[0]
+    chosen = next((each for each in every if name in _names_for(each.name, name)), None)
+    return chosen or functions_of(path, options, name)[0]
+
+
+def _names_for(function: str, name: str) -> Iterator[str]:
+    """The names that mean a function: its own, and that of one of its kernels."""
+    yield function
+    stem, _, number = name.rpartition("_")
+    if stem == function and number.isdigit():
+        yield name
