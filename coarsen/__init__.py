@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from coarsen.devices.health import check_health as check_health
     from coarsen.devices.selection import find_device as find_device
     from coarsen.drop_in.ahead import tune as tune
+    from coarsen.drop_in.loop_program import LoopProgram as LoopProgram
     from coarsen.drop_in.program import Program as Program
     from coarsen.errors import CoarsenError as CoarsenError
     from coarsen.errors import DeviceError as DeviceError
@@ -66,6 +67,7 @@ _MODULE_OF = {
     "InvalidInputError": "coarsen.errors",
     "LaidOutArray": "coarsen.runtime.laid_out_kernel",
     "Layout": "coarsen.runtime.layout",
+    "LoopProgram": "coarsen.drop_in.loop_program",
     "Program": "coarsen.drop_in.program",
     "RefusalError": "coarsen.errors",
     "SourcePosition": "coarsen.errors",

@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dispatch": BASE | {"variant"},
     "transform": BASE | {"ir", "analysis", "variant"},
     "backend": BASE | {"ir", "analysis"},
-    "loops": BASE | {"frontend", "analysis"},
+    "loops": BASE | {"frontend", "analysis", "dispatch"},
     "pipeline": BASE | COMPILER | {"cost"},
     "cost": BASE | {"ir", "analysis", "transform", "variant"},
     "features": BASE | {"ir", "analysis", "transform", "variant", "cost"},

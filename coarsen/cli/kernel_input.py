@@ -65,7 +65,9 @@ def naming_file(path: Path) -> Iterator[None]:
 
 def with_file(message: str, path: Path) -> str:
     """Put the file in front of a message that starts with line and column; return any other unchanged."""
-    return f"{_shown(path)}:{message}" if _STARTS_WITH_POSITION.match(message) and not is_ir_file(path) else message
+    return (
+        f"{_shown(path)}:{message}" if _STARTS_WITH_POSITION.match(message) and not is_ir_file(path) else message
+    )
 
 
 def _shown(path: Path) -> str:

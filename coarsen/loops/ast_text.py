@@ -55,11 +55,11 @@ class _Text:
 
     def of(self, expression: isl.AstExpr) -> tuple[str, int]:
         """The text, and how tightly its operator binds."""
-        kind = expression.get_type()
-        if kind == isl.ast_expr_type.id:
+        kind = _kind(expression)
+        if kind == "id":
             name = expression.id_get_id().get_name()
             return self._names.get(name, name), _ALONE
-        if kind == isl.ast_expr_type.int:
+        if kind == "int":
             number = int(expression.int_get_val().to_python())
             return str(number), _ALONE if number >= 0 else 7
         operator = isl.ast_expr_op_type(expression.op_get_type()).name
@@ -95,14 +95,17 @@ class _Text:
         if sign == ">":
             left, right = right, left
         # Now left >= right is what is asked; `left >= x + 1` is `x < left`.
-        if right.get_type() == isl.ast_expr_type.op and isl.ast_expr_op_type(right.op_get_type()).name == "add":
+        if _kind(right) == "op" and isl.ast_expr_op_type(right.op_get_type()).name == "add":
             last = right.op_get_arg(1)
-            if last.get_type() == isl.ast_expr_type.int and int(last.int_get_val().to_python()) == 1:
+            if _kind(last) == "int" and int(last.int_get_val().to_python()) == 1:
                 return f"{_inside(self.of(right.op_get_arg(0)), 5)} < {_inside(self.of(left), 5)}"
         return ""
+
+
+def _kind(expression: isl.AstExpr) -> str:
+    return isl.ast_expr_type(expression.get_type()).name
 
 
 def _inside(part: tuple[str, int], level: int) -> str:
     text, own = part
     return text if own >= level else f"({text})"
-

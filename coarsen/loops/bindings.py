@@ -223,7 +223,7 @@ class Bindings:
         place = pointer.place or self._function.place
         name = self.array_name(root)
         extents = tuple(
-            text and self.bound(extent_expression(text, self._function.variables, place), INDEX)
+            self.bound(extent_expression(text, self._function.variables, place), INDEX) if text else None
             for text in root.shape.extents
         )
         return tree.Element(name, pointer.indices[root.depth :], extents, place)

@@ -55,7 +55,9 @@ class Body:
         always: the statements that each work-item runs at least once.
     """
 
-    def __init__(self, nest: Nest, statements: Sequence[Statement], writer: Writer, always: frozenset[str]) -> None:
+    def __init__(
+        self, nest: Nest, statements: Sequence[Statement], writer: Writer, always: frozenset[str]
+    ) -> None:
         self._nest, self._writer, self._always = nest, writer, always
         self._statements = {each.name: each for each in statements}
         self._undeclared = {*writer.private}
@@ -71,10 +73,10 @@ class Body:
 
     def _block(self, parts: Sequence[isl.AstNode]) -> Iterator[str]:
         for name in sorted(self._undeclared):
-            if any(name in _arrays_in(run.code) for part in parts for run in self._runs(part)):
-                if not self._is_set_first(parts, name):
-                    yield f"{self._type(name)} {name};"
-                    self._undeclared.discard(name)
+            using = [each for each in parts if self._uses(each, name)]
+            if using and not self._is_set_first(using, name):
+                yield f"{self._type(name)} {name};"
+                self._undeclared.discard(name)
         held = [*self._held_in(parts)]
         for place, part in enumerate(parts):
             ending = [each for each in held if each.last == place]
@@ -89,13 +91,16 @@ class Body:
             else:
                 yield from lines
 
-    def _is_set_first(self, parts: Sequence[isl.AstNode], name: str) -> bool:
-        """Return True if a block sets a variable before all else, or one inside of it, the only one that uses it."""
-        using = [each for each in parts if any(name in _arrays_in(run.code) for run in self._runs(each))]
-        if kind_of(using[0]) == "user":
-            return _sets(run := self._run(using[0])) and run.target.array == name
-        is_only = len(using) == 1 and not (kind_of(using[0]) == "if_" and using[0].if_has_else_node())
-        return is_only and self._is_set_first([*_inner_nodes(using[0])], name)
+    def _is_set_first(self, using: Sequence[isl.AstNode], name: str) -> bool:
+        """Return True if of nodes that use a variable the first sets it, or the only one does inside."""
+        first, *others = using
+        if kind_of(first) == "user":
+            return _sets(run := self._run(first)) and run.target.array == name
+        is_only = not others and not (kind_of(first) == "if_" and first.if_has_else_node())
+        return is_only and self._is_set_first([n for n in _inner_nodes(first) if self._uses(n, name)], name)
+
+    def _uses(self, node: isl.AstNode, name: str) -> bool:
+        return any(name in _arrays_in(run.code) for run in self._runs(node))
 
     def _begun(self, held: Sequence[_Held], part: isl.AstNode) -> Iterator[str]:
         """The lines of a node at which some elements begin to be held."""
@@ -127,13 +132,16 @@ class Body:
                 yield "}"
             case "for_" if node.for_is_degenerate():
                 yield "{"
-                yield f"{INDENT}const {self._writer.whole} {c_text(node.for_get_iterator())} = {c_text(node.for_get_init())};"
+                name, value = c_text(node.for_get_iterator()), c_text(node.for_get_init())
+                yield f"{INDENT}const {self._writer.whole} {name} = {value};"
                 yield from self._inner(node.for_get_body())
                 yield "}"
             case "for_":
                 name, step = c_text(node.for_get_iterator()), c_text(node.for_get_inc())
                 counting = f"{name}++" if step == "1" else f"{name} += {step}"
-                head = f"{self._writer.whole} {name} = {c_text(node.for_get_init())}; {c_text(node.for_get_cond())}"
+                head = (
+                    f"{self._writer.whole} {name} = {c_text(node.for_get_init())}; {c_text(node.for_get_cond())}"
+                )
                 yield f"for ({head}; {counting}) {{"
                 yield from self._inner(node.for_get_body())
                 yield "}"

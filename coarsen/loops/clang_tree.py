@@ -271,7 +271,8 @@ def _floating(node: Node) -> str:
     """The shortest text of a floating-point number that has the same value, with its type's suffix."""
     is_single = _type(node) == "float"
     value = np.float32(node["value"]) if is_single else np.float64(node["value"])
-    text = np.format_float_scientific(value, trim="-") if not 1e-5 <= abs(value) < 1e9 and value else str(value)
+    is_usual = not value or 1e-5 <= abs(float(value)) < 1e9
+    text = str(value) if is_usual else np.format_float_scientific(value, trim="-")
     return text + ("" if "." in text or "e" in text else ".0") + "f" * is_single
 
 

@@ -16,7 +16,10 @@ _UNARY, _ALONE = len(_LEVELS), len(_LEVELS) + 1
 _TYPES = {
     **{name: name for name in ("char", "short", "int", "long", "float", "double")},
     **{f"unsigned {name}": f"u{name}" for name in ("char", "short", "int", "long")},
-    **{"signed char": "char", "unsigned": "uint", "long long": "long", "unsigned long long": "ulong"},
+    "signed char": "char",
+    "unsigned": "uint",
+    "long long": "long",
+    "unsigned long long": "ulong",
 }
 # OpenCL C's own gives an unsigned number.
 _ABSOLUTE = {"abs": "(int)abs", "labs": "(long)abs", "llabs": "(long)abs"}
@@ -61,9 +64,8 @@ class Writer:
         first, *others = each.indices
         if not others:
             return f"{each.array}[{self.text(first, iterators)}]"
-        # As wide as C's own, which goes from row to row by bytes.
-        text = _inside(self._part(first, iterators), _UNARY)
-        text = f"(long){text}" if self.whole == "int" else text
+        # As wide as sizes are: arrays that are larger have to be refused at the launch.
+        text = _inside(self._part(first, iterators), _BINDING["*"])
         for place, (index, extent) in enumerate(zip(others, each.extents[1:], strict=True)):
             assert extent is not None, "the type of an array says its inner extents"
             row = f"({text})" if place else text

@@ -31,8 +31,8 @@ def polynomial(expression: Expression) -> Polynomial | None:
     match expression:
         case Number(value=int(value)):
             return Polynomial.constant(value)
-        case Cast(operand=inner, is_narrow=False):
-            return polynomial(inner)
+        case Cast(operand=operand, is_narrow=False):
+            return polynomial(operand)
         case Name(variable=variable):
             return Polynomial.symbol(variable.name)
         case Operation(operator="-", operands=(only,)):

@@ -1,9 +1,10 @@
 """OpenCL C of a nest's kernels: one work-item for each point of the parallel loops.
 
-    for i, for j: { s = 0; for k: s += … }  ->  j = get_global_id(0), i = get_global_id(1): { s = 0; for k: s += … }
+    for i, for j: { s = 0; for k: s += … }
+    ->  j = get_global_id(0), i = get_global_id(1): { s = 0; for k: s += … }
 
-The text is clean for what is done to it later: one test keeps work-items out that are beyond the loops' bounds, and
-an element in which a loop accumulates is held in a variable.
+The text is clean for what is done to it later: one test keeps work-items out that are beyond the loops' bounds,
+and an element in which a loop accumulates is held in a variable.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class KernelText:
 
 
 def whole_type(nest: Nest) -> str:
-    """Return the type of whole numbers in a nest's kernels: `int`, or `long` where the function has larger ones."""
+    """Return the type of whole numbers in a nest's kernels: `int`; `long` where the function has larger ones."""
     return "long" if any(_WIDE.search(nest.types.get(name, "")) for name in nest.parameters) else "int"
 
 
@@ -54,7 +55,8 @@ def kernel_text(kernel: NestKernel) -> KernelText:
     context, extents = extents_of(kernel)
     build = isl.AstBuild.from_context(context)
     inside = context
-    lines, tests = [], []
+    lines: list[str] = []
+    tests: list[str] = []
     for number, each in enumerate(extents):
         first, behind = (c_text(build.expr_from_pw_aff(end)) for end in (each.first, each.behind))
         offset = "" if first == "0" else f" + {first}"
@@ -64,7 +66,8 @@ def kernel_text(kernel: NestKernel) -> KernelText:
         inside = inside.intersect(own.ge_set(each.first).params()).intersect(own.lt_set(each.behind).params())
     body = [*_body(kernel, whole, inside)]
     # A work-item's own condition goes with the test.
-    if tests and body and body[0].startswith("if (") and body[-1] == "}" and not any(map(_at_the_edge, body[1:-1])):
+    is_one = body[0].startswith("if (") and all(each.startswith(INDENT) for each in body[1:-1])
+    if tests and is_one:
         tests.append(body[0].removeprefix("if (").removesuffix(") {"))
         body = [line.removeprefix(INDENT) for line in body[1:-1]]
     if tests:
@@ -76,15 +79,14 @@ def kernel_text(kernel: NestKernel) -> KernelText:
     buffers = [each for each in nest.arrays.values() if each.name in words and not each.is_private]
     numbers = [name for name in nest.types if name in words]
     written = {access.array for each in kernel.statements for access in each.writes}
-    parameters = [
-        f"global {'' if each.name in written else 'const '}{opencl_type(each.element, nest.place)} *restrict {each.name}"
-        for each in buffers
-    ]
-    parameters += [
-        f"{whole if name in nest.parameters else opencl_type(nest.types[name], nest.place)} {name}" for name in numbers
-    ]
     steps = [name for name in kernel.steps if name in words]
-    parameters += [f"{whole} {name}" for name in steps]
+    parameters = []
+    for array in buffers:
+        constant = "" if array.name in written else "const "
+        parameters.append(f"global {constant}{opencl_type(array.element, nest.place)} *restrict {array.name}")
+    for name in (*numbers, *steps):
+        is_real = name in nest.types and name not in nest.parameters
+        parameters.append(f"{opencl_type(nest.types[name], nest.place) if is_real else whole} {name}")
     text = "\n".join([*_head(kernel.name, parameters), "{", *(f"{INDENT}{line}" for line in lines), "}", ""])
     return KernelText(kernel, text, (*(each.name for each in buffers), *numbers, *steps))
 
@@ -95,10 +97,6 @@ def opencl_text(kernels: Sequence[KernelText]) -> str:
     needs_double = any(re.search(r"\bdouble\b|\b\d+(?:\.\d*|e)[-\de]*(?![-\def])", text) for text in texts)
     head = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n\n" if needs_double else ""
     return head + "\n".join(texts)
-
-
-def _at_the_edge(line: str) -> bool:
-    return not line.startswith(INDENT)
 
 
 def _body(kernel: NestKernel, whole: str, inside: isl.Set) -> Iterator[str]:

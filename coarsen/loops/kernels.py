@@ -1,15 +1,15 @@
-"""The kernels that a nest becomes: which statements go into one, which loops become its NDRange, what runs around it.
+"""The kernels that a nest becomes: which statements go into one, and which loops become its NDRange.
 
-isl's bands say which loops are parallel and which run around launches; Algorithm 1 says which of the parallel loops
-gets dimension 0. Launches whose statements share their loops in the source and hand values on within a work-item
-alone become one kernel, in which a work-item runs its statements in the order of the source.
+isl's bands say which loops are parallel and which run around launches; Algorithm 1 says which of the parallel ones
+gets dimension 0. Launches whose statements share their loops in the source, and hand values on within a work-item
+alone, become one kernel, in which a work-item runs its statements in the order of the source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import compress, takewhile
 
 import islpy as isl
 import networkx
@@ -45,13 +45,12 @@ class NestKernel:
     @property
     def dimensions(self) -> tuple[str, ...]:
         """The names of the dimensions, 0 first: those of the iterators that they count, where they count one."""
-        return self._named([(self.places, number, f"p{number}") for number in range(len(self._first_of(self.places)))])
+        return self._named(self.places, "p")
 
     @property
     def steps(self) -> tuple[str, ...]:
         """The names of what the loops around the launch count, the outermost first."""
-        rows = self.around_rows
-        return self._named([(rows, number, f"t{number}") for number in range(len(self._first_of(rows)))])
+        return self._named(self.around_rows, "t")
 
     @property
     def around_rows(self) -> Rows:
@@ -59,18 +58,13 @@ class NestKernel:
         piece = Piece(Band({each.name: () for each in self.statements}, ()), self.around)
         return {each.name: rows_around(piece, each.name) for each in self.statements}
 
-    def _first_of(self, rows: Rows) -> tuple[Coefficients, ...]:
-        return rows[self.statements[0].name]
-
-    def _named(self, wanted: Iterable[tuple[Rows, int, str]]) -> tuple[str, ...]:
-        found: list[str] = []
-        for rows, number, other in wanted:
-            text = combined(self.statements[0], self._first_of(rows)[number])
-            found.append(text if text in self.statements[0].iterators else other)
-        return tuple(found)
+    def _named(self, rows: Rows, letter: str) -> tuple[str, ...]:
+        first = self.statements[0]
+        texts = [combined(first, row) for row in rows[first.name]]
+        return tuple(text if text in first.iterators else f"{letter}{number}" for number, text in enumerate(texts))
 
     def fixed(self, statement: Statement) -> isl.Set:
-        """Return the instances of a statement that one work-item of one launch runs: steps and places are parameters."""
+        """Return the instances of a statement in a work-item, whose steps and places are parameters."""
         names = (*self.steps, *self.dimensions)
         point = isl.Set(f"[{', '.join(names)}] -> {{ [{', '.join(names)}] }}")
         return self.spread(statement).intersect_range(point).domain()
@@ -111,7 +105,9 @@ def kernels_of(nest: Nest, found: Sequence[Dependence]) -> tuple[NestKernel, ...
         looping = next((each for each in kernel.statements if each.loops), None)
         if looping is not None and not kernel.dimensions and not kernel.around:
             what = f"{', '.join(each.name for each in kernel.statements)}: no loop is parallel"
-            raise RefusalError("no-parallel-loop", f"{what}; --explain says which dependences are in the way", looping.place)
+            raise RefusalError(
+                "no-parallel-loop", f"{what}; --explain says which dependences are in the way", looping.place
+            )
     names = [nest.function, *(f"{nest.function}_{number}" for number in range(1, len(kernels)))]
     if len(kernels) > 1:
         names = [f"{nest.function}_{number}" for number in range(len(kernels))]
@@ -142,10 +138,8 @@ def _alone(nest: Nest, found: Sequence[Dependence], piece: Piece) -> NestKernel:
     if _is_even(chosen) and _is_local(chosen, found):
         return chosen
     count = min(sum(piece.band.coincident), MOST_DIMENSIONS)
-    parallel = {
-        name: tuple(row for row, is_parallel in zip(rows, piece.band.coincident, strict=True) if is_parallel)[:count]
-        for name, rows in piece.band.rows.items()
-    }
+    flags = piece.band.coincident
+    parallel = {name: tuple(compress(rows, flags))[:count] for name, rows in piece.band.rows.items()}
     # Inner loops first: they mostly go to neighbouring elements.
     chosen = replace(kernel, places={each.name: parallel.get(each.name, ())[::-1] for each in statements})
     if _is_even(chosen) and _is_local(chosen, found):
@@ -218,7 +212,7 @@ def _one(first: NestKernel, second: NestKernel, places: Rows) -> NestKernel:
 
 
 def _loops_of(kernel: NestKernel) -> tuple[int, ...] | None:
-    """The numbers of the loops that the dimensions are, 0 first; None unless they are the same for all statements."""
+    """The numbers of the loops that the dimensions are, 0 first; None where statements have others."""
     each = {_counted(statement, kernel.places[statement.name]) for statement in kernel.statements}
     return each.pop() if len(each) == 1 else None
 
@@ -246,8 +240,8 @@ def _with_private_variables(
                 both = _over(first, each, shared) if first.around == each.around and shared else None
                 if both is None or not _is_local(both, found):
                     place = each.statements[0].place
-                    what = f"'{array.spelled}' is handed on from {first.statements[-1].name} to {each.statements[0].name}"
-                    raise RefusalError("scalar-between-launches", f"{what}, which are two launches", place)
+                    ends = f"{first.statements[-1].name} to {each.statements[0].name}, which are two launches"
+                    raise RefusalError("scalar-between-launches", f"'{array.spelled}' goes from {ends}", place)
                 first = both
             joined[using[0] : using[-1] + 1] = [first]
     return joined
@@ -269,7 +263,7 @@ def _shared_loops(first: NestKernel, second: NestKernel) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Extent:
-    """The values of a dimension or of a step: from a first one to below another, over parameters and steps before."""
+    """The values of a dimension: from a first one to below another, over parameters and steps."""
 
     name: str
     first: isl.PwAff
@@ -280,13 +274,14 @@ def extents_of(kernel: NestKernel) -> tuple[isl.Set, tuple[Extent, ...]]:
     """Return when a kernel is launched, as a set of parameters and steps, and its dimensions' extents, 0 first."""
     box = kernel.box()
     for name in kernel.steps:
-        last = box.dim(isl.dim_type.param)
-        box = box.move_dims(isl.dim_type.param, last, isl.dim_type.set, 0, 1)
-        box = box.set_dim_name(isl.dim_type.param, last, name)
+        end = box.dim(isl.dim_type.param)
+        box = box.move_dims(isl.dim_type.param, end, isl.dim_type.set, 0, 1)
+        box = box.set_dim_name(isl.dim_type.param, end, name)
     context = box.params()
     found = []
     for number, name in enumerate(kernel.dimensions):
-        first, last = (end.coalesce().gist(context) for end in (box.dim_min(number), box.dim_max(number)))
+        first: isl.PwAff = box.dim_min(number).coalesce().gist(context)
+        last: isl.PwAff = box.dim_max(number).coalesce().gist(context)
         found.append(Extent(name, first, last.add(last.domain().indicator_function())))
     return context, tuple(found)
 
@@ -299,7 +294,8 @@ def launch_tree(kernels: Sequence[NestKernel]) -> isl.AstNode:
     positions = [-1] + [0] * depth
     before: tuple[Band, ...] = ()
     for kernel in kernels:
-        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, kernel.around, strict=False)))
+        pairs = zip(before, kernel.around, strict=False)
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         # The positions of a band stand before its steps.
         level = len(replace(kernel, around=kernel.around[:shared]).steps)
         positions = [*positions[:level], positions[level] + 1, *[0] * (depth - level)]
@@ -308,12 +304,14 @@ def launch_tree(kernels: Sequence[NestKernel]) -> isl.AstNode:
         launches = box.project_out(isl.dim_type.set, len(kernel.steps), len(kernel.dimensions))
         launches = launches.set_tuple_name(kernel.name)
         steps = [*kernel.steps, *["0"] * (depth - len(kernel.steps))]
-        times = [str(positions[0]), *(each for pair in zip(steps, positions[1:], strict=True) for each in map(str, pair))]
+        times = [str(positions[0])]
+        for step, position in zip(steps, positions[1:], strict=True):
+            times += [step, str(position)]
         instance = f"{kernel.name}[{', '.join(kernel.steps)}]"
         order = isl.Map(f"{{ {instance} -> [{', '.join(times)}] }}")
         schedule = schedule.union(isl.UnionMap.from_map(order.intersect_domain(launches)))
     names = max((kernel.steps for kernel in kernels), key=len)
-    build = isl.AstBuild.from_context(isl.Set(nest.set_text(": ").replace("{ : }", "{ : }")))
+    build = isl.AstBuild.from_context(isl.Set(nest.set_text(":")))
     ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, 2 * depth + 1)
     for number in range(depth):
         ids = ids.add(isl.Id(f"c{number}")).add(isl.Id(names[number]))

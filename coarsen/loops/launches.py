@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, count
 from typing import TypeAlias
 
@@ -55,6 +56,8 @@ class LaunchIf:
 
 
 Launching: TypeAlias = NestLaunch | LaunchLoop | LaunchIf
+# A loop of launches evaluates the same few again and again.
+_expression, _condition = lru_cache(maxsize=None)(parse_expression), lru_cache(maxsize=None)(parse_condition)
 
 
 def launches_of(kernels: Sequence[KernelText]) -> tuple[Launching, ...]:
@@ -81,16 +84,16 @@ def each_launch(
     for each in launches:
         match each:
             case LaunchIf(conditions=conditions, body=body):
-                if all(parse_condition(text).holds(values) for text in conditions):
+                if all(_condition(text).holds(values) for text in conditions):
                     yield from each_launch(body, values)
             case LaunchLoop(name=name, body=body):
-                first, behind = (parse_expression(text).evaluate(values) for text in (each.first, each.behind))
+                first, behind = (_expression(text).evaluate(values) for text in (each.first, each.behind))
                 for value in range(first, behind, each.step):
                     yield from each_launch(body, {**values, name: value})
             case NestLaunch():
-                steps = {name: parse_expression(text).evaluate(values) for name, text in each.steps.items()}
+                steps = {name: _expression(text).evaluate(values) for name, text in each.steps.items()}
                 inner = {**values, **steps}
-                yield each, tuple(parse_expression(text).evaluate(inner) for text in each.global_size), steps
+                yield each, tuple(_expression(text).evaluate(inner) for text in each.global_size), steps
 
 
 class _Reading:
@@ -136,11 +139,11 @@ class _Reading:
         return found
 
     def _conditions(self, condition: isl.AstExpr, names: Mapping[str, str]) -> Iterator[str]:
-        operator = isl.ast_expr_op_type(condition.op_get_type())
-        if operator in (isl.ast_expr_op_type.and_, isl.ast_expr_op_type.and_then):
+        operator = isl.ast_expr_op_type(condition.op_get_type()).name
+        if operator in ("and_", "and_then"):
             for place in range(condition.op_get_n_arg()):
                 yield from self._conditions(condition.op_get_arg(place), names)
-        elif operator in (isl.ast_expr_op_type.or_, isl.ast_expr_op_type.or_else):
+        elif operator in ("or_", "or_else"):
             raise self._refusal("a launch depends on one condition or another")
         else:
             yield size_text(condition, names)

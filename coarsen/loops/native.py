@@ -79,16 +79,17 @@ class NativeFunction:
             yield f"    {nest.spelled[name]} = wholes[{number}];"
         for number, name in enumerate(self._reals):
             yield f"    {nest.spelled[name]} = reals[{number}];"
-        copied = [(number, each.spelled) for number, each in enumerate(self._arrays) if None not in each.extents[:1]]
-        copied = [(number, spelled) for number, spelled in copied if self._arrays[number].kind == "global"]
+        # Arrays of the file itself, which are copied.
+        own = [each.kind == "global" and None not in each.extents[:1] for each in self._arrays]
         for number, each in enumerate(self._arrays):
-            if (number, each.spelled) in copied:
+            if own[number]:
                 yield f"    memcpy(&{each.spelled}, arrays[{number}], sizeof {each.spelled});"
             else:
                 yield f"    {each.spelled} = arrays[{number}];"
         yield f"    {function.name}({', '.join(each.name for each in function.parameters)});"
-        for number, spelled in copied:
-            yield f"    memcpy(arrays[{number}], &{spelled}, sizeof {spelled});"
+        for number, each in enumerate(self._arrays):
+            if own[number]:
+                yield f"    memcpy(arrays[{number}], &{each.spelled}, sizeof {each.spelled});"
         yield "}"
 
 

@@ -72,7 +72,7 @@ class Operation:
 class Cast:
     """A number as one of another type: written by the user, or of a function's argument.
 
-    Other conversions follow from the types in C as in OpenCL C. `is_narrow` if it may change a whole number's value.
+    Other conversions follow from the types in C as in OpenCL C. `is_narrow` if it may change a whole number.
     """
 
     type: str

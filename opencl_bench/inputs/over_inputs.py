@@ -152,9 +152,7 @@ def _measured(
     if any(map(is_uncertain, rows)):
         rows = measure_versions(plan, store, observer, Remeasure.UNCERTAIN, pool).rows
         doubtful = sum(map(is_uncertain, rows))
-        said = (
-            f"the machine is busy: the intervals of {doubtful} of {len(rows)} measurements are too wide"
-        )
+        said = f"the machine is busy: the intervals of {doubtful} of {len(rows)} measurements are too wide"
         if doubtful > _MOST_DOUBTFUL * len(rows):
             raise DeviceError(f"{said}, so nothing is chosen; the same command measures these again")
         if doubtful:

@@ -62,8 +62,13 @@ def write_c_file(asked: ApplyOptions) -> None:
 
 
 def _comment(program: NestProgram) -> Iterator[str]:
+    # Imported late: it loads islpy.
+    from coarsen.loops.kernel_text import whole_type
+
     yield f"Written by coarsen {__version__}: the loops of {program.function.name} in {program.path.name}."
     yield from (f"Assumed: {each}." for each in program.nest.assumptions)
+    if whole_type(program.nest) == "int":
+        yield "Assumed: no array has 2^31 elements or more; with long sizes in C it may."
     yield "Launches, in work-items; more of them do nothing:"
     yield from _launches(program.launches, "  ")
 

@@ -38,8 +38,8 @@ class Speedup:
     def is_certain(self) -> bool:
         """Return True if the interval is no wider than a tenth of the ratio; False where it is not known.
 
-        Of a gain that is large at either end it may be as wide as the ratio: how large the gain is may be open, that
-        there is one is not. What is chosen, remembered or advised is certain.
+        Of a gain that is large at either end it may be as wide as the ratio: how large the gain is may be open,
+        that there is one is not. What is chosen, remembered or advised is certain.
         """
         widest = self.ratio if self.low >= LARGE_GAIN else WIDEST * self.ratio
         return self.high - self.low <= widest * (1 + _ROUNDING)

@@ -9,7 +9,7 @@ from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError
 from coarsen.loops.expression_text import opencl_type
 from coarsen.loops.kernel_text import KernelText, whole_type
-from coarsen.loops.launches import Launching, LaunchIf, LaunchLoop, NestLaunch, extents_in, operations_in
+from coarsen.loops.launches import LaunchIf, Launching, LaunchLoop, NestLaunch, extents_in, operations_in
 from coarsen.loops.program import NestProgram
 from coarsen.opencl_bench.workloads.described.table import toml
 from coarsen.opencl_bench.workloads.described.template import LOCAL_SIZES
@@ -98,7 +98,9 @@ def _described(
 
 
 def _whole_groups(global_size: Sequence[str], local_size: Sequence[str]) -> list[str]:
-    return [f"({extent} + {own} - 1) // {own} * {own}" for extent, own in zip(global_size, local_size, strict=False)]
+    return [
+        f"({extent} + {own} - 1) // {own} * {own}" for extent, own in zip(global_size, local_size, strict=False)
+    ]
 
 
 def _sizes(program: NestProgram) -> Iterator[str]:
@@ -106,8 +108,12 @@ def _sizes(program: NestProgram) -> Iterator[str]:
     kernels = [each.kernel for each in program.kernels]
     depth = max(len(each.loops) - len(kernel.steps) for kernel in kernels for each in kernel.statements)
     # What the NDRange depends on, too, is no number of steps alone.
-    steps -= {name for launch, _, _ in _described(program.launches) for text in launch.global_size
-              for name in parse_expression(text).names}
+    steps -= {
+        name
+        for launch, _, _ in _described(program.launches)
+        for text in launch.global_size
+        for name in parse_expression(text).names
+    }
     for preset, size in _SIZES[min(max(depth, 1), len(_SIZES)) - 1].items():
         yield f"[sizes.{preset}]"
         yield from (f"{name} = {_STEPS if name in steps else size}  # CHECK" for name in program.nest.parameters)

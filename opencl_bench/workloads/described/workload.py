@@ -100,7 +100,7 @@ _MOST_INSTANCES = 300_000_000
 
 
 def has_feasible_reference(description: Description, size: Size) -> bool:
-    """Return True if a C function that the kernels were made of is run in about a second, and where there is none."""
+    """Return True if a C function that kernels were made of takes about a second, and where there is none."""
     return description.program is None or description.program.instances_at(size) <= _MOST_INSTANCES
 
 

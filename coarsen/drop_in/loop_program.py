@@ -1,0 +1,206 @@
+"""The loops of a C function in a program of PyOpenCL's: called as the function is, with buffers for arrays."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl
+
+from coarsen.dispatch.expressions import parse_expression
+from coarsen.drop_in.mode import TuneChoice
+from coarsen.drop_in.program import Program
+from coarsen.errors import InvalidInputError
+from coarsen.loops.program import NestProgram, read_program
+from coarsen.policy.tuned_checks import TunedChoice
+
+# By number of dimensions: what a launch has before it is tuned.
+_LOCAL_SIZES = ((64,), (16, 16), (8, 8, 4))
+_TYPES: Mapping[str, type[np.generic]] = {
+    "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32, "uint": np.uint32,
+    "long": np.int64, "ulong": np.uint64, "float": np.float32, "double": np.float64,
+}  # fmt: skip
+
+
+class LoopProgram:
+    """The kernels that the loops of a C function become, and their launches.
+
+        mm = coarsen.LoopProgram(context, "mm.c", "mm", tune=True)
+        mm(queue, n, a, b, c)
+
+    Work-items are points of parallel loops; sequential loops around them are run by the host.
+
+    Args:
+        context: to build for.
+        path: the C file.
+        function: the function's name; needed where several have loops.
+        options: for clang: definitions of macros, folders of headers.
+        tune: how the kernels are coarsened, as `coarsen.Program` takes it.
+        tuned: tuned files of the kernels, as `coarsen.Program` takes them.
+
+    Raises:
+        InvalidInputError: the file can't be read, or has no such function; islpy is missing.
+        RefusalError: the function is no affine loop nest, or none that OpenCL C can have.
+    """
+
+    def __init__(
+        self,
+        context: pyopencl.Context,
+        path: str | Path,
+        function: str | None = None,
+        *,
+        options: Sequence[str] = (),
+        tune: TuneChoice = None,
+        tuned: TunedChoice = None,
+    ) -> None:
+        self._nest_program: NestProgram = read_program(Path(path), function, options)
+        # Imported late, as all that loads islpy.
+        from coarsen.loops.expression_text import opencl_type
+        from coarsen.loops.kernel_text import whole_type
+        from coarsen.loops.launches import extents_in
+
+        nest = self._nest_program.nest
+        self._context = context
+        self._tune, self._tuned = tune, tuned
+        self._scratch: dict[str, pyopencl.Buffer] = {}
+        self._whole_type = _TYPES[whole_type(nest)]
+        self._most = 2 ** (8 * np.dtype(self._whole_type).itemsize - 1) - 1
+        self._types = {
+            name: self._whole_type if name in nest.parameters else _TYPES[opencl_type(each, nest.place)]
+            for name, each in nest.types.items()
+        }
+        self._arrays = [each for each in nest.arrays.values() if not each.is_private]
+        self._element_types = {
+            each.name: np.dtype(_TYPES[opencl_type(each.element, nest.place)]) for each in self._arrays
+        }
+        self._extents = {each.name: [*map(parse_expression, extents_in(nest, each))] for each in self._arrays}
+        written = {access.array for each in nest.statements for access in each.writes}
+        pairs = itertools.combinations([each.name for each in self._arrays], 2)
+        self._apart = [pair for pair in pairs if written & {*pair}]
+
+    @property
+    def source(self) -> str:
+        """The kernels in OpenCL C, as they are before anything is coarsened."""
+        return self._nest_program.text
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of what a call takes: the function's parameters, then what else it finds.
+
+        A record's members, of which each is an argument, are named with `_` for `->` and `.`.
+        """
+        nest = self._nest_program.nest
+        known = {each.spelled: each.name for each in nest.arrays.values() if not each.is_local}
+        known |= {spelled: name for name, spelled in nest.spelled.items()}
+        own = [known[each.name] for each in self._nest_program.function.parameters if each.name in known]
+        return (*own, *(name for name in known.values() if name not in own))
+
+    @cached_property
+    def program(self) -> Program:
+        """The kernels' program, built at the first call."""
+        program = Program(self._context, self.source, tune=self._tune, tuned=self._tuned)
+        return program.build(options=["-cl-std=CL1.2"])
+
+    def __call__(
+        self,
+        queue: pyopencl.CommandQueue,
+        *arguments: object,
+        wait_for: Sequence[pyopencl.Event] | None = None,
+        **named: object,
+    ) -> pyopencl.Event:
+        """Launch the function's kernels, one after the other; it does not wait for them.
+
+        Args:
+            queue: a queue of the program's context.
+            arguments: in the order of `arguments`: numbers, and for arrays a `pyopencl.Buffer`, or an array of
+                PyOpenCL's, whose elements lie in C's order.
+            wait_for: events before the first launch.
+            named: arguments by their names.
+
+        Returns:
+            The event of the last launch.
+
+        Raises:
+            InvalidInputError: one argument too few or too many, a buffer that is too small or given twice, a
+                number that is too large.
+        """
+        given = self._given(arguments, named)
+        nest = self._nest_program.nest
+        numbers = {name: self._whole(name, given[name]) for name in nest.parameters}
+        buffers = self._buffers(given, numbers)
+        values: dict[str, Any] = {
+            **{name: type_(given[name]) for name, type_ in self._types.items()},
+            **buffers,
+        }
+        # Imported late, as all that loads islpy.
+        from coarsen.loops.launches import each_launch
+
+        event, waiting = None, wait_for
+        for launch, global_size, steps in each_launch(self._nest_program.launches, numbers):
+            if min(global_size) < 1:
+                continue
+            local_size = _LOCAL_SIZES[len(global_size) - 1] if launch.global_size != ("1",) else (1,)
+            whole = tuple(-(-extent // own) * own for extent, own in zip(global_size, local_size, strict=True))
+            inner = {**values, **{name: self._whole_type(value) for name, value in steps.items()}}
+            kernel = self._kernels[launch.kernel.kernel.name]
+            passed = [inner[name] for name in launch.kernel.arguments]
+            event = kernel(queue, whole, local_size, *passed, wait_for=waiting)
+            # A queue may run what it is given in any order.
+            waiting = [event]
+        return event if event is not None else pyopencl.enqueue_marker(queue, wait_for=wait_for)
+
+    @cached_property
+    def _kernels(self) -> dict[str, Any]:
+        return {name: getattr(self.program, name) for name in self._nest_program.names}
+
+    def _given(self, arguments: Sequence[object], named: Mapping[str, object]) -> dict[str, Any]:
+        names = self.arguments
+        if len(arguments) > len(names):
+            raise InvalidInputError(f"{len(names)} arguments, not {len(arguments)}: {', '.join(names)}")
+        given = {**dict(zip(names, arguments, strict=False)), **named}
+        if missing := [name for name in names if name not in given]:
+            raise InvalidInputError(f"the argument {missing[0]} is missing; there are {', '.join(names)}")
+        if unknown := [name for name in given if name not in names]:
+            raise InvalidInputError(f"there is no argument {unknown[0]}; there are {', '.join(names)}")
+        return given
+
+    def _whole(self, name: str, value: float) -> int:
+        number = int(value)
+        if number != value or not -self._most - 1 <= number <= self._most:
+            raise InvalidInputError(f"{name} = {value} is no whole number of the kernels' type")
+        return number
+
+    def _buffers(self, given: Mapping[str, Any], numbers: Mapping[str, int]) -> dict[str, pyopencl.MemoryObject]:
+        """The buffers of arrays, those that the function makes itself among them."""
+        found: dict[str, pyopencl.MemoryObject] = {}
+        for array in self._arrays:
+            elements = math.prod(max(each.evaluate(numbers), 0) for each in self._extents[array.name])
+            if elements > self._most:
+                too_many = f"{array.name} has {elements} elements, too many for sizes of the type int"
+                raise InvalidInputError(f"{too_many}: make them long in C")
+            needed = elements * self._element_types[array.name].itemsize
+            if array.is_local:
+                kept = self._scratch.get(array.name)
+                if kept is None or kept.size < needed:
+                    flags = pyopencl.mem_flags.READ_WRITE
+                    self._scratch[array.name] = pyopencl.Buffer(self._context, flags, max(needed, 1))
+                found[array.name] = self._scratch[array.name]
+                continue
+            passed = given[array.name]
+            buffer, offset = getattr(passed, "base_data", passed), getattr(passed, "offset", 0)
+            if not isinstance(buffer, pyopencl.MemoryObject) or offset:
+                raise InvalidInputError(f"{array.name} is no buffer, nor an array that begins with one")
+            if buffer.size < needed:
+                raise InvalidInputError(f"{array.name} has {buffer.size} bytes, and {needed} are accessed")
+            found[array.name] = buffer
+        for one, other in self._apart:
+            if found[one] == found[other]:
+                raise InvalidInputError(
+                    f"{one} and {other} are the same buffer, and the loops take them to be apart"
+                )
+        return found

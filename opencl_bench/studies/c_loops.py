@@ -1,0 +1,198 @@
+"""What loops of C become, beside other makers of kernels: `python -m coarsen.opencl_bench.studies.c_loops`.
+
+The functions are those of `opencl_bench/kernels/loops`. Each is run as its kernels are written, and tuned from
+nothing, in turns; and beside them what is installed: PyTorch's products where it finds a GPU (cuBLAS, TF32 off),
+CLBlast's and loopy's, by hand-given tiles. A line of CSV for each on standard output
+(`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, host included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coarsen.devices.discovery import open_device
+from coarsen.devices.drivers import prepare_loader
+from coarsen.devices.selection import find_device
+from coarsen.dispatch.expressions import parse_expression
+from coarsen.drop_in.loop_program import LoopProgram
+from coarsen.loops.program import read_program
+from coarsen.tuning.settings import Tune
+from coarsen.tuning.workload.element_types import Array
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+FOLDER = Path(__file__).parent.parent / "kernels" / "loops"
+_REPETITIONS = 15
+_WARM_UP = 2
+Run = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function at sizes, which `size` and `steps` stand for."""
+
+    function: str
+    sizes: Mapping[str, int]
+
+    @property
+    def name(self) -> str:
+        """The function and its sizes."""
+        return f"{self.function} {'×'.join(map(str, self.sizes.values()))}"
+
+
+def cases(*, is_gpu: bool) -> list[Case]:
+    """Return the functions with their sizes for a kind of device."""
+    n, rows, cells, cube, steps = (4096, 16384, 8192, 384, 10) if is_gpu else (512, 4096, 1024, 96, 10)
+    found = [Case("mm", {"n": n, "m": n, "l": n})]
+    if is_gpu:
+        found.append(Case("mm", {"n": 1024, "m": 1024, "l": 1024}))
+    found += [Case(name, {"n": rows}) for name in ("mv", "tmv", "mvt", "gemver")]
+    found += [
+        Case("syrk", {"n": n // 2, "m": n // 2}),
+        Case("correlation", {"n": n // 2, "m": n // 2}),
+        Case("doitgen", {"nr": 8, "nq": 8, "np": n}),
+        Case("mri_q", {"p_samples": 2048, "p_voxels": rows * 16}),
+        Case("mri_fhd", {"samples": 2048, "voxels": rows * 16}),
+        Case("jacobi_2d", {"steps": steps, "n": cells}),
+        Case("fdtd_2d", {"steps": steps, "nx": cells, "ny": cells}),
+        Case("heat_3d", {"steps": steps, "n": cube}),
+    ]
+    return found
+
+
+class _Measured:
+    """A case on a device: its buffers, and what runs on them."""
+
+    def __init__(self, case: Case, context: cl.Context, settings: Tune) -> None:
+        import pyopencl as cl
+
+        self._case, self._context = case, context
+        self._queue = cl.CommandQueue(context)
+        path = FOLDER / f"{case.function}.c"
+        self._read = read_program(path, case.function)
+        nest = self._read.nest
+        from coarsen.loops.launches import extents_in
+
+        random = np.random.default_rng(0)
+        self._contents = {
+            each.name: random.random(
+                [parse_expression(text).evaluate(case.sizes) for text in extents_in(nest, each)], np.float32
+            )
+            for each in nest.arrays.values()
+            if not each.is_local
+        }
+        numbers = {name: case.sizes.get(name, 0.5) for name in nest.types}
+        self._buffers = {
+            name: cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=contents)
+            for name, contents in self._contents.items()
+        }
+        programs = {"written": LoopProgram(context, path, tune=None)}
+        programs["tuned"] = LoopProgram(context, path, tune=settings)
+        self._runs: dict[str, Run] = {}
+        self.outputs: dict[str, list[Any]] = {}
+        for word, program in programs.items():
+            given = [{**numbers, **self._buffers}[name] for name in program.arguments]
+            self._fill()
+            program(self._queue, *given).wait()
+            self.outputs[word] = [self._read_back(name) for name in self._read.outputs]
+            self._runs[word] = partial(program, self._queue, *given)
+        self._runs |= dict(_torch(case, self._contents))
+
+    def _fill(self) -> None:
+        import pyopencl as cl
+
+        for name, contents in self._contents.items():
+            cl.enqueue_copy(self._queue, self._buffers[name], contents)
+
+    def _read_back(self, name: str) -> Array:
+        import pyopencl as cl
+
+        found = np.empty_like(self._contents[name])
+        cl.enqueue_copy(self._queue, found, self._buffers[name])
+        return found
+
+    def milliseconds(self) -> dict[str, float]:
+        """Return the medians of all that runs, in turns."""
+        times: dict[str, list[float]] = {word: [] for word in self._runs}
+        for number in range(_REPETITIONS + _WARM_UP):
+            self._fill()
+            for word, run in self._runs.items():
+                self._queue.finish()
+                started = time.perf_counter()
+                finish = run()
+                finish() if callable(finish) else self._queue.finish()
+                if number >= _WARM_UP:
+                    times[word].append(1e3 * (time.perf_counter() - started))
+        return {word: median(each) for word, each in times.items()}
+
+    def difference(self) -> float:
+        """Return the largest difference of the tuned kernels' results, relative to the largest number."""
+        pairs = zip(self.outputs["written"], self.outputs["tuned"], strict=True)
+        return max(float(np.abs(one - two).max() / max(np.abs(one).max(), 1e-30)) for one, two in pairs)
+
+
+def _torch(case: Case, contents: Mapping[str, Any]) -> Iterator[tuple[str, Run]]:
+    """PyTorch's product on a GPU; nothing where there is neither."""
+    try:
+        import torch
+    except ImportError:
+        return
+    if not torch.cuda.is_available() or case.function not in ("mm", "mv", "tmv"):
+        return
+    torch.backends.cuda.matmul.allow_tf32 = False
+    a, b = (torch.from_numpy(contents[name]).cuda() for name in ("a", "b" if case.function == "mm" else "y"))
+    a = a.t() if case.function == "tmv" else a
+    out = torch.matmul(a, b)
+
+    def run() -> object:
+        torch.matmul(a, b, out=out)
+        return torch.cuda.synchronize
+
+    yield "cublas", run
+
+
+def main() -> None:
+    """Measure, and write a line for each case."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", "-d", required=True)
+    parser.add_argument("--seconds", type=float, default=60.0, help="for each kernel")
+    parser.add_argument("functions", nargs="*")
+    asked = parser.parse_args()
+    prepare_loader()
+    device = find_device(asked.device)
+    is_gpu = "gpu" in str(device.device_types).lower()
+    import pyopencl as cl
+
+    context = cl.Context([open_device(device)])
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(("device", "case", "what", "milliseconds", "over_written", "difference"))
+    for case in cases(is_gpu=is_gpu):
+        if asked.functions and case.function not in asked.functions:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            # Nothing that was found before, nor of another size, is used.
+            settings = Tune(seconds=asked.seconds, store=str(Path(folder) / "found.db"))
+            found = _Measured(case, context, settings)
+            times = found.milliseconds()
+        for word, each in times.items():
+            difference = f"{found.difference():.2g}" if word == "tuned" else ""
+            gain = f"{times['written'] / each:.3f}"
+            writer.writerow((device.name, case.name, word, f"{each:.4f}", gain, difference))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
