@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import islpy as isl
 
@@ -29,24 +29,34 @@ _ALONE = 8
 _OPPOSITE = {"ge": "<", "le": ">"}
 
 
-def c_text(expression: isl.AstExpr, names: Mapping[str, str] | None = None) -> str:
-    """Return an expression in C, whose `min` and `max` are OpenCL C's.
+def c_text(expression: isl.AstExpr, whole: str = "int") -> str:
+    """Return an expression in C, whose `min` and `max` are OpenCL C's: all they are of has one type.
 
     Args:
         expression: as isl's code generator makes it.
-        names: what stands for a name in C.
+        whole: the type of names.
     """
-    return _Text("/", names or {}).of(expression)[0]
+    return _Text("/", {}, "L" * (whole == "long")).of(expression)[0]
 
 
-def size_text(expression: isl.AstExpr) -> str:
-    """Return an expression as `dispatch.expressions` reads it: `//` is the quotient downwards."""
-    return _Text("//", {}).of(expression)[0]
+def in_parentheses(text: str) -> str:
+    """Return an expression in parentheses if it has cases, so that it may stand beside an operator."""
+    return f"({text})" if "?" in text else text
+
+
+def size_text(expression: isl.AstExpr, names: Mapping[str, str] | None = None) -> str:
+    """Return an expression as `dispatch.expressions` reads it: `//` is the quotient downwards.
+
+    Args:
+        expression: as isl's code generator makes it.
+        names: what stands for a name.
+    """
+    return _Text("//", names or {}).of(expression)[0]
 
 
 class _Text:
-    def __init__(self, quotient: str, names: Mapping[str, str]) -> None:
-        self._quotient, self._names = quotient, names
+    def __init__(self, quotient: str, names: Mapping[str, str], suffix: str = "") -> None:
+        self._quotient, self._names, self._suffix = quotient, names, suffix
 
     def of(self, expression: isl.AstExpr) -> tuple[str, int]:
         """The text, and how tightly its operator binds."""
@@ -60,7 +70,7 @@ class _Text:
         operator = isl.ast_expr_op_type(expression.op_get_type()).name
         parts = [self.of(expression.op_get_arg(place)) for place in range(expression.op_get_n_arg())]
         if operator in ("max", "min"):
-            found, *others = (text for text, _ in parts)
+            found, *others = (f"{text}{self._suffix}" if text.removeprefix("-").isdecimal() else text for text, _ in parts)
             for each in others:
                 found = f"{operator}({found}, {each})"
             return found, _ALONE
@@ -101,5 +111,3 @@ def _inside(part: tuple[str, int], level: int) -> str:
     text, own = part
     return text if own >= level else f"({text})"
 
-
-Visit = Callable[[isl.AstNode], None]

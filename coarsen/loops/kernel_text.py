@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from coarsen.loops.ast_text import c_text
+from coarsen.loops.ast_text import c_text, in_parentheses
 from coarsen.loops.body_text import INDENT, Body
 from coarsen.loops.expression_text import Writer, opencl_type
 from coarsen.loops.kernels import NestKernel, extents_of
-from coarsen.loops.nest import Array, Nest
+from coarsen.loops.nest import Nest, free_name
 
 _WIDEST = 100
 _WIDE = re.compile(r"\blong\b|\bunsigned int\b|^unsigned$|\bsize_t\b")
@@ -41,7 +41,8 @@ class KernelText:
 
 def whole_type(nest: Nest) -> str:
     """Return the type of whole numbers in a nest's kernels: `int`, or `long` where the function has larger ones."""
-    return "long" if any(_WIDE.search(nest.types.get(name, "")) for name in nest.parameters) else "int"
+    types = (*(nest.types.get(name, "") for name in nest.parameters), *(loop.type for loop in nest.loops))
+    return "long" if any(map(_WIDE.search, types)) else "int"
 
 
 def kernel_text(kernel: NestKernel) -> KernelText:
@@ -56,7 +57,7 @@ def kernel_text(kernel: NestKernel) -> KernelText:
     inside = context
     lines, tests = [], []
     for number, each in enumerate(extents):
-        first, behind = (c_text(build.expr_from_pw_aff(end)) for end in (each.first, each.behind))
+        first, behind = (in_parentheses(c_text(build.expr_from_pw_aff(end), whole)) for end in (each.first, each.behind))
         offset = "" if first == "0" else f" + {first}"
         lines.append(f"const {whole} {each.name} = get_global_id({number}){offset};")
         tests.insert(0, f"{each.name} < {behind}")
@@ -71,8 +72,9 @@ def kernel_text(kernel: NestKernel) -> KernelText:
         lines += [f"if ({' && '.join(tests)}) {{", *(f"{INDENT}{line}" for line in body), "}"]
     else:
         lines += body
-    words = {*re.findall(r"[A-Za-z_]\w*", " ".join(lines))}
-    buffers = [each for each in nest.arrays.values() if each.name in words and not _is_private(each)]
+    # Not the suffix of a number.
+    words = {*re.findall(r"(?<![\w.])[A-Za-z_]\w*", " ".join(lines))}
+    buffers = [each for each in nest.arrays.values() if each.name in words and not each.is_private]
     numbers = [name for name in nest.types if name in words]
     written = {access.array for each in kernel.statements for access in each.writes}
     parameters = [
@@ -100,10 +102,6 @@ def _at_the_edge(line: str) -> bool:
     return not line.startswith(INDENT)
 
 
-def _is_private(array: Array) -> bool:
-    return array.is_scalar and array.kind == "local"
-
-
 def _body(kernel: NestKernel, whole: str, inside: isl.Set) -> Iterator[str]:
     nest = kernel.nest
     schedule = isl.UnionMap(nest.set_text(""))
@@ -117,20 +115,20 @@ def _body(kernel: NestKernel, whole: str, inside: isl.Set) -> Iterator[str]:
     for name in _loop_names(kernel):
         ids = ids.add(isl.Id(name))
     node = isl.AstBuild.from_context(inside).set_iterators(ids).node_from_schedule_map(schedule)
-    private = frozenset(each.name for each in nest.arrays.values() if _is_private(each))
+    private = frozenset(each.name for each in nest.arrays.values() if each.is_private)
     return Body(nest, kernel.statements, Writer(whole, private), frozenset(always)).lines(node)
 
 
 def _loop_names(kernel: NestKernel) -> Iterator[str]:
     """Names for isl's loops, which alternate with places in the text: the iterators' own where they are free."""
     taken = {*kernel.dimensions, *kernel.steps, *kernel.nest.arrays, *kernel.nest.types}
-    yield "c0"
+    yield free_name("c0", taken)
     for depth in range(max(len(each.loops) for each in kernel.nest.statements)):
         own = (each.iterators[depth] for each in kernel.statements if len(each.iterators) > depth)
-        name = next((each for each in own if each not in taken), f"l{depth}")
+        name = next((each for each in own if each not in taken), None) or free_name(f"l{depth}", taken)
         taken.add(name)
         yield name
-        yield f"c{depth + 1}"
+        yield free_name(f"c{depth + 1}", taken)
 
 
 def _head(name: str, parameters: Sequence[str]) -> Iterator[str]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import TypeAlias
 
 import islpy as isl
 
 from coarsen.dispatch.expressions import parse_condition, parse_expression
-from coarsen.errors import RefusalError
+from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.loops import tree
 from coarsen.loops.ast_text import size_text
 from coarsen.loops.body_text import children_of, kind_of
 from coarsen.loops.kernel_text import KernelText
 from coarsen.loops.kernels import extents_of, launch_tree
-from coarsen.loops.nest import Nest
+from coarsen.loops.nest import Array, Nest, Statement, affine_text
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,29 @@ def launches_of(kernels: Sequence[KernelText]) -> tuple[Launching, ...]:
     Raises:
         RefusalError: `launch-form` for loops or sizes that are more than sums, products, quotients and extremes.
     """
-    tree = launch_tree([each.kernel for each in kernels])
-    by_name = {each.kernel.name: each for each in kernels}
-    return tuple(_launching(tree, by_name, kernels[0].kernel.nest))
+    found = tuple(_Reading(kernels).launchings(launch_tree([each.kernel for each in kernels]), {}))
+    try:
+        _check(found)
+    except InvalidInputError as error:
+        raise RefusalError("launch-form", str(error), kernels[0].kernel.nest.place) from None
+    return found
+
+
+def _check(launches: Sequence[Launching]) -> None:
+    """Raise InvalidInputError for a text that `each_launch` can't read."""
+    for each in launches:
+        match each:
+            case LaunchIf(conditions=conditions):
+                for text in conditions:
+                    parse_condition(text)
+            case LaunchLoop(first=first, behind=behind):
+                parse_expression(first)
+                parse_expression(behind)
+            case NestLaunch():
+                for text in (*each.global_size, *each.steps.values()):
+                    parse_expression(text)
+        if not isinstance(each, NestLaunch):
+            _check(each.body)
 
 
 def each_launch(
@@ -92,46 +115,149 @@ def each_launch(
                 yield each, tuple(parse_expression(text).evaluate(inner) for text in each.global_size), steps
 
 
-def _launching(node: isl.AstNode, kernels: Mapping[str, KernelText], nest: Nest) -> Iterator[Launching]:
-    for each in children_of(node):
-        match kind_of(each):
-            case "if_" if not each.if_has_else_node():
-                conditions = tuple(_conditions(each.if_get_cond(), nest))
-                yield LaunchIf(conditions, tuple(_launching(each.if_get_then_node(), kernels, nest)))
-            case "for_" if not each.for_is_degenerate():
-                body = tuple(_launching(each.for_get_body(), kernels, nest))
-                step = int(each.for_get_inc().int_get_val().to_python())
-                name = size_text(each.for_get_iterator())
-                yield LaunchLoop(name, size_text(each.for_get_init()), _behind(each.for_get_cond()), step, body)
-            case "user":
-                call = each.user_get_expr()
-                kernel = kernels[call.op_get_arg(0).id_get_id().get_name()]
-                given = [size_text(call.op_get_arg(place)) for place in range(1, call.op_get_n_arg())]
-                yield NestLaunch(kernel, _global_size(kernel), dict(zip(kernel.kernel.steps, given, strict=True)))
-            case kind:
-                raise RefusalError("launch-form", f"the launches need isl's '{kind}' around them", nest.place)
+class _Reading:
+    """Reads isl's tree of launches; each of its loops gets a name of its own."""
 
+    def __init__(self, kernels: Sequence[KernelText]) -> None:
+        self._kernels = {each.kernel.name: each for each in kernels}
+        self._nest = kernels[0].kernel.nest
+        self._taken = {*self._nest.types, *self._nest.arrays}
 
-def _behind(condition: isl.AstExpr) -> str:
-    last = size_text(condition.op_get_arg(1))
-    is_below = isl.ast_expr_op_type(condition.op_get_type()) == isl.ast_expr_op_type.lt
-    return last if is_below else f"{last} + 1"
+    def launchings(self, node: isl.AstNode, names: Mapping[str, str]) -> Iterator[Launching]:
+        """Yield what a node runs; `names` has the names of the loops around it by isl's."""
+        for each in children_of(node):
+            match kind_of(each):
+                case "if_" if not each.if_has_else_node():
+                    conditions = tuple(self._conditions(each.if_get_cond(), names))
+                    yield LaunchIf(conditions, tuple(self.launchings(each.if_get_then_node(), names)))
+                case "for_" if not each.for_is_degenerate():
+                    iterator = size_text(each.for_get_iterator())
+                    name = self._free(iterator)
+                    last = size_text(each.for_get_cond().op_get_arg(1), names)
+                    kind = isl.ast_expr_op_type(each.for_get_cond().op_get_type())
+                    yield LaunchLoop(
+                        name,
+                        size_text(each.for_get_init(), names),
+                        last if kind == isl.ast_expr_op_type.lt else f"{last} + 1",
+                        int(each.for_get_inc().int_get_val().to_python()),
+                        tuple(self.launchings(each.for_get_body(), {**names, iterator: name})),
+                    )
+                case "user":
+                    call = each.user_get_expr()
+                    kernel = self._kernels[call.op_get_arg(0).id_get_id().get_name()]
+                    given = [size_text(call.op_get_arg(place), names) for place in range(1, call.op_get_n_arg())]
+                    steps = dict(zip(kernel.kernel.steps, given, strict=True))
+                    yield NestLaunch(kernel, _global_size(kernel), steps)
+                case kind:
+                    raise self._refusal(f"the launches need isl's '{kind}' around them")
 
+    def _free(self, name: str) -> str:
+        tries = chain([name], (f"{name}_{number}" for number in count(2)))
+        found = next(each for each in tries if each not in self._taken)
+        self._taken.add(found)
+        return found
 
-def _conditions(condition: isl.AstExpr, nest: Nest) -> Iterator[str]:
-    operator = isl.ast_expr_op_type(condition.op_get_type())
-    if operator in (isl.ast_expr_op_type.and_, isl.ast_expr_op_type.and_then):
-        for place in range(condition.op_get_n_arg()):
-            yield from _conditions(condition.op_get_arg(place), nest)
-    elif operator in (isl.ast_expr_op_type.or_, isl.ast_expr_op_type.or_else):
-        raise RefusalError("launch-form", "a launch depends on one condition or another", nest.place)
-    else:
-        yield size_text(condition)
+    def _conditions(self, condition: isl.AstExpr, names: Mapping[str, str]) -> Iterator[str]:
+        operator = isl.ast_expr_op_type(condition.op_get_type())
+        if operator in (isl.ast_expr_op_type.and_, isl.ast_expr_op_type.and_then):
+            for place in range(condition.op_get_n_arg()):
+                yield from self._conditions(condition.op_get_arg(place), names)
+        elif operator in (isl.ast_expr_op_type.or_, isl.ast_expr_op_type.or_else):
+            raise self._refusal("a launch depends on one condition or another")
+        else:
+            yield size_text(condition, names)
+
+    def _refusal(self, what: str) -> RefusalError:
+        return RefusalError("launch-form", what, self._nest.place)
 
 
 def _global_size(kernel: KernelText) -> tuple[str, ...]:
     """The work-items of each dimension; one in all where there is no dimension."""
     context, extents = extents_of(kernel.kernel)
     build = isl.AstBuild.from_context(context)
-    sizes = (build.expr_from_pw_aff(each.behind.sub(each.first).coalesce()) for each in extents)
-    return tuple(map(size_text, sizes)) or ("1",)
+    return tuple(_largest(build, each.behind.sub(each.first)) for each in extents) or ("1",)
+
+
+def _largest(build: isl.AstBuild, values: isl.PwAff) -> str:
+    """The largest of the values that an expression has by cases."""
+    pieces = (isl.PwAff.from_aff(form) for _, form in values.coalesce().get_pieces())
+    first, *others = dict.fromkeys(size_text(build.expr_from_pw_aff(each)) for each in pieces)
+    return f"max({', '.join((first, *others))})" if others else first
+
+
+# How large arrays are, and how long the chains of operations are that lead to an element.
+
+
+def extents_in(nest: Nest, array: Array) -> tuple[str, ...]:
+    """Return the extents of an array as expressions of parameters, each at least what the loops access.
+
+    Args:
+        nest: the loops.
+        array: one of its arrays.
+
+    Raises:
+        RefusalError: `launch-form` where an extent is more than sums, products, quotients and extremes.
+    """
+    if array.is_scalar:
+        return ("1",)
+    parts = [
+        isl.Map(nest.access(statement, access)).intersect_domain(isl.Set(nest.domain(statement))).range()
+        for statement in nest.statements
+        for access in statement.accesses
+        if access.array == array.name
+    ]
+    whole = parts[0]
+    for each in parts[1:]:
+        whole = whole.union(each).coalesce()
+    build = isl.AstBuild.from_context(whole.params())
+    found = []
+    for place, known in enumerate(array.extents):
+        if known is None:
+            last = whole.dim_max(place).coalesce()
+            found.append(_largest(build, last.add(last.domain().indicator_function())))
+        else:
+            found.append(affine_text(known))
+    return tuple(found)
+
+
+def _values(expression: tree.Expression) -> Iterator[tree.Expression]:
+    """An expression and its parts, indices apart."""
+    yield expression
+    if not isinstance(expression, tree.Element):
+        for part in tree.parts_of(expression):
+            yield from _values(part)
+
+
+def operations_in(kernels: Sequence[KernelText]) -> str:
+    """Return how many rounded operations lead to an element one after the other, at most, as an expression."""
+    nest = kernels[0].kernel.nest
+    found: dict[str, None] = {}
+    for each in kernels:
+        for statement in each.kernel.statements:
+            assert statement.code is not None, "kernels_of refuses a statement without"
+            own = sum(isinstance(part, tree.Operation | tree.Call) for part in _values(statement.code.value))
+            domain = isl.Set(nest.domain(statement))
+            build = isl.AstBuild.from_context(domain.params())
+            rows = each.kernel.places[statement.name]
+            terms = [str(own + bool(statement.code.operator))]
+            for place in range(len(statement.iterators)):
+                if not any(row[place] and sum(map(abs, row)) == 1 for row in rows):
+                    ends = domain.dim_max(place), domain.dim_min(place)
+                    count = ends[0].sub(ends[1])
+                    text = _largest(build, count.add(count.domain().indicator_function()))
+                    terms.append(text if re.fullmatch(r"\w+|max\(.*\)", text) else f"({text})")
+            found[" * ".join(terms)] = None
+    first, *others = found
+    return f"max({', '.join((first, *others))})" if others else first
+
+
+def instances_at(nest: Nest, statement: Statement, sizes: Mapping[str, int]) -> int:
+    """Return how many instances of a statement there are at values of parameters, at most: those of a box."""
+    fixed = " and ".join(f"{name} = {value}" for name, value in sizes.items() if name in nest.parameters)
+    domain = isl.Set(nest.domain(statement)).intersect_params(isl.Set(nest.set_text(f": {fixed or '0 = 0'}")))
+    if domain.is_empty():
+        return 0
+    count = 1
+    for place in range(len(statement.iterators)):
+        count *= int(domain.dim_max_val(place).sub(domain.dim_min_val(place)).to_python()) + 1
+    return count
