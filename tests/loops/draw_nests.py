@@ -12,10 +12,41 @@ from dataclasses import dataclass, field, replace
 WHOLE = ("int", "unsigned char", "long", "unsigned int", "short")
 REAL = ("float", "double")
 # A C function may call its variables what OpenCL C has other uses for, or what the kernels' own names are.
-HARD_NAMES = (
-    "kernel global local constant private half uint uchar ulong float4 image2d_t event_t min max step distance dot "
-    "get_global_id convert_int as_float exp cos c0 c1 p0 p1 t0 t1 l0 l1 S1 mod floor"
-).split()
+HARD_NAMES = [
+    "kernel",
+    "global",
+    "local",
+    "constant",
+    "private",
+    "half",
+    "uint",
+    "uchar",
+    "ulong",
+    "float4",
+    "image2d_t",
+    "event_t",
+    "min",
+    "max",
+    "step",
+    "distance",
+    "dot",
+    "get_global_id",
+    "convert_int",
+    "as_float",
+    "exp",
+    "cos",
+    "c0",
+    "c1",
+    "p0",
+    "p1",
+    "t0",
+    "t1",
+    "l0",
+    "l1",
+    "S1",
+    "mod",
+    "floor",
+]
 LIBRARY_NAMES = frozenset(("ulong", "uint", "exp", "cos", "floor"))
 MOST = 1 << 30
 
@@ -87,6 +118,7 @@ class _Drawing:
         rnd = self.random
         self.is_hard = rnd.random() < 0.25
         function = self.name("f")
+        function += "_" * (function in LIBRARY_NAMES)
         self.size_type = rnd.choice(["int"] * 7 + ["long", "unsigned", "size_t", "const int"])
         self.is_unsigned = self.size_type in ("unsigned", "size_t")
         self.sizes = [self.name(each) for each in ("n", "m", "l")[: rnd.randint(1, 3)]]
@@ -265,7 +297,7 @@ class _Drawing:
             time = Iterator(name, self.steps, 0, 0)
             return self._looped(f"for (int {name} = 0; {name} < {self.steps}; {name}++)", time, scope)
         behind = size if not margin else f"{size} - {margin}"
-        outer = [each for each in scope.iterators if each.size != self.steps and not each.is_half]
+        outer = [each for each in scope.iterators if each.size in self.sizes and not each.is_half]
         counting = f"{name}++" if step == 1 else f"{name} += {step}"
         kind = rnd.choice(
             ("up", "up", "up", "up", "triangle", "triangle", "below", "down", "half", "both", "last", "constant")
@@ -341,7 +373,10 @@ class _Drawing:
                 return [f"{name} = {self._whole(scope, 2, 500)};"]
             sign = rnd.choice(("=", "+=", "-=", "*="))
             return [f"{name} {sign} {self._value(type_, scope, 2)};"]
-        array = rnd.choice(self.arrays)
+        # Iterations mostly write elements of their own.
+        tried = rnd.sample(self.arrays, min(3, len(self.arrays)))
+        sizes = {each.size for each in scope.iterators}
+        array = max(tried, key=lambda each: sum(size in sizes for size, _ in each.dims) - len(each.dims))
         before, target = self._access(array, scope, is_written=True)
         if array.element in WHOLE:
             text, bound = self._bounded(scope, 2, 100)
@@ -466,7 +501,7 @@ class _Drawing:
         if chance < 0.78:
             return f"({one}) / {rnd.choice(('3', '7.0f', '1.5'))}"
         if chance < 0.84 and not self.mathematical:
-            return f"({one}) {rnd.choice(('<', '>', '<='))} {two} ? {self._real(scope, depth - 1)} : ({two})"
+            return f"((({one}) {rnd.choice(('<', '>', '<='))} ({two})) ? {self._real(scope, depth - 1)} : ({two}))"
         if chance < 0.88 and not self.mathematical:
             test = rnd.choice(
                 (f"({one}) < 0.5 && ({two}) > 0", f"!({one})", f"(({one}) > 1) + 1", f"{self._real_leaf(scope)}")

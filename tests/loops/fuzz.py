@@ -31,8 +31,8 @@ GLOBAL_EXTENT = 18
 
 def inputs(nest: DrawnNest, made: Made, sizes: Sequence[int]) -> tuple[dict[str, float], dict[str, NDArray[Any]]]:
     """The numbers and the arrays of a function, by the nest's names."""
-    given: dict[str, float] = dict(zip(nest.sizes, sizes, strict=False)) | dict.fromkeys(nest.numbers, 3)
-    if len(nest.sizes) and nest.sizes[-1].startswith("steps"):
+    given: dict[str, float] = {**dict(zip(nest.sizes, sizes, strict=False)), **dict.fromkeys(nest.numbers, 3)}
+    if nest.sizes[-1].startswith("steps"):
         given[nest.sizes[-1]] = sizes[3]
     numbers = {key: given[text.split("->")[-1]] for key, text in made.nest.spelled.items()}
     drawn_arrays = {each.name: each for each in nest.arrays}

@@ -28,8 +28,17 @@ Arrays = Mapping[str, NDArray[Any]]
 GUARD = 4096
 FILLED = 0xA5
 _TYPES = {
-    **{"float": "f4", "double": "f8", "char": "i1", "signed char": "i1", "unsigned char": "u1", "short": "i2"},
-    **{"unsigned short": "u2", "int": "i4", "unsigned int": "u4", "long": "i8", "unsigned long": "u8"},
+    "float": "f4",
+    "double": "f8",
+    "char": "i1",
+    "signed char": "i1",
+    "unsigned char": "u1",
+    "short": "i2",
+    "unsigned short": "u2",
+    "int": "i4",
+    "unsigned int": "u4",
+    "long": "i8",
+    "unsigned long": "u8",
 }
 
 
