@@ -8,7 +8,6 @@ declaration.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from coarsen.analysis.algebra.polynomial import Polynomial
@@ -42,7 +41,7 @@ class _Raw:
     text: str
     accumulates: str
     place: SourcePosition
-    code: tree.Assignment | None
+    code: tree.Assignment | RefusalError | None
 
 
 def nest_of(function: tree.CFunction) -> Nest:
@@ -81,7 +80,8 @@ class _Reading:
         for number, raw in enumerate(self._raw):
             accesses = [(found[number, place], is_write) for place, (_, is_write) in enumerate(raw.accesses)]
             reads, writes = ([each for each, is_write in accesses if is_write is kind] for kind in (False, True))
-            how = (raw.text, raw.accumulates, raw.place, raw.code)
+            code, refusal = (None, raw.code) if isinstance(raw.code, RefusalError) else (raw.code, None)
+            how = (raw.text, raw.accumulates, raw.place, code, refusal)
             name = f"S{number + 1}"
             statements.append(
                 Statement(name, raw.loops, raw.position, raw.conditions, _once(reads), tuple(writes), *how)
@@ -111,6 +111,8 @@ class _Reading:
                         self._conditions.append(test)
                         self._walk(branch)
                         self._conditions.pop()
+                case tree.Declare(variable=variable) if variable.kind == "global" and not variable.is_memory:
+                    raise unsupported("a static variable", each.place)
                 case tree.Declare(variable=variable, value=value):
                     is_local = variable.kind == "local"
                     if is_local and self._bindings.declare(each, shape_of(variable.type)) and value is not None:
@@ -147,7 +149,7 @@ class _Reading:
         for relation, limit in limits(loop, variable, step):
             bounds.append(compared([("0 = 0", name)], relation, pieces(bindings.bound(limit, BOUND), BOUND)))
         self._loops += 1
-        bindings.enter(variable, Loop(name, step, loop.place, self._loops, loop.directives))
+        bindings.enter(variable, Loop(name, step, loop.place, self._loops, loop.directives, variable.type))
         self._conditions += bounds
         self._position.append(0)
         self._walk(loop.body)
@@ -174,10 +176,12 @@ class _Reading:
         written = self._bindings.element(target)
         reads = [*self._bindings.reads(value), *([written] if each.operator else [])]
         accesses = [*((pointer, False) for pointer in reads), (written, True)]
-        code = None
-        with suppress(RefusalError):  # a record of the function's own
+        code: tree.Assignment | RefusalError
+        try:
             sides = self._bindings.resolved(target), self._bindings.resolved(value)
             code = tree.Assignment(sides[0], each.operator, sides[1], each.place)
+        except RefusalError as refusal:
+            code = refusal
         self._append(accesses, text, accumulating(target, each.operator, value), each.place, code)
 
     def _append(
@@ -186,7 +190,7 @@ class _Reading:
         text: str,
         accumulates: str,
         place: SourcePosition,
-        code: tree.Assignment | None,
+        code: tree.Assignment | RefusalError | None,
     ) -> None:
         loops = self._bindings.loops
         is_divided = any("for" in each.words for loop in loops for each in loop.directives)

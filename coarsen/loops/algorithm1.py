@@ -71,7 +71,7 @@ def rows_around(piece: Piece, name: str) -> tuple[Coefficients, ...]:
     """Return the coefficients of a statement's iterators in the sequential loops around a launch."""
     found: list[Coefficients] = []
     for band in piece.around:
-        found += [row for row in band.rows[name] if _adds_a_dimension(found, row)]
+        found += [row for row in band.rows[name] if adds_a_dimension(found, row)]
     return tuple(found)
 
 
@@ -140,7 +140,7 @@ class _Question:
     def _sequential(self, name: str, row: Coefficients) -> tuple[Coefficients, ...]:
         """The sequential loop of a time: none where it is the same in the whole launch."""
         own = self._of_iterators(name, row)
-        return (own,) if _adds_a_dimension(self._around[name], own) else ()
+        return (own,) if adds_a_dimension(self._around[name], own) else ()
 
     def _as_in_the_band(self) -> Transformation:
         """The loops of isl's band, those that are not parallel as times."""
@@ -193,12 +193,12 @@ class _Question:
                 unknowns = Unknowns(self._nest, [statement], self._fixed)
                 steps = [each for pairs in own for sign in (1, -1) for each in unknowns.distance(pairs, 1, sign)]
                 solved = unknowns.simplest(steps)
-                if solved is None or not _adds_a_dimension(taken, self._of_iterators(name, solved[name])):
+                if solved is None or not adds_a_dimension(taken, self._of_iterators(name, solved[name])):
                     return None
                 rows.append(self._of_iterators(name, solved[name]))
             # Neighbours along the innermost dimension are the same along all others.
             for row in self._others(statement):
-                is_new = _adds_a_dimension([*taken, *rows], row)
+                is_new = adds_a_dimension([*taken, *rows], row)
                 if is_new and all(self._is_same(statement, row, pairs) for pairs in own):
                     rows.append(row)
             if len(taken) + len(rows) < len(statement.iterators):
@@ -249,9 +249,11 @@ def _key(reference: Reference) -> tuple[str, str, tuple[Polynomial, ...]]:
     return reference.statement, reference.access.array, reference.access.subscripts
 
 
-def _adds_a_dimension(rows: Sequence[Coefficients], row: Coefficients) -> bool:
-    """Return True for a row that is no combination of others, which are independent."""
-    return bool(row) and int(np.linalg.matrix_rank(np.array([*rows, row]))) == len(rows) + 1
+def adds_a_dimension(rows: Sequence[Coefficients], row: Coefficients) -> bool:
+    """Return True for a row that is no combination of others."""
+    if not row or not any(row):
+        return False
+    return not rows or bool(np.linalg.matrix_rank(np.array([*rows, row])) > np.linalg.matrix_rank(np.array(rows)))
 
 
 # Where the arrays of a launch are best kept, and why: sections 5.2 and 5.4.

@@ -29,14 +29,19 @@ _ALONE = 8
 _OPPOSITE = {"ge": "<", "le": ">"}
 
 
-def c_text(expression: isl.AstExpr, names: Mapping[str, str] | None = None) -> str:
-    """Return an expression in C, whose `min` and `max` are OpenCL C's.
+def c_text(expression: isl.AstExpr, whole: str = "int") -> str:
+    """Return an expression in C, whose `min` and `max` are OpenCL C's: all they are of has one type.
 
     Args:
         expression: as isl's code generator makes it.
-        names: what stands for a name in C.
+        whole: the type of names.
     """
-    return _Text("/", names or {}).of(expression)[0]
+    return _Text("/", {}, "L" * (whole == "long")).of(expression)[0]
+
+
+def in_parentheses(text: str) -> str:
+    """Return an expression in parentheses if it has cases, so that it may stand beside an operator."""
+    return f"({text})" if "?" in text else text
 
 
 def size_text(expression: isl.AstExpr, names: Mapping[str, str] | None = None) -> str:
@@ -50,8 +55,8 @@ def size_text(expression: isl.AstExpr, names: Mapping[str, str] | None = None) -
 
 
 class _Text:
-    def __init__(self, quotient: str, names: Mapping[str, str]) -> None:
-        self._quotient, self._names = quotient, names
+    def __init__(self, quotient: str, names: Mapping[str, str], suffix: str = "") -> None:
+        self._quotient, self._names, self._suffix = quotient, names, suffix
 
     def of(self, expression: isl.AstExpr) -> tuple[str, int]:
         """The text, and how tightly its operator binds."""
@@ -65,7 +70,9 @@ class _Text:
         operator = isl.ast_expr_op_type(expression.op_get_type()).name
         parts = [self.of(expression.op_get_arg(place)) for place in range(expression.op_get_n_arg())]
         if operator in ("max", "min"):
-            found, *others = (text for text, _ in parts)
+            found, *others = (
+                f"{text}{self._suffix}" if text.removeprefix("-").isdecimal() else text for text, _ in parts
+            )
             for each in others:
                 found = f"{operator}({found}, {each})"
             return found, _ALONE

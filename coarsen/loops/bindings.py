@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Set
 from dataclasses import replace
 from itertools import count
@@ -30,16 +31,41 @@ PURE_FUNCTIONS |= {"abs", "labs", "llabs"}
 ALLOCATING = frozenset(("malloc", "calloc", "aligned_alloc", "alloca", "__builtin_alloca", "free"))
 
 
+# What OpenCL C reads as something else: types, qualifiers, functions that kernels call.
+_TYPES_OF_OPENCL = re.compile(
+    r"(?:u?(?:char|short|int|long)|float|double|half)(?:2|3|4|8|16)?|bool|\w+_t|"
+    r"kernel|global|local|constant|private|generic|pipe|uniform|(?:read|write)_(?:only|write)|"
+    r"(?:convert|as)_\w+|vec_step|get_global_id|NAN|INFINITY|MAXFLOAT"
+)
+_TAKEN_BY_OPENCL = frozenset(
+    (
+        *_MATHEMATICAL.split(),
+        *("abs", "abs_diff", "all", "any", "barrier", "bitselect", "clamp", "clz", "cross", "degrees", "distance"),
+        *("dot", "exp10", "fract", "frexp", "hadd", "ilogb", "isequal", "isfinite", "isinf", "isnan", "isnormal"),
+        *("ldexp", "length", "mad", "mad24", "main", "max", "maxmag", "mem_fence", "min", "minmag", "mix", "modf"),
+        *("mul24", "mul_hi", "nan", "normalize", "popcount", "pown", "powr", "prefetch", "printf", "radians"),
+        *("remquo", "rhadd", "rootn", "rotate", "rsqrt", "select", "shuffle", "shuffle2", "sign", "signbit"),
+        *("sincos", "smoothstep", "step", "upsample", "work_group_barrier"),
+    )
+)
+
+
+def is_taken(name: str) -> bool:
+    """Return True for a name that isl's notation or OpenCL C reads as something else."""
+    return name in _TAKEN_BY_OPENCL or name.lower() in _KEYWORDS or bool(_TYPES_OF_OPENCL.fullmatch(name))
+
+
 class Names:
-    """Gives each thing of a source a name: its own where that is free and isl takes it."""
+    """Gives each thing of a source a name: its own where that is free, and isl and OpenCL C take it."""
 
     def __init__(self) -> None:
         self._given: dict[str, str] = {}
 
     def of(self, identity: str, spelled: str) -> str:
         """Return the name of a thing; `identity` tells it from others, the source calls it `spelled`."""
-        plain = "".join(letter if letter.isalnum() else "_" for letter in spelled.replace("->", "."))
-        if plain.lower() in _KEYWORDS or not plain[:1].isalpha() or (plain[0] == "S" and plain[1:].isdigit()):
+        letters = (each if each.isascii() and each.isalnum() else "_" for each in spelled.replace("->", "."))
+        plain = "".join(letters)
+        if is_taken(plain) or not plain[:1].isalpha() or (plain[0] == "S" and plain[1:].isdigit()):
             plain = f"v_{plain}"
         if identity not in self._given:
             used = {*self._given.values()}
@@ -115,7 +141,12 @@ class Bindings:
         kept = None if variable.identity in self._changed else each.value
         if kept is not None and variable.is_whole:
             try:
-                self._values[variable.identity] = self.bound(kept, INDEX)
+                value = self.bound(kept, INDEX)
+                if variable.type.removeprefix("const ") != "int" or not _is_int(value):
+                    value = tree.Cast(
+                        variable.type.replace("const ", ""), value, is_narrow=False, place=each.place
+                    )
+                self._values[variable.identity] = value
                 return False
             except RefusalError:
                 pass  # it is read from memory
@@ -161,7 +192,7 @@ class Bindings:
             case tree.Name(variable=variable):
                 for identity, loop in reversed(self._stack):
                     if identity == variable.identity:
-                        return _symbol(loop.iterator, place)
+                        return _symbol(loop.iterator, variable.type, place)
                 if variable.kind == "symbol":
                     return expression
                 if variable.identity in self._values:
@@ -187,7 +218,7 @@ class Bindings:
         name = self.names.of(identity, spelled)
         (self.parameters if tree.is_whole(type_) else self.numbers)[name] = spelled
         self.types[name] = type_.replace("const ", "").replace("volatile ", "")
-        return _symbol(name, place)
+        return _symbol(name, type_, place)
 
     def resolved(self, expression: tree.Expression) -> tree.Expression:
         """Return an expression in the nest's names: elements, iterators, parameters.
@@ -221,12 +252,27 @@ class Bindings:
     def _element_of(self, pointer: Pointer) -> tree.Expression:
         root = pointer.root
         place = pointer.place or self._function.place
+        self._check_written(root, place)
         name = self.array_name(root)
         extents = tuple(
             self.bound(extent_expression(text, self._function.variables, place), INDEX) if text else None
             for text in root.shape.extents
         )
         return tree.Element(name, pointer.indices[root.depth :], extents, place)
+
+    def _check_written(self, root: Root, place: SourcePosition) -> None:
+        """Raise RefusalError for an array that a kernel can't be given as C has it."""
+        variable = root.variable
+        if root.depth and root.shape.extents:
+            raise unsupported(f"'{root.spelled}', an array that each iteration has for itself,", place)
+        if variable.is_memory and root.spelled.startswith(f"{variable.name}."):
+            raise unsupported(f"'{root.spelled}', a member of an array of records,", place)
+        if variable.kind == "global" and all(
+            variable.identity != each.identity for each in self._function.globals
+        ):
+            raise unsupported(f"'{root.spelled}', a static variable of a function,", place)
+        if variable.kind == "global" and "[" in variable.type and variable.type.startswith("const "):
+            raise unsupported(f"'{root.spelled}', a constant array,", place)
 
     def array_name(self, root: Root) -> str:
         """Return the nest's name of an array."""
@@ -249,7 +295,7 @@ class Bindings:
                     yield from self.reads(tree.Name(path[0], place))  # a record of the function's own
                 elif path is None or path[0].kind == "local" or path[1] in self._changed:
                     yield self.element(expression)
-            case tree.Operation(operator="&"):
+            case tree.Operation(operator="&", operands=(_,)):
                 raise alias("an address as a value", place)
             case tree.Call(function=function) if function not in PURE_FUNCTIONS:
                 called = f"'{function}'" if function else "a function"
@@ -292,7 +338,7 @@ class Bindings:
 
     def _outer(self, root: Root, place: SourcePosition) -> tuple[tree.Expression, ...]:
         """The iterators of the loops around the declaration of what each of their iterations has for itself."""
-        return tuple(_symbol(loop.iterator, place) for loop in self.loops[: root.depth])
+        return tuple(_symbol(loop.iterator, "int", place) for loop in self.loops[: root.depth])
 
 
 def unsupported(what: str, place: SourcePosition) -> RefusalError:
@@ -352,5 +398,17 @@ def _changed(function: tree.CFunction) -> Iterator[str]:
                     yield path[0].identity if isinstance(target, tree.Name) else path[1]
 
 
-def _symbol(name: str, place: SourcePosition) -> tree.Name:
-    return tree.Name(tree.Variable("", name, "int", "symbol"), place)
+def _symbol(name: str, type_: str, place: SourcePosition) -> tree.Name:
+    return tree.Name(tree.Variable("", name, type_, "symbol"), place)
+
+
+def _is_int(expression: tree.Expression) -> bool:
+    """Return True for an expression of numbers that are all C's `int`, or smaller, and stay so."""
+    match expression:
+        case tree.Number(text=text):
+            return text.isdecimal()
+        case tree.Name(variable=variable):
+            return "long" not in variable.type and "unsigned int" not in variable.type
+        case tree.Cast(type=type_):
+            return type_ == "int"
+    return all(map(_is_int, tree.parts_of(expression)))

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import islpy as isl
 
 from coarsen.loops import tree
-from coarsen.loops.ast_text import c_text
+from coarsen.loops.ast_text import c_text, in_parentheses
 from coarsen.loops.expression_text import Writer, opencl_type
-from coarsen.loops.nest import Nest, Statement
+from coarsen.loops.nest import Nest, Statement, free_name
 
 INDENT = "    "
 
@@ -69,6 +69,9 @@ class Body:
     def _type(self, array: str) -> str:
         return opencl_type(self._nest.arrays[array].element, self._nest.place)
 
+    def _c(self, expression: isl.AstExpr) -> str:
+        return c_text(expression, self._writer.whole)
+
     # Blocks, loops and conditions.
 
     def _block(self, parts: Sequence[isl.AstNode]) -> Iterator[str]:
@@ -84,8 +87,8 @@ class Body:
             lines = [*self._begun([each for each in held if each.first == place], part)]
             lines += [*self._ended(ending)]
             if doubtful is not None and lines:
-                first, test = c_text(part.for_get_init()), c_text(part.for_get_cond())
-                yield f"if ({test.replace(c_text(part.for_get_iterator()), first, 1)}) {{"
+                first, test = in_parentheses(self._c(part.for_get_init())), self._c(part.for_get_cond())
+                yield f"if ({test.replace(self._c(part.for_get_iterator()), first, 1)}) {{"
                 yield from (f"{INDENT}{line}" for line in lines)
                 yield "}"
             else:
@@ -104,11 +107,15 @@ class Body:
 
     def _begun(self, held: Sequence[_Held], part: isl.AstNode) -> Iterator[str]:
         """The lines of a node at which some elements begin to be held."""
-        for each in held:
-            name = self._free(f"{each.array}_value")
+        own = self._run(part) if kind_of(part) == "user" else None
+        is_set = own is not None and _sets(own)
+        # What the node reads is in its variable before what it sets is.
+        for each in sorted(held, key=lambda each: is_set and own is not None and own.target.array == each.array):
+            taken = {*self._nest.arrays, *self._nest.types, *self._writer.held.values()}
+            name = free_name(f"{each.array}_value", taken)
             type_ = self._type(each.array)
-            if kind_of(part) == "user" and _sets(run := self._run(part)) and run.target.array == each.array:
-                yield f"{type_} {name} = {self._writer.text(run.code.value, run.iterators)};"
+            if is_set and own is not None and own.target.array == each.array:
+                yield f"{type_} {name} = {self._writer.text(own.code.value, own.iterators)};"
                 self._writer.held[each.element] = name
                 return
             yield f"{type_} {name} = {each.element};"
@@ -124,7 +131,7 @@ class Body:
             case "user":
                 yield self._statement(self._run(node))
             case "if_":
-                yield f"if ({c_text(node.if_get_cond())}) {{"
+                yield f"if ({self._c(node.if_get_cond())}) {{"
                 yield from self._inner(node.if_get_then_node())
                 if node.if_has_else_node():
                     yield "} else {"
@@ -132,15 +139,15 @@ class Body:
                 yield "}"
             case "for_" if node.for_is_degenerate():
                 yield "{"
-                name, value = c_text(node.for_get_iterator()), c_text(node.for_get_init())
+                name, value = self._c(node.for_get_iterator()), self._c(node.for_get_init())
                 yield f"{INDENT}const {self._writer.whole} {name} = {value};"
                 yield from self._inner(node.for_get_body())
                 yield "}"
             case "for_":
-                name, step = c_text(node.for_get_iterator()), c_text(node.for_get_inc())
+                name, step = self._c(node.for_get_iterator()), self._c(node.for_get_inc())
                 counting = f"{name}++" if step == "1" else f"{name} += {step}"
                 head = (
-                    f"{self._writer.whole} {name} = {c_text(node.for_get_init())}; {c_text(node.for_get_cond())}"
+                    f"{self._writer.whole} {name} = {self._c(node.for_get_init())}; {self._c(node.for_get_cond())}"
                 )
                 yield f"for ({head}; {counting}) {{"
                 yield from self._inner(node.for_get_body())
@@ -158,7 +165,7 @@ class Body:
         for place, part in enumerate(parts):
             if kind_of(part) != "for_" or part.for_is_degenerate():
                 continue
-            counted = {c_text(each.for_get_iterator()) for each in _all(part) if kind_of(each) == "for_"}
+            counted = {self._c(each.for_get_iterator()) for each in _all(part) if kind_of(each) == "for_"}
             for array in sorted({each.target.array for each in self._runs(part)} - self._writer.private):
                 elements = self._elements(part, array)
                 element = next(iter(elements))
@@ -185,18 +192,12 @@ class Body:
             if isinstance(each, tree.Element) and each.array == array
         }
 
-    def _free(self, name: str) -> str:
-        taken = {*self._nest.arrays, *self._nest.types, *self._writer.held.values()}
-        while name in taken:
-            name += "_"
-        return name
-
     # Statements.
 
     def _run(self, node: isl.AstNode) -> _Run:
         call = node.user_get_expr()
         statement = self._statements[call.op_get_arg(0).id_get_id().get_name()]
-        given = (c_text(call.op_get_arg(place)) for place in range(1, call.op_get_n_arg()))
+        given = (self._c(call.op_get_arg(place)) for place in range(1, call.op_get_n_arg()))
         return _Run(statement, dict(zip(statement.iterators, given, strict=True)))
 
     def _runs(self, node: isl.AstNode) -> list[_Run]:

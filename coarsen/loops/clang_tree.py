@@ -11,7 +11,7 @@ import numpy as np
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
-from coarsen.loops.clang_json import Node, bounds, is_directive, place_of, syntax_tree
+from coarsen.loops.clang_json import Node, bounds, is_directive, nodes, place_of, syntax_tree
 from coarsen.loops.tree import (
     Assignment,
     Call,
@@ -40,7 +40,8 @@ _WRAPPERS = frozenset(("ParenExpr", "ImplicitCastExpr", "CStyleCastExpr", "Const
 _FLOATING = frozenset(("float", "double", "long double", "_Float16", "__fp16"))
 # A smaller type may hold another number than the expression has.
 _NARROW = frozenset(("char", "signed char", "unsigned char", "short", "unsigned short", "_Bool"))
-_TO_FLOATING = frozenset(("IntegralToFloating", "FloatingCast"))
+_CONVERSIONS = frozenset(("IntegralCast", "IntegralToFloating", "FloatingCast"))
+_CONSTANT = re.compile(r"const [\w ]+")
 _WORDS = {
     "WhileStmt": "a while loop",
     "DoStmt": "a do loop",
@@ -70,7 +71,8 @@ def functions_of(path: Path, options: Sequence[str] = (), name: str | None = Non
         node for node in tree.get("inner", ()) if node.get("kind") in ("VarDecl", "FunctionDecl", "TypedefDecl")
     ]
     typedefs = {each["name"]: _type(each) for each in top if each["kind"] == "TypedefDecl"}
-    global_variables = tuple(_variable(each, "global") for each in top if each["kind"] == "VarDecl")
+    variables = [each for each in top if each["kind"] == "VarDecl"]
+    global_variables = tuple(_variable(each, "global") for each in variables)
     own = [each for each in top if _is_defined_here(each, path)]
     if name is not None:
         chosen = [each for each in own if each["name"] == name]
@@ -78,7 +80,8 @@ def functions_of(path: Path, options: Sequence[str] = (), name: str | None = Non
             near = did_you_mean(name, [each["name"] for each in own])
             raise InvalidInputError(f"{path} defines no function '{name}'{near}")
         own = chosen
-    reader = _Reader(text, typedefs)
+    reader = _Reader(text, typedefs, dict(_enumerators(tree)))
+    reader.add_constants(variables)
     return tuple(reader.function(each, global_variables) for each in own)
 
 
@@ -97,12 +100,42 @@ def _variable(node: Node, kind: str) -> Variable:
     return Variable(node["id"], node.get("name", ""), _type(node), kinds.get(node["kind"], kind))  # type: ignore[arg-type]
 
 
+def _enumerators(tree: Node) -> Iterator[tuple[str, Expression]]:
+    """The numbers of all enumerators, by clang's names for these."""
+    number = -1
+    for node in nodes(tree):
+        if node.get("kind") == "EnumDecl":
+            number = -1
+        if node.get("kind") == "EnumConstantDecl":
+            written = [each["value"] for each in node.get("inner", ()) if "value" in each]
+            number = int(written[0]) if written else number + 1
+            place = place_of(node)
+            positive = Number(str(abs(number)), abs(number), place)
+            yield node["id"], positive if number >= 0 else Operation("-", (positive,), place)
+
+
 @dataclass
 class _Reader:
-    """Reads functions of one text; `typedefs` has the types by the names that a user gave them."""
+    """Reads functions of one text.
+
+    `typedefs` has the types by the names that a user gave them, `constants` the values of what has the same always.
+    """
 
     text: bytes
     typedefs: dict[str, str]
+    constants: dict[str, Expression]
+
+    def add_constants(self, variables: Sequence[Node]) -> None:
+        """Know the values of global variables that are constant numbers."""
+        self.local = {}
+        for each in variables:
+            self._add_constant(each)
+
+    def _add_constant(self, node: Node) -> None:
+        type_ = self._spelled(_type(node))
+        if node.get("init") and _CONSTANT.fullmatch(type_) and "struct" not in type_ and "union" not in type_:
+            value = self._expression(node["inner"][-1])
+            self.constants[node["id"]] = Cast(type_.removeprefix("const "), value, False, place_of(node))
 
     def function(self, node: Node, global_variables: tuple[Variable, ...]) -> CFunction:
         inner = node["inner"]
@@ -173,7 +206,10 @@ class _Reader:
 
     def _declaration(self, node: Node) -> Statement:
         is_static = node.get("storageClass") == "static"
-        variable = self._declared(node, "global" if is_static else "local")
+        if is_static:
+            self._add_constant(node)
+        is_known = node["id"] in self.constants
+        variable = self._declared(node, "constant" if is_known else "global" if is_static else "local")
         values = [each for each in node.get("inner", ()) if "Expr" in each.get("kind", "") or _is_value(each)]
         value = self._expression(values[-1]) if node.get("init") and values and not is_static else None
         text = f"{variable.name} = {self._source(values[-1])}" if value is not None else ""
@@ -211,12 +247,16 @@ class _Reader:
         if kind in _WRAPPERS and inner:
             return self._cast(node)
         if kind == "DeclRefExpr":
+            known = self.constants.get(node["referencedDecl"]["id"])
+            if known is not None:
+                return replace(known, place=place)
             return Name(self._named(node["referencedDecl"]), place)
         if kind in ("IntegerLiteral", "CharacterLiteral"):
             suffix = "u" * _type(node).startswith("unsigned") + "L" * ("long" in _type(node))
             return Number(f"{node['value']}{suffix}", int(node["value"]), place)
         if kind == "FloatingLiteral":
-            return Number(_floating(node), None, place)
+            number = Number(_floating(node), None, place)
+            return Cast("long double", number, False, place) if _type(node) == "long double" else number
         read: Callable[[Node], Expression] = self._expression
         if kind == "ArraySubscriptExpr":
             return Subscript(read(inner[0]), read(inner[1]), place)
@@ -243,14 +283,18 @@ class _Reader:
         if kind in ("BinaryOperator", "UnaryOperator"):
             return Operation(node["opcode"], operands, place, unsigned)
         if kind == "ConditionalOperator":
+            if _type(inner[0]) in _FLOATING:  # OpenCL C wants a whole number there
+                operands = (Operation("!=", (operands[0], Number("0", 0, place)), place), *operands[1:])
             return Operation("?:", operands, place)
         return Unknown(kind, operands, place)
 
     def _argument(self, node: Node) -> Expression:
         """A function's argument, with the conversion that its declaration asks for."""
         read = self._expression(node)
-        is_implicit = node["kind"] == "ImplicitCastExpr" and node.get("castKind") in _TO_FLOATING
-        return Cast(_type(node), read, is_narrow=False, place=place_of(node)) if is_implicit else read
+        is_implicit = node["kind"] == "ImplicitCastExpr" and node.get("castKind") in _CONVERSIONS
+        if not is_implicit or (isinstance(read, Cast) and read.type == _type(node)):
+            return read
+        return Cast(_type(node), read, is_narrow=False, place=place_of(node))
 
     def _cast(self, node: Node) -> Expression:
         """The inside of parentheses or a cast, with the cast where the inside's type alone does not say it."""
@@ -259,7 +303,7 @@ class _Reader:
         cast, target = node.get("castKind", ""), _type(node)
         is_narrow = cast == "FloatingToIntegral" or (cast == "IntegralCast" and target in _NARROW)
         is_written = node["kind"] == "CStyleCastExpr" and (target in _FLOATING or is_whole(target))
-        if is_narrow or is_written:
+        if is_narrow or is_written or (cast in _CONVERSIONS and target == "long double"):
             return Cast(target, read, is_narrow, place_of(node))
         return read
 

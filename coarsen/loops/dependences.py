@@ -16,7 +16,7 @@ import islpy as isl
 
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.errors import RefusalError, SourcePosition
-from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, common_loops
+from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, common_loops, free_name
 
 Kind = Literal["flow", "anti", "output"]
 # Clauses of OpenMP.
@@ -99,11 +99,24 @@ class _Order:
     def __init__(self, nest: Nest, is_backwards: bool) -> None:
         parts = [isl.UnionMap(nest.schedule(each, backwards=is_backwards)) for each in nest.statements]
         self._schedule = _union(parts, nest)
+        times = isl.Map(nest.schedule(nest.statements[0])).range().get_space()
+        self._before = isl.UnionMap.from_map(isl.Map.lex_gt(times))
 
     def last(self, sources: isl.UnionMap, sinks: isl.UnionMap) -> isl.UnionMap:
         """For each sink, the last source of the same element before it: a relation from that to the sink."""
         info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(sources).set_schedule_map(self._schedule)
-        return info.compute_flow().get_must_dependence()
+        try:
+            return info.compute_flow().get_must_dependence()
+        except isl.Error:  # it fails for some strides: "affine expression involves some of the domain dimensions"
+            return self._last_by_time(sources, sinks)
+
+    def _last_by_time(self, sources: isl.UnionMap, sinks: isl.UnionMap) -> isl.UnionMap:
+        """The same, by the latest of the times of all sources of an element before a sink."""
+        reading = sinks.domain_map()  # of pairs of a sink and an element
+        same = sinks.range_map().apply_range(sources.reverse())
+        earlier = reading.apply_range(self._schedule).apply_range(self._before)
+        last = same.apply_range(self._schedule).intersect(earlier).lexmax()
+        return last.apply_range(self._schedule.reverse()).intersect(same).reverse().apply_range(reading)
 
 
 def _accesses(nest: Nest, array: str, kept: Callable[[Statement], Sequence[Access]]) -> isl.UnionMap:
@@ -216,7 +229,7 @@ def with_private_variables(nest: Nest) -> Nest:
             continue
         flows = [each for each in found if each.kind == "flow" and each.array == array.name]
         for number, group in enumerate(_groups(nest, array.name, flows)):
-            name = array.name if not number else _free(f"{array.name}_{number + 1}", {*nest.arrays, *arrays})
+            name = array.name if not number else free_name(f"{array.name}_{number + 1}", {*nest.arrays, *arrays})
             depth = _private_depth(nest, group, flows)
             arrays[name] = replace(array, name=name, extents=(None,) * depth)
             renamed |= {(array.name, each.name): (name, depth) for each in group}
@@ -229,12 +242,6 @@ def with_private_variables(nest: Nest) -> Nest:
         for each in nest.statements
     )
     return replace(nest, arrays=arrays, statements=statements)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _groups(nest: Nest, array: str, flows: Sequence[Dependence]) -> list[list[Statement]]:

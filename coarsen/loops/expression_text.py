@@ -13,6 +13,7 @@ from coarsen.loops import tree
 _LEVELS = ("?:", "||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %")
 _BINDING = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs.split()}
 _UNARY, _ALONE = len(_LEVELS), len(_LEVELS) + 1
+_COMPARISONS = frozenset(sign for signs in _LEVELS[6:8] for sign in signs.split())
 _TYPES = {
     **{name: name for name in ("char", "short", "int", "long", "float", "double")},
     **{f"unsigned {name}": f"u{name}" for name in ("char", "short", "int", "long")},
@@ -63,42 +64,61 @@ class Writer:
             return each.array if each.array in self.private else f"{each.array}[0]"
         first, *others = each.indices
         if not others:
-            return f"{each.array}[{self.text(first, iterators)}]"
+            return f"{each.array}[{self._part(first, iterators, True)[0]}]"
         # As wide as sizes are: arrays that are larger have to be refused at the launch.
-        text = _inside(self._part(first, iterators), _BINDING["*"])
+        text = _inside(self._part(first, iterators, True), _BINDING["*"])
         for place, (index, extent) in enumerate(zip(others, each.extents[1:], strict=True)):
             assert extent is not None, "the type of an array says its inner extents"
             row = f"({text})" if place else text
-            column = _inside(self._part(index, iterators), _BINDING["*"])
-            text = f"{row} * {_inside(self._part(extent, iterators), _UNARY)} + {column}"
+            column = _inside(self._part(index, iterators, True), _BINDING["*"])
+            text = f"{row} * {_inside(self._part(extent, iterators, True), _UNARY)} + {column}"
         return f"{each.array}[{text}]"
 
-    def _part(self, expression: tree.Expression, iterators: Mapping[str, str]) -> tuple[str, int]:
-        """The text, and how tightly its operator binds."""
+    def _part(
+        self, expression: tree.Expression, iterators: Mapping[str, str], is_index: bool = False
+    ) -> tuple[str, int]:
+        """The text, and how tightly its operator binds; in an index numbers may be wider than C has them."""
+
+        def part(inner: tree.Expression) -> tuple[str, int]:
+            return self._part(inner, iterators, is_index)
+
         match expression:
             case tree.Number(text=text):
                 return text, _ALONE
             case tree.Name(variable=variable):
                 text = iterators.get(variable.name, variable.name)
-                return (text if re.fullmatch(r"\w+", text) else f"({text})"), _ALONE
+                text = text if re.fullmatch(r"\w+", text) else f"({text})"
+                type_ = self._promoted(variable, expression.place)
+                if is_index or (type_ == self.whole and not text.isdecimal()):
+                    return text, _ALONE
+                return (text, _ALONE) if type_ == "int" == self.whole else (f"({type_}){text}", _UNARY)
             case tree.Element():
                 text = self.element(expression, iterators)
                 return self.held.get(text, text), _ALONE
             case tree.Cast(type=type_, operand=operand, place=place):
-                return f"({opencl_type(type_, place)}){_inside(self._part(operand, iterators), _UNARY)}", _UNARY
+                return f"({opencl_type(type_, place)}){_inside(part(operand), _UNARY)}", _UNARY
             case tree.Call(function=function, arguments=arguments):
-                inner = ", ".join(self.text(each, iterators) for each in arguments)
+                inner = ", ".join(part(each)[0] for each in arguments)
                 return f"{_function(function)}({inner})", _UNARY if function in _ABSOLUTE else _ALONE
             case tree.Operation(operator="?:", operands=operands):
-                test, one, other = (_inside(self._part(each, iterators), 1) for each in operands)
+                test, one, other = (_inside(part(each), 1) for each in operands)
                 return f"{test} ? {one} : {other}", 0
             case tree.Operation(operator=operator, operands=(only,)):
-                return f"{operator}{_inside(self._part(only, iterators), _ALONE)}", _UNARY
+                return f"{operator}{_inside(part(only), _ALONE)}", _UNARY
             case tree.Operation(operator=operator, operands=(first, second)) if operator in _BINDING:
                 level = _BINDING[operator]
-                left, right = self._part(first, iterators), self._part(second, iterators)
-                return f"{_inside(left, level)} {operator} {_inside(right, level + 1)}", level
+                # Compilers take `a < b < c` for a mistake.
+                least = _BINDING["<<"] if operator in _COMPARISONS else level
+                left, right = _inside(part(first), least), _inside(part(second), max(least, level + 1))
+                return f"{left} {operator} {right}", level
         raise RefusalError("unsupported-statement", "a part of it can't be written as OpenCL C", expression.place)
+
+    def _promoted(self, variable: tree.Variable, place: SourcePosition) -> str:
+        """The type that C has a name's value in, in OpenCL C; that of iterators and sizes for what is no such."""
+        if not variable.is_whole:
+            return self.whole
+        type_ = opencl_type(variable.type, place)
+        return type_ if "int" in type_ or "long" in type_ else "int"
 
 
 def _inside(part: tuple[str, int], level: int) -> str:
@@ -110,4 +130,5 @@ def _function(name: str) -> str:
     """OpenCL C has one name for all types: `sqrtf` and `sqrt` are `sqrt`, their arguments say which."""
     if name in _ABSOLUTE:
         return _ABSOLUTE[name]
-    return name if name == "erf" else name.removesuffix("f")
+    plain = name if name == "erf" else name.removesuffix("f")
+    return "rint" if plain == "nearbyint" else plain

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from coarsen.loops.ast_text import c_text
+from coarsen.loops.ast_text import c_text, in_parentheses
 from coarsen.loops.body_text import INDENT, Body
 from coarsen.loops.expression_text import Writer, opencl_type
 from coarsen.loops.kernels import NestKernel, extents_of
-from coarsen.loops.nest import Nest
+from coarsen.loops.nest import Nest, free_name
 
 _WIDEST = 100
 _WIDE = re.compile(r"\blong\b|\bunsigned int\b|^unsigned$|\bsize_t\b")
@@ -42,7 +42,8 @@ class KernelText:
 
 def whole_type(nest: Nest) -> str:
     """Return the type of whole numbers in a nest's kernels: `int`; `long` where the function has larger ones."""
-    return "long" if any(_WIDE.search(nest.types.get(name, "")) for name in nest.parameters) else "int"
+    types = (*(nest.types.get(name, "") for name in nest.parameters), *(loop.type for loop in nest.loops))
+    return "long" if any(map(_WIDE.search, types)) else "int"
 
 
 def kernel_text(kernel: NestKernel) -> KernelText:
@@ -58,7 +59,8 @@ def kernel_text(kernel: NestKernel) -> KernelText:
     lines: list[str] = []
     tests: list[str] = []
     for number, each in enumerate(extents):
-        first, behind = (c_text(build.expr_from_pw_aff(end)) for end in (each.first, each.behind))
+        ends = (build.expr_from_pw_aff(end) for end in (each.first, each.behind))
+        first, behind = (in_parentheses(c_text(end, whole)) for end in ends)
         offset = "" if first == "0" else f" + {first}"
         lines.append(f"const {whole} {each.name} = get_global_id({number}){offset};")
         tests.insert(0, f"{each.name} < {behind}")
@@ -119,13 +121,13 @@ def _body(kernel: NestKernel, whole: str, inside: isl.Set) -> Iterator[str]:
 def _loop_names(kernel: NestKernel) -> Iterator[str]:
     """Names for isl's loops, which alternate with places in the text: the iterators' own where they are free."""
     taken = {*kernel.dimensions, *kernel.steps, *kernel.nest.arrays, *kernel.nest.types}
-    yield "c0"
+    yield free_name("c0", taken)
     for depth in range(max(len(each.loops) for each in kernel.nest.statements)):
         own = (each.iterators[depth] for each in kernel.statements if len(each.iterators) > depth)
-        name = next((each for each in own if each not in taken), f"l{depth}")
+        name = next((each for each in own if each not in taken), None) or free_name(f"l{depth}", taken)
         taken.add(name)
         yield name
-        yield f"c{depth + 1}"
+        yield free_name(f"c{depth + 1}", taken)
 
 
 def _head(name: str, parameters: Sequence[str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ alone, become one kernel, in which a work-item runs its statements in the order 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, takewhile
 
@@ -15,9 +15,10 @@ import islpy as isl
 import networkx
 
 from coarsen.errors import RefusalError
-from coarsen.loops.algorithm1 import combined, rows_around, transformation
+from coarsen.loops.algorithm1 import adds_a_dimension, combined, transformation
+from coarsen.loops.bindings import is_taken
 from coarsen.loops.dependences import Dependence
-from coarsen.loops.nest import Nest, Statement
+from coarsen.loops.nest import Nest, Statement, free_name
 from coarsen.loops.schedules import Band, Coefficients, Piece, bands, pieces_of
 
 MOST_DIMENSIONS = 3
@@ -45,23 +46,41 @@ class NestKernel:
     @property
     def dimensions(self) -> tuple[str, ...]:
         """The names of the dimensions, 0 first: those of the iterators that they count, where they count one."""
-        return self._named(self.places, "p")
+        return self._named(self.places, "p", self.steps)
 
     @property
     def steps(self) -> tuple[str, ...]:
         """The names of what the loops around the launch count, the outermost first."""
-        return self._named(self.around_rows, "t")
+        return self._named(self.around_rows, "t", ())
 
     @property
     def around_rows(self) -> Rows:
-        """By statement, the coefficients of its iterators in the sequential loops around the launch."""
-        piece = Piece(Band({each.name: () for each in self.statements}, ()), self.around)
-        return {each.name: rows_around(piece, each.name) for each in self.statements}
+        """By statement, the coefficients of its iterators in the sequential loops around the launch.
 
-    def _named(self, rows: Rows, letter: str) -> tuple[str, ...]:
-        first = self.statements[0]
-        texts = [combined(first, row) for row in rows[first.name]]
-        return tuple(text if text in first.iterators else f"{letter}{number}" for number, text in enumerate(texts))
+        As many for each: a loop is left out if outer ones count the same for all of them.
+        """
+        found: dict[str, tuple[Coefficients, ...]] = {each.name: () for each in self.statements}
+        for band in self.around:
+            for number in range(len(band.coincident)):
+                rows = {name: band.rows[name][number] for name in found}
+                if any(adds_a_dimension(found[name], row) for name, row in rows.items()):
+                    found = {name: (*own, rows[name]) for name, own in found.items()}
+        return found
+
+    def _named(self, rows: Rows, letter: str, others: Sequence[str]) -> tuple[str, ...]:
+        """A name for each row, other than some: an iterator's of the first statement of which it is one."""
+        taken = {
+            *self.nest.arrays,
+            *self.nest.types,
+            *(name for each in self.statements for name in each.iterators),
+        }
+        found: list[str] = []
+        for number in range(len(rows[self.statements[0].name])):
+            texts = ((each.iterators, combined(each, rows[each.name][number])) for each in self.statements)
+            free = (text for iterators, text in texts if text in iterators and text not in (*found, *others))
+            own = next(free, None)
+            found.append(own or free_name(f"{letter}{number}", taken))
+        return tuple(found)
 
     def fixed(self, statement: Statement) -> isl.Set:
         """Return the instances of a statement in a work-item, whose steps and places are parameters."""
@@ -97,10 +116,15 @@ def kernels_of(nest: Nest, found: Sequence[Dependence]) -> tuple[NestKernel, ...
             for a variable that kernels would have to hand on; `returned-value`; `c-type` of a record.
     """
     for each in nest.statements:
+        if each.refusal is not None:
+            raise each.refusal
         if each.code is None:
             raise RefusalError("unsupported-statement", f"'{each.text}' can't be written as OpenCL C", each.place)
-    alone = [_alone(nest, found, piece) for piece in pieces_of(_as_in_the_text(bands(nest, found), found))]
+    alone = [_alone(nest, found, piece) for piece in pieces_of(_as_in_the_text(bands(nest, found), nest, found))]
+    if not alone:
+        raise RefusalError("no-loop", f"no statement of '{nest.function}' ever runs", nest.place)
     kernels = _with_private_variables(nest, found, _merged(found, alone))
+    _check_order(nest, found, kernels)
     for kernel in kernels:
         looping = next((each for each in kernel.statements if each.loops), None)
         if looping is not None and not kernel.dimensions and not kernel.around:
@@ -108,25 +132,48 @@ def kernels_of(nest: Nest, found: Sequence[Dependence]) -> tuple[NestKernel, ...
             raise RefusalError(
                 "no-parallel-loop", f"{what}; --explain says which dependences are in the way", looping.place
             )
-    names = [nest.function, *(f"{nest.function}_{number}" for number in range(1, len(kernels)))]
-    if len(kernels) > 1:
-        names = [f"{nest.function}_{number}" for number in range(len(kernels))]
+    names = [f"{nest.function}_{number}" for number in range(len(kernels))]
+    if len(kernels) == 1 and not is_taken(nest.function):
+        names = [nest.function]
     return tuple(replace(kernel, name=name) for kernel, name in zip(kernels, names, strict=True))
 
 
-def _as_in_the_text(siblings: Sequence[Band], found: Sequence[Dependence]) -> tuple[Band, ...]:
-    """Bands that run one after the other, in the order of the text as far as what depends on each other allows."""
+def _as_in_the_text(
+    siblings: Sequence[Band], nest: Nest, found: Sequence[Dependence], around: tuple[Band, ...] = ()
+) -> tuple[Band, ...]:
+    """Bands that run one after the other, in the order of the text as far as what depends on each other allows.
+
+    isl may have moved statements along the loops around them, by numbers; a launch's steps leave these out.
+    """
+    names = [{*each.members} for each in siblings]
+    at = {name: number for number, own in enumerate(names) for name in own}
     order = networkx.DiGraph()
     order.add_nodes_from(range(len(siblings)))
-    names = [{*each.members} for each in siblings]
-    for late, own in enumerate(names):
-        earlier = {each.source for each in found if each.sink in own}
-        order.add_edges_from((early, late) for early in range(late) if names[early] & earlier)
+    for each in found:
+        ends = each.source, each.sink
+        if {*ends} <= {*at} and at[each.source] != at[each.sink] and _is_in_one_step(nest, each, around):
+            order.add_edge(at[each.source], at[each.sink])
     first = [min(int(name[1:]) for name in own) for own in names]
-    sorted_ones = networkx.lexicographical_topological_sort(order, key=first.__getitem__)
+    try:
+        numbers = [*networkx.lexicographical_topological_sort(order, key=first.__getitem__)]
+    except networkx.NetworkXUnfeasible:
+        numbers = [*range(len(siblings))]  # `_check_order` refuses it
     return tuple(
-        replace(siblings[number], below=_as_in_the_text(siblings[number].below, found)) for number in sorted_ones
+        replace(band, below=_as_in_the_text(band.below, nest, found, (*around, band)))
+        for band in (siblings[number] for number in numbers)
     )
+
+
+def _is_in_one_step(nest: Nest, each: Dependence, around: Sequence[Band]) -> bool:
+    """Return True if a dependence is between instances for which the loops around launches count the same."""
+    if not around:
+        return True
+    steps = []
+    for name in (each.source, each.sink):
+        statement = nest.statement(name)
+        rows = ", ".join(combined(statement, row) for band in around for row in band.rows[name])
+        steps.append(isl.Map(nest.set_text(f"{statement.instance} -> [{rows}]")))
+    return not isl.Map(each.relation).intersect(steps[0].apply_range(steps[1].reverse())).is_empty()
 
 
 def _alone(nest: Nest, found: Sequence[Dependence], piece: Piece) -> NestKernel:
@@ -258,6 +305,32 @@ def _shared_loops(first: NestKernel, second: NestKernel) -> tuple[int, ...]:
     return tuple(number for number in fewer if number in more)
 
 
+def _check_order(nest: Nest, found: Sequence[Dependence], kernels: Sequence[NestKernel]) -> None:
+    """Raise RefusalError unless the launches keep every dependence, and hand no variable of a work-item's on."""
+    times: dict[str, isl.Map] = {}
+    spread: dict[str, tuple[int, isl.Map]] = {}
+    for number, (kernel, positions) in enumerate(_positions(kernels)):
+        for own in kernel.statements:
+            rows = [combined(own, row) for row in kernel.around_rows[own.name]]
+            times[own.name] = isl.Map(nest.set_text(f"{own.instance} -> [{_interleaved(positions, rows)}]"))
+            spread[own.name] = number, kernel.spread(own)
+    for each in found:
+        is_private = nest.arrays[each.array].kind == "local" and nest.arrays[each.array].is_scalar
+        if is_private and each.kind != "flow":
+            continue  # each work-item has its own
+        relation = isl.Map(each.relation)
+        if not is_private:
+            relation = relation.subtract(times[each.source].lex_lt_map(times[each.sink]))
+        (first, places), (second, others) = spread[each.source], spread[each.sink]
+        if relation.is_empty() or (first == second and relation.is_subset(places.apply_range(others.reverse()))):
+            continue
+        place = nest.statement(each.sink).place
+        if is_private:
+            what = f"'{nest.arrays[each.array].spelled}' is handed on from one launch to another"
+            raise RefusalError("scalar-between-launches", what, place)
+        raise RefusalError("launch-form", f"launches in a row can't keep this: {each}", place)
+
+
 # How large launches are, and the loops around them.
 
 
@@ -291,24 +364,12 @@ def launch_tree(kernels: Sequence[NestKernel]) -> isl.AstNode:
     nest = kernels[0].nest
     depth = max(len(kernel.steps) for kernel in kernels)
     schedule = isl.UnionMap(nest.set_text(""))
-    positions = [-1] + [0] * depth
-    before: tuple[Band, ...] = ()
-    for kernel in kernels:
-        pairs = zip(before, kernel.around, strict=False)
-        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        # The positions of a band stand before its steps.
-        level = len(replace(kernel, around=kernel.around[:shared]).steps)
-        positions = [*positions[:level], positions[level] + 1, *[0] * (depth - level)]
-        before = kernel.around
+    for kernel, positions in _positions(kernels):
         box = kernel.box()
         launches = box.project_out(isl.dim_type.set, len(kernel.steps), len(kernel.dimensions))
         launches = launches.set_tuple_name(kernel.name)
-        steps = [*kernel.steps, *["0"] * (depth - len(kernel.steps))]
-        times = [str(positions[0])]
-        for step, position in zip(steps, positions[1:], strict=True):
-            times += [step, str(position)]
         instance = f"{kernel.name}[{', '.join(kernel.steps)}]"
-        order = isl.Map(f"{{ {instance} -> [{', '.join(times)}] }}")
+        order = isl.Map(f"{{ {instance} -> [{_interleaved(positions, kernel.steps)}] }}")
         schedule = schedule.union(isl.UnionMap.from_map(order.intersect_domain(launches)))
     names = max((kernel.steps for kernel in kernels), key=len)
     build = isl.AstBuild.from_context(isl.Set(nest.set_text(":")))
@@ -316,3 +377,28 @@ def launch_tree(kernels: Sequence[NestKernel]) -> isl.AstNode:
     for number in range(depth):
         ids = ids.add(isl.Id(f"c{number}")).add(isl.Id(names[number]))
     return build.set_iterators(ids.add(isl.Id(f"c{depth}"))).node_from_schedule_map(schedule)
+
+
+def _positions(kernels: Sequence[NestKernel]) -> Iterator[tuple[NestKernel, list[int]]]:
+    """Yield kernels with their places among what runs before and after the sequential loops around them."""
+    depth = max(len(kernel.steps) for kernel in kernels)
+    positions = [-1] + [0] * depth
+    before: tuple[Band, ...] = ()
+    for kernel in kernels:
+        shared = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, kernel.around, strict=False))
+        )
+        # The positions of a band stand before its steps.
+        level = len(replace(kernel, around=kernel.around[:shared]).steps)
+        positions = [*positions[:level], positions[level] + 1, *[0] * (depth - level)]
+        before = kernel.around
+        yield kernel, positions
+
+
+def _interleaved(positions: Sequence[int], steps: Sequence[str]) -> str:
+    """A time: places and steps by turns, of as many steps as there are places between."""
+    every = [*steps, *["0"] * (len(positions) - 1 - len(steps))]
+    times = [str(positions[0])]
+    for step, position in zip(every, positions[1:], strict=True):
+        times += [step, str(position)]
+    return ", ".join(times)

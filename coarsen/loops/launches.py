@@ -12,7 +12,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from coarsen.dispatch.expressions import parse_condition, parse_expression
-from coarsen.errors import RefusalError
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.loops import tree
 from coarsen.loops.ast_text import size_text
 from coarsen.loops.body_text import children_of, kind_of
@@ -69,7 +69,29 @@ def launches_of(kernels: Sequence[KernelText]) -> tuple[Launching, ...]:
     Raises:
         RefusalError: `launch-form` for loops or sizes that are more than sums, products, quotients and extremes.
     """
-    return tuple(_Reading(kernels).launchings(launch_tree([each.kernel for each in kernels]), {}))
+    found = tuple(_Reading(kernels).launchings(launch_tree([each.kernel for each in kernels]), {}))
+    try:
+        _check(found)
+    except InvalidInputError as error:
+        raise RefusalError("launch-form", str(error), kernels[0].kernel.nest.place) from None
+    return found
+
+
+def _check(launches: Sequence[Launching]) -> None:
+    """Raise InvalidInputError for a text that `each_launch` can't read."""
+    for each in launches:
+        match each:
+            case LaunchIf(conditions=conditions):
+                for text in conditions:
+                    parse_condition(text)
+            case LaunchLoop(first=first, behind=behind):
+                parse_expression(first)
+                parse_expression(behind)
+            case NestLaunch():
+                for text in (*each.global_size, *each.steps.values()):
+                    parse_expression(text)
+        if not isinstance(each, NestLaunch):
+            _check(each.body)
 
 
 def each_launch(

@@ -41,6 +41,12 @@ class NativeFunction:
         self._arrays = [each for each in nest.arrays.values() if is_given(each)]
         self._wholes = list(nest.parameters)
         self._reals = [name for name in nest.types if name not in nest.parameters]
+        spelled = [*(each.spelled for each in self._arrays), *nest.spelled.values()]
+        too_far = next((each for each in spelled if each.count("->") > 1), None)
+        if too_far is not None:
+            raise InvalidInputError(
+                f"{path}: {function.name} can't be run here: what leads to {too_far} is not known"
+            )
         text = "\n".join(self._entry(path.resolve(), function, nest))
         with tempfile.TemporaryDirectory() as folder:
             library = _shared_library(text, [*options, "-I", str(path.resolve().parent)], Path(folder), path)
@@ -68,28 +74,36 @@ class NativeFunction:
         )
 
     def _entry(self, path: Path, function: CFunction, nest: Nest) -> Iterator[str]:
-        """C that includes the file, sets what the function is given, and calls it."""
+        """C that includes the file, sets what the function is given, and calls it.
+
+        Names that may hide others of the file come after what needs these.
+        """
         yield f"#include {json.dumps(str(path), ensure_ascii=False)}"
-        yield "#include <string.h>"
-        yield f"void {_ENTRY}(void **arrays, const long long *wholes, const double *reals)"
+        yield f"static __typeof__({function.name}) *const {_ENTRY}_call = {function.name};"
+        yield f"void {_ENTRY}(void **{_ENTRY}_arrays,"
+        yield f"    const long long *{_ENTRY}_wholes, const double *{_ENTRY}_reals)"
         yield "{"
+        spelled = [*(each.spelled for each in self._arrays), *nest.spelled.values()]
+        given = {each.name for each in function.parameters}
         for variable in function.parameters:
-            yield from _declared(variable, nest)
+            yield from _declared(variable, spelled)
+        for variable in function.globals:
+            if variable.name not in given and any(each.startswith(f"{variable.name}->") for each in spelled):
+                yield from _record(variable)
         for number, name in enumerate(self._wholes):
-            yield f"    {nest.spelled[name]} = wholes[{number}];"
+            yield f"    {nest.spelled[name]} = {_ENTRY}_wholes[{number}];"
         for number, name in enumerate(self._reals):
-            yield f"    {nest.spelled[name]} = reals[{number}];"
-        # Arrays of the file itself, which are copied.
-        own = [each.kind == "global" and None not in each.extents[:1] for each in self._arrays]
+            yield f"    {nest.spelled[name]} = {_ENTRY}_reals[{number}];"
+        copied = [each for each in enumerate(self._arrays) if None not in each[1].extents[:1]]
         for number, each in enumerate(self._arrays):
-            if own[number]:
-                yield f"    memcpy(&{each.spelled}, arrays[{number}], sizeof {each.spelled});"
+            if (number, each) in copied:
+                size = f"sizeof {each.spelled}"
+                yield f"    __builtin_memcpy(&{each.spelled}, {_ENTRY}_arrays[{number}], {size});"
             else:
-                yield f"    {each.spelled} = arrays[{number}];"
-        yield f"    {function.name}({', '.join(each.name for each in function.parameters)});"
-        for number, each in enumerate(self._arrays):
-            if own[number]:
-                yield f"    memcpy(arrays[{number}], &{each.spelled}, sizeof {each.spelled});"
+                yield f"    {each.spelled} = {_ENTRY}_arrays[{number}];"
+        yield f"    {_ENTRY}_call({', '.join(each.name for each in function.parameters)});"
+        for number, each in copied:
+            yield f"    __builtin_memcpy({_ENTRY}_arrays[{number}], &{each.spelled}, sizeof {each.spelled});"
         yield "}"
 
 
@@ -98,23 +112,28 @@ def is_given(array: Array) -> bool:
     return array.kind in ("parameter", "global")
 
 
-def _declared(variable: Variable, nest: Nest) -> Iterator[str]:
+def _declared(variable: Variable, spelled: Sequence[str]) -> Iterator[str]:
     """The variable of a parameter: a pointer to a record leads to one."""
-    plain = re.sub(r"\b(?:const|volatile|restrict|__restrict)\b", "", variable.type)
-    is_record = any(each.startswith(f"{variable.name}->") for each in _spelled(nest))
-    if is_record:
-        record = plain.replace("*", "").strip()
-        yield f"    {record} {variable.name}_record;"
-        yield f"    memset(&{variable.name}_record, 0, sizeof {variable.name}_record);"
-        yield f"    {record} *{variable.name} = &{variable.name}_record;"
+    if any(each.startswith(f"{variable.name}->") for each in spelled):
+        yield f"    {_plain(variable)}{variable.name};"
+        yield from _record(variable)
     elif variable.is_memory:
         yield f"    void *{variable.name} = 0;"
     else:
-        yield f"    {plain} {variable.name};"
+        yield f"    {_plain(variable)}{variable.name};"
 
 
-def _spelled(nest: Nest) -> list[str]:
-    return [*(each.spelled for each in nest.arrays.values()), *nest.spelled.values()]
+def _record(variable: Variable) -> Iterator[str]:
+    """A record full of zeros to which a pointer leads."""
+    name = f"{_ENTRY}_{variable.name}"
+    yield f"    {_plain(variable).replace('*', '')}{name};"
+    yield f"    __builtin_memset(&{name}, 0, sizeof {name});"
+    yield f"    {variable.name} = &{name};"
+
+
+def _plain(variable: Variable) -> str:
+    """A variable's type without what keeps it from being set."""
+    return re.sub(r"\b(?:const|volatile|restrict|__restrict)\b", "", variable.type) + " "
 
 
 def _shared_library(text: str, options: Sequence[str], folder: Path, path: Path) -> Path:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.errors import SourcePosition
+from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops.tree import Assignment, Directive
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop: its iterator as the nest calls it, its step, its place, its number in the order of the text."""
+    """A loop: its iterator as the nest calls it, its step, its place, its number in the order of the text.
+
+    `type` is the iterator's, as C has it.
+    """
 
     iterator: str
     step: int
     place: SourcePosition
     number: int
     directives: tuple[Directive, ...] = ()
+    type: str = "int"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Statement:
         place: where it stands.
         code: the assignment in the nest's names; None for a value that is returned, or of a record of the
             function's own.
+        refusal: why there is no `code`, if a kernel can't be given what the statement accesses.
     """
 
     name: str
@@ -66,6 +71,7 @@ class Statement:
     accumulates: str
     place: SourcePosition
     code: Assignment | None = None
+    refusal: RefusalError | None = None
 
     @property
     def iterators(self) -> tuple[str, ...]:
@@ -195,6 +201,13 @@ def _term(product: tuple[str, ...], number: int) -> str:
     if not product or abs(number) != 1:
         return "*".join((str(number), *product))
     return "-" * (number < 0) + "*".join(product)
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return a name, with as many underscores behind it as it takes to be none of those that are taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def common_loops(first: Statement, second: Statement) -> int:

@@ -248,5 +248,6 @@ enum { HALF = 4 };
 void f(void) { float local[N]; for (int i = 0; i < HALF; i++) { local[i] = 0; table[i][i + HALF] = local[i]; } }"""
     )
     extents = {each.name: [each and affine_text(each) for each in each.extents] for each in nest.arrays.values()}
-    assert extents == {"local": ["8"], "table": ["8", "8"]}
-    assert nest.parameters == ("HALF",)
+    assert extents == {"v_local": ["8"], "table": ["8", "8"]}
+    assert nest.parameters == ()
+    assert [affine_text(form) for form in nest.statements[-1].writes[0].subscripts] == ["i", "i + 4"]

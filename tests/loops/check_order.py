@@ -1,0 +1,131 @@
+"""Whether launches run what a C function does, in an order that keeps what depends on each other: by enumeration.
+
+No scheduler is asked: the function is gone through at small sizes (`executed.py`), and so are the launches, their
+work-items and the instances of each. Which work-items run at all is read from the kernel's text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import islpy as isl
+
+from coarsen.loops.kernel_text import KernelText
+from coarsen.loops.launches import Launching, each_launch
+from coarsen.loops.nest import Nest, Statement
+from tests.loops.executed import Executed, pairs
+
+_ID = re.compile(r"const \w+ (\w+) = get_global_id\((\d)\)(?: \+ (.+))?;")
+_GUARD = re.compile(r"    if \((.+)\) \{")
+Instance = tuple[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where and when an instance runs: the launch, the work-item, the time in this."""
+
+    launch: int
+    item: tuple[int, ...]
+    time: tuple[int, ...]
+
+
+def violations(
+    launches: Sequence[Launching], executed: Sequence[Executed], nest: Nest, sizes: Mapping[str, int]
+) -> list[str]:
+    """Return what is wrong with launches, a sentence each.
+
+    Args:
+        launches: of all kernels.
+        executed: the instances that the C function runs, in its order.
+        nest: of the function, as it was read.
+        sizes: the values of its parameters.
+    """
+    found: dict[Instance, Place] = {}
+    wrong: list[str] = []
+    for number, (launch, global_size, steps) in enumerate(each_launch(launches, sizes)):
+        instances = [*_instances(number, launch.kernel, global_size, {**sizes, **steps})]
+        if not instances:
+            wrong.append(f"{launch.kernel.kernel.name} is launched in vain at {steps}")
+        for instance, place in instances:
+            if instance in found:
+                wrong.append(f"{instance} runs twice")
+            found[instance] = place
+    names = {each.place: each.name for each in nest.statements}
+    expected = {(names[each.place], each.iterators) for each in executed}
+    wrong += [f"{each} does not run" for each in expected - {*found}]
+    wrong += [f"{each} runs, but not in C" for each in {*found} - expected]
+    for kind, related in pairs([*executed]).items():
+        for one, two in related:
+            source, sink = ((names[each.place], each.iterators) for each in (one, two))
+            if source in found and sink in found and source != sink and not _is_kept(found[source], found[sink]):
+                wrong.append(f"{kind}: {source} is not before {sink}")
+    return wrong
+
+
+def _is_kept(source: Place, sink: Place) -> bool:
+    if source.launch != sink.launch:
+        return source.launch < sink.launch
+    return source.item == sink.item and source.time < sink.time
+
+
+def _instances(
+    number: int, text: KernelText, global_size: Sequence[int], values: Mapping[str, int]
+) -> Iterator[tuple[Instance, Place]]:
+    """The instances of a launch: of those of each work-item that its guard lets in."""
+    kernel = text.kernel
+    spread = {each.name: _by_place(kernel.spread(each), values) for each in kernel.statements}
+    steps = tuple(values[name] for name in kernel.steps)
+    for ids in product(*map(range, global_size)):
+        known = {**values}
+        for name, dimension, offset in _ID.findall(text.text):
+            known[name] = ids[int(dimension)] + (_value(offset, values) if offset else 0)
+        if not _is_let_in(text.text, known):
+            continue
+        item = tuple(known[name] for name in kernel.dimensions)
+        for each in kernel.statements:
+            for iterators in spread[each.name].get((*steps, *item), ()):
+                yield (each.name, iterators), Place(number, item, _time(each, iterators))
+
+
+def _is_let_in(text: str, known: Mapping[str, int]) -> bool:
+    """Whether the test around a kernel's body holds, where there is one; what depends on inner loops does not count."""
+    lines = text.splitlines()
+    guard = _GUARD.fullmatch(next((line for line in lines if line.startswith("    if (")), ""))
+    if guard is None or lines[-2] != "    }":
+        return True
+    return bool(_value(guard[1], known))
+
+
+def _value(text: str, known: Mapping[str, int]) -> int:
+    python = text.replace("&&", " and ").replace("||", " or ").replace("/", "//")
+    assert re.fullmatch(r"[\w\s+\-*/%()<>=!,]+", python), text
+    return int(eval(python, {"min": min, "max": max}, {**known}))
+
+
+def _time(statement: Statement, iterators: Sequence[int]) -> tuple[int, ...]:
+    """When an instance runs in its work-item: as its loops and its place in the text say."""
+    found = [statement.position[0]]
+    for loop, value, position in zip(statement.loops, iterators, statement.position[1:], strict=True):
+        found += [value if loop.step > 0 else -value, position]
+    return tuple(found)
+
+
+def _by_place(relation: isl.Map, values: Mapping[str, int]) -> dict[tuple[int, ...], list[tuple[int, ...]]]:
+    """The instances by their steps and places, at values of parameters."""
+    for name, value in values.items():
+        number = relation.find_dim_by_name(isl.dim_type.param, name)
+        if number >= 0:
+            relation = relation.fix_val(isl.dim_type.param, number, isl.Val(value))
+    split = relation.dim(isl.dim_type.in_)
+    count = split + relation.dim(isl.dim_type.out)
+    found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+
+    def collect(point: isl.Point) -> None:
+        at = [int(point.get_coordinate_val(isl.dim_type.set, place).to_python()) for place in range(count)]
+        found.setdefault(tuple(at[split:]), []).append(tuple(at[:split]))
+
+    relation.wrap().foreach_point(collect)
+    return found

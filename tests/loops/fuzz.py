@@ -1,0 +1,126 @@
+"""Random C functions: what is taken of them must run as C says, on every device.
+
+    python -m tests.loops.fuzz --count 1000 --seed 0 [--device intel] [--show]
+
+Prints the seed and the text of each function whose kernels do something else, then how many were refused, by code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import NDArray
+
+from coarsen.devices.discovery import open_device
+from coarsen.errors import RefusalError
+from tests.loops.draw_nests import DrawnNest, drawn
+from tests.loops.ran import Arrays, Made, element_type, make, run_natively, run_on
+from tests.working_devices import devices_that_work, short_name
+
+SIZES = ((1, 1, 1, 2), (2, 3, 1, 3), (7, 5, 11, 3), (13, 2, 3, 4))
+GLOBAL_EXTENT = 18
+
+
+def inputs(nest: DrawnNest, made: Made, sizes: Sequence[int]) -> tuple[dict[str, float], dict[str, NDArray[Any]]]:
+    """The numbers and the arrays of a function, by the nest's names."""
+    given: dict[str, float] = {**dict(zip(nest.sizes, sizes, strict=False)), **dict.fromkeys(nest.numbers, 3)}
+    if nest.sizes[-1].startswith("steps"):
+        given[nest.sizes[-1]] = sizes[3]
+    numbers = {key: given[text.split("->")[-1]] for key, text in made.nest.spelled.items()}
+    drawn_arrays = {each.name: each for each in nest.arrays}
+    random = np.random.default_rng(sum(sizes))
+    arrays = {}
+    for each in made.nest.arrays.values():
+        if each.is_scalar and each.kind == "local":
+            continue
+        own = drawn_arrays[each.spelled.split("->")[-1]]
+        extents = [int(given[size]) + pad for size, pad in own.dims]
+        shape = [GLOBAL_EXTENT] * len(extents) if own.spelling == "global" else extents
+        type_ = element_type(made, each.name)
+        numbers_in = random.random(shape) if type_.kind == "f" else random.integers(0, 10, shape)
+        arrays[each.name] = numbers_in.astype(type_)
+    return numbers, arrays
+
+
+def differences(made: Made, expected: Arrays, found: Arrays, *, is_inexact: bool) -> Iterator[str]:
+    """Yield a sentence for each array that is not as it has to be."""
+    for name in made.given:
+        if name in expected and not _alike(expected[name], found[name], is_inexact=is_inexact):
+            at = tuple(
+                int(each[0])
+                for each in np.nonzero(~((expected[name] == found[name]) | (expected[name] != expected[name])))
+            )
+            yield (
+                f"{name}{list(at)} is {found[name][at]!r}, not {expected[name][at]!r}" if at else f"{name} differs"
+            )
+
+
+def _alike(one: NDArray[Any], two: NDArray[Any], *, is_inexact: bool) -> bool:
+    if is_inexact:
+        return bool(np.allclose(one.astype(float), two.astype(float), rtol=1e-3, atol=1e-3, equal_nan=True))
+    return bool(np.array_equal(one, two, equal_nan=one.dtype.kind == "f"))
+
+
+def failures(seed: int, queues: dict[str, cl.CommandQueue], folder: Path) -> Iterator[str]:
+    """Yield what is wrong with the kernels of a seed's function on each device. Raises RefusalError."""
+    nest = drawn(seed)
+    made = make(nest.text, folder)
+    runs = [inputs(nest, made, sizes) for sizes in SIZES]
+    expected = [run_natively(made, numbers, arrays) for numbers, arrays in runs]
+    for name, queue in queues.items():
+        program = made.build(queue.context)
+        for sizes, (numbers, arrays), right in zip(SIZES, runs, expected, strict=True):
+            try:
+                found = run_on(queue, program, made, numbers, arrays, is_guarded=name != "oclgrind")
+            except AssertionError as wrong:
+                yield f"{name}, sizes {sizes}: {wrong}"
+                continue
+            for what in differences(made, right, found, is_inexact=nest.is_inexact):
+                yield f"{name}, sizes {sizes}: {what}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.loops.fuzz")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", action="append", help="intel, pocl or oclgrind; the first two if left out")
+    parser.add_argument("--show", action="store_true", help="print each function and its kernels")
+    asked = parser.parse_args()
+    wanted = asked.device or ["intel", "pocl"]
+    found = {short_name(each): each for each in devices_that_work()}
+    contexts = {name: cl.Context([open_device(found[name])]) for name in wanted if name in found}
+    queues = {name: cl.CommandQueue(context) for name, context in contexts.items()}
+    refused: Counter[str] = Counter()
+    wrong: list[int] = []
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(asked.seed, asked.seed + asked.count):
+            if asked.show:
+                print(drawn(seed).text)
+            try:
+                for what in failures(seed, queues, Path(folder)):
+                    print(f"seed {seed}: {what}", flush=True)
+                    wrong += [seed]
+            except RefusalError as refusal:
+                refused[refusal.code] += 1
+                if asked.show:
+                    print(refusal)
+            except Exception as error:
+                print(f"seed {seed}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+                wrong += [seed]
+    print(
+        f"{asked.count} functions in {time.monotonic() - begun:.0f} s on {', '.join(queues)}: {asked.count - refused.total()} taken,"
+    )
+    print(f"{len({*wrong})} wrong: {sorted({*wrong})}; refused: {dict(refused.most_common())}")
+
+
+if __name__ == "__main__":
+    main()
