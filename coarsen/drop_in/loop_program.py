@@ -178,12 +178,16 @@ class LoopProgram:
     def _buffers(self, given: Mapping[str, Any], numbers: Mapping[str, int]) -> dict[str, pyopencl.MemoryObject]:
         """The buffers of arrays, those that the function makes itself among them."""
         found: dict[str, pyopencl.MemoryObject] = {}
-        for array in self._arrays:
-            elements = math.prod(max(each.evaluate(numbers), 0) for each in self._extents[array.name])
+        counts = {
+            name: math.prod(max(each.evaluate(numbers), 0) for each in extents)
+            for name, extents in self._extents.items()
+        }
+        for name, elements in counts.items():
             if elements > self._most:
-                too_many = f"{array.name} has {elements} elements, too many for sizes of the type int"
+                too_many = f"{name} has {elements} elements, too many for sizes of the type int"
                 raise InvalidInputError(f"{too_many}: make them long in C")
-            needed = elements * self._element_types[array.name].itemsize
+        for array in self._arrays:
+            needed = counts[array.name] * self._element_types[array.name].itemsize
             if array.is_local:
                 kept = self._scratch.get(array.name)
                 if kept is None or kept.size < needed:
@@ -200,7 +204,5 @@ class LoopProgram:
             found[array.name] = buffer
         for one, other in self._apart:
             if found[one] == found[other]:
-                raise InvalidInputError(
-                    f"{one} and {other} are the same buffer, and the loops take them to be apart"
-                )
+                raise InvalidInputError(f"{one} and {other} are one buffer, and the loops take them to be apart")
         return found

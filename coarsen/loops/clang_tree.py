@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,8 @@ def _type(node: Node) -> str:
 
 def _variable(node: Node, kind: str) -> Variable:
     kinds = {"ParmVarDecl": "parameter", "EnumConstantDecl": "constant"}
-    return Variable(node["id"], node.get("name", ""), _type(node), kinds.get(node["kind"], kind))  # type: ignore[arg-type]
+    known: Any = kinds.get(node["kind"], kind)
+    return Variable(node["id"], node.get("name", ""), _type(node), known, node.get("type", {}).get("qualType", ""))
 
 
 def _enumerators(tree: Node) -> Iterator[tuple[str, Expression]]:
@@ -118,7 +120,7 @@ def _enumerators(tree: Node) -> Iterator[tuple[str, Expression]]:
 class _Reader:
     """Reads functions of one text.
 
-    `typedefs` has the types by the names that a user gave them, `constants` the values of what has the same always.
+    `typedefs` has the types by the names that a user gave them, `constants` the values of what has one always.
     """
 
     text: bytes

@@ -1,0 +1,129 @@
+"""C files on the command line: written as kernels, described, and asked about as kernels are."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from tests.cli.conftest import Run, written
+
+FOLDER = Path(__file__).parents[2] / "opencl_bench" / "kernels" / "loops"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "tune-c-loops.md"
+SCALES = """
+void half(int n, const float *restrict a, float *restrict b)
+{
+    for (int i = 0; i < n; i++)
+        b[i] = a[i] / 2;
+}
+
+void twice(int n, const float *restrict a, float *restrict b)
+{
+    for (int i = 0; i < n; i++)
+        b[i] = TIMES * a[i];
+}
+"""
+TOTAL = """
+void total(int n, const float *a, float *s)
+{
+    for (int i = 0; i < n; i++)
+        *s += a[i];
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the examples, in which a user stands."""
+    monkeypatch.chdir(tmp_path)
+    for path in FOLDER.glob("*.c"):
+        written(tmp_path, path.name, path.read_text())
+    return tmp_path
+
+
+def test_the_page_shows_what_is_written(folder: Path, run: Run) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert (folder / "mm.c").read_text().partition("\n")[2].strip() in page
+    outcome = run("apply", "mm.c")
+    assert outcome.code == 0 and outcome.out.strip() in page
+    launches = [line for line in run("apply", "fdtd_2d.c").out.splitlines() if line.startswith("//   ")]
+    assert "\n".join(launches) in page
+
+
+def test_kernels_of_a_c_file_are_coarsened(folder: Path, run: Run) -> None:
+    outcome = run("apply", "mm.c", "--factor", 4, "--dim", 1, "-o", "mm_4.cl")
+    assert outcome.code == 0
+    assert "4 work-items merged along dimension 1" in (folder / "mm_4.cl").read_text()
+    for words in (("--report", "--factor", 2), ("--features", "paper"), ("--explain",)):
+        assert (
+            run("apply", "fdtd_2d.c", *words, *(("-k", "fdtd_2d_3") if words[0] != "--explain" else ())).code == 0
+        )
+    assert run("apply", "fdtd_2d.c", "--factor", 2, "-o", "f.cl").code == 0
+    assert {path.name for path in folder.glob("f.*.cl")} == {f"f.fdtd_2d_{number}.cl" for number in range(4)}
+
+
+def test_predictions_of_kernels_of_a_c_file(folder: Path, run: Run) -> None:
+    outcome = run("predict", "mm.c", "-d", "tahiti")
+    assert outcome.code == 0 and outcome.out.startswith("kernel mm on tahiti")
+    both = run("predict", "jacobi_2d.c", "-d", "tahiti").out
+    assert "kernel jacobi_2d_0" in both and "kernel jacobi_2d_1" in both
+
+
+def test_one_of_several_functions_is_named(folder: Path, run: Run) -> None:
+    written(folder, "scales.c", SCALES)
+    several = run("apply", "scales.c", "-D", "TIMES=2")
+    assert several.code == 2
+    assert several.error == "scales.c has several functions with loops: name one with --kernel: half, twice"
+    assert "kernel void twice(" in run("apply", "scales.c", "-D", "TIMES=2", "-k", "twice").out
+    missing = run("apply", "scales.c", "-D", "TIMES=2", "-k", "thrice")
+    assert (missing.code, missing.error) == (2, "scales.c defines no function 'thrice' (did you mean twice?)")
+
+
+def test_what_has_no_parallel_loop_is_refused(folder: Path, run: Run) -> None:
+    written(folder, "sum.c", TOTAL)
+    outcome = run("apply", "sum.c")
+    assert outcome.code == 3 and outcome.error.endswith("[no-parallel-loop]")
+    assert run("apply", "sum.c", "--factor", 2).code == 3
+
+
+@pytest.mark.parametrize("name", ["mm", "fdtd_2d", "doitgen", "correlation", "mri_q"])
+def test_descriptions(folder: Path, run: Run, name: str) -> None:
+    assert run("describe", f"{name}.c").code == 0
+    paths = sorted(folder.glob(f"{name}*.toml"))
+    for path in paths:
+        check_kernel_of(path)
+    again = run("describe", f"{name}.c")
+    assert again.code == 2 and "is there already; --force overwrites it" in again.error
+    benchmark = find_benchmark(paths[-1])
+    workload = benchmark.workload("test")
+    expected = workload.expected()
+    assert expected.keys() == {*workload.outputs}
+    # The function computes something, on copies.
+    assert any(not np.array_equal(expected[each], workload.buffers[each]) for each in workload.outputs)
+
+
+def test_a_description_of_one_kernel_and_macros(folder: Path, run: Run) -> None:
+    written(folder, "scales.c", SCALES)
+    assert run("describe", "scales.c", "-k", "twice", "-D", "TIMES=3", "-o", "twice.toml").code == 0
+    described = tomllib.loads((folder / "twice.toml").read_text())
+    assert (described["file"], described["function"], described["c_options"]) == (
+        "scales.c",
+        "twice",
+        ["-DTIMES=3"],
+    )
+    workload = find_benchmark(folder / "twice.toml").workload("test")
+    np.testing.assert_array_equal(workload.expected()["b"], 3 * workload.buffers["a"])
+
+
+def test_keys_for_c_files_are_for_c_files(folder: Path, run: Run) -> None:
+    kernel = "kernel void k(global float *a) { a[get_global_id(0)] = 1; }"
+    written(folder, "k.cl", kernel)
+    assert run("describe", "k.cl").code == 0
+    path = folder / "k.toml"
+    path.write_text(path.read_text().replace('file = "k.cl"', 'file = "k.cl"\nfunction = "k"'))
+    outcome = run("tune", "k.toml")
+    assert outcome.code == 2 and "function: it is for C files, and k.cl is none" in outcome.error

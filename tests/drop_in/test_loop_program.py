@@ -1,0 +1,123 @@
+"""The loops of a C function, called from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array
+import pytest
+
+from coarsen.drop_in.loop_program import LoopProgram
+from coarsen.errors import InvalidInputError
+from coarsen.loops.program import read_program
+from coarsen.tuning.workload.element_types import Array
+from tests.loops.nests import NESTS
+
+FOLDER = Path(__file__).parents[2] / "opencl_bench" / "kernels" / "loops"
+SIZES = {"steps": 3, "nr": 2, "nq": 3}
+LOCALS = """
+static float table[4];
+void f(int n, float *a, float *b)
+{
+    float twice[n];
+    for (int i = 0; i < n; i++)
+        twice[i] = 2 * a[i] + table[1];
+    for (int i = 0; i < n; i++)
+        b[i] = twice[n - 1 - i];
+}
+"""
+
+
+def draw(program: LoopProgram, path: Path, size: int) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Numbers and arrays for a call."""
+    nest = read_program(path).nest
+    numbers = {name: SIZES.get(name, size) if name in nest.parameters else 0.5 for name in nest.types}
+    random = np.random.default_rng(0)
+    # As large as any of its arrays.
+    arrays = {name: random.random(size**3, np.float32) for name in program.arguments if name not in numbers}
+    return numbers, arrays
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.c")))
+def test_examples_compute_what_the_functions_do(name: str, queue: cl.CommandQueue) -> None:
+    path = FOLDER / f"{name}.c"
+    program = LoopProgram(queue.context, path)
+    numbers, arrays = draw(program, path, 11)
+    given = {name: cl.array.to_device(queue, contents) for name, contents in arrays.items()}
+    program(queue, **numbers, **given).wait()
+    read_program(path).native(numbers, arrays)
+    for word, expected in arrays.items():
+        np.testing.assert_allclose(given[word].get(), expected, rtol=2e-5, atol=2e-5)
+
+
+def test_there_are_thirteen_examples() -> None:
+    assert {path.stem for path in FOLDER.glob("*.c")} == NESTS.keys()
+
+
+@pytest.fixture
+def call(queue: cl.CommandQueue) -> Callable[..., object]:
+    """`call(n, …)` calls the product of matrices of 4 x 4 numbers, with changes."""
+    program = LoopProgram(queue.context, FOLDER / "mm.c", "mm")
+    assert program.arguments == ("n", "m", "l", "a", "b", "c")
+    buffers = {name: cl.array.zeros(queue, 16, np.float32) for name in "abc"}
+
+    def called(*sizes: object, **changed: object) -> object:
+        return program(queue, *sizes, **{**buffers, **changed})
+
+    return called
+
+
+@pytest.mark.parametrize(
+    ("sizes", "changed", "message"),
+    [
+        ((4, 4), {}, "the argument l is missing; there are n, m, l, a, b, c"),
+        ((4, 4, 4), {"d": 1}, "there is no argument d; there are n, m, l, a, b, c"),
+        ((4, 4, 4, 1, 1, 1, 1), {}, "6 arguments, not 7: n, m, l, a, b, c"),
+        ((4, 4, 4.5), {}, "l = 4.5 is no whole number of the kernels' type"),
+        ((4, 4, 2**31), {}, "l = 2147483648 is no whole number of the kernels' type"),
+        ((4, 8, 4), {}, "b has 64 bytes, and 128 are accessed"),
+        (
+            (65536, 65536, 1),
+            {},
+            "c has 4294967296 elements, too many for sizes of the type int: make them long in C",
+        ),
+        ((4, 4, 4), {"a": np.zeros(16)}, "a is no buffer, nor an array that begins with one"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    call: Callable[..., object], sizes: tuple[object, ...], changed: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        call(*sizes, **changed)
+    assert str(caught.value) == message
+
+
+def test_one_buffer_given_twice_is_refused(queue: cl.CommandQueue) -> None:
+    program = LoopProgram(queue.context, FOLDER / "mm.c", "mm")
+    one, two = (cl.array.zeros(queue, 16, np.float32) for _ in range(2))
+    # Both are only read.
+    program(queue, 4, 4, 4, one, one, two).wait()
+    with pytest.raises(InvalidInputError, match="a and c are one buffer"):
+        program(queue, 4, 4, 4, one, two, one)
+
+
+def test_nothing_is_launched_for_no_points(call: Any) -> None:  # noqa: ANN401 (a fixture's function)
+    call(0, 4, 4).wait()
+    call(4, 4, 0).wait()
+
+
+def test_arrays_of_the_function_and_of_the_file(queue: cl.CommandQueue, tmp_path: Path) -> None:
+    path = tmp_path / "locals.c"
+    path.write_text(LOCALS)
+    program = LoopProgram(queue.context, path)
+    assert program.arguments == ("n", "a", "b", "table")
+    table = np.arange(4, dtype=np.float32)
+    for n in (5, 3, 9):
+        a = np.arange(n, dtype=np.float32)
+        given = [cl.array.to_device(queue, each) for each in (a, np.zeros_like(a), table)]
+        program(queue, n, *given).wait()
+        np.testing.assert_array_equal(given[1].get(), (2 * a + table[1])[::-1])
