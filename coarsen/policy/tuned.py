@@ -27,6 +27,7 @@ from coarsen.base.names import did_you_mean
 from coarsen.devices.discovery import common_macros_of
 from coarsen.dispatch.features import BYTES, ArgumentKind
 from coarsen.dispatch.launch_sizes import (
+    NO_ONE_LAUNCH,
     SequenceSizes,
     VersionSizes,
     passed_arguments,
@@ -193,9 +194,11 @@ class _Chooser(KernelFile):
         wanted: Sequence[int] = range(len(file.versions))
         if self._problem is not None:
             # The default version alone, where it isn't the program's own kernel.
-            is_needed = not self._is_own and not self._problem.is_other_code
+            is_sequence = file.default_version.is_sequence
+            is_needed = (is_sequence or not self._is_own) and not self._problem.is_other_code
             wanted = [file.default] if is_needed else []
-            message = f"runs as it is written, not as its tuned file chooses: {self._problem.reason}"
+            how = "its default launches run" if is_sequence and is_needed else "runs as it is written"
+            message = f"{how}, not as its tuned file chooses: {self._problem.reason}"
             self._say_once(("tuned", file.kernel), f"kernel {file.kernel}: {message}")
         limits = [LaunchLimits(each.max_work_group_size, tuple(each.max_work_item_sizes)) for each in devices]
         for number in wanted:
@@ -259,14 +262,17 @@ class _Chooser(KernelFile):
         sizes = self._sizes_of_default(numbers)
         if sizes is None or sizes.global_size is None:
             reason = "a size that has no value" if self._problem is None else self._problem.reason
+            instead = "tune it again" if self._file.default_version.is_sequence else "pass them"
             raise InvalidInputError(
-                f"kernel {self._file.kernel}: the tuned file gives no sizes for this launch ({reason}): pass them"
+                f"kernel {self._file.kernel}: the tuned file gives no sizes for this launch ({reason}): {instead}"
             )
         return sizes.global_size, sizes.local_size
 
     def _sizes_of_default(self, numbers: Sequence[Any]) -> VersionSizes | None:
         given = numbers[: len(self._inputs)]
         found = None if len(given) < len(self._inputs) or None in given else self._default_sizes(*given)
+        if found is not None and self._file.default_version.is_sequence:
+            return NO_ONE_LAUNCH
         return None if found is None else found.launches[0]
 
     def choose(self, launch: OriginalLaunch) -> Decision:
@@ -300,7 +306,8 @@ class _Chooser(KernelFile):
         reason = _CHOSEN
         if found.steps is not None:
             names = ", ".join(kernel.function_name for kernel in found.steps.kernels)
-            reason = f"{len(found.steps.kernels)} launches, as the tuned file chooses: {names}"
+            count = 0 if found.sizes is None else len(found.sizes.order)
+            reason = f"{count} launches, as the tuned file chooses: {names}"
         return Decision(self._versions[number].variant, reason, own=found, otherwise=instead)
 
     def _own_launch(self, number: int, launch: OriginalLaunch) -> OwnLaunch | str:
@@ -314,7 +321,7 @@ class _Chooser(KernelFile):
             return "its sizes have no value, or none that is positive, for these arguments"
         if any(math.prod(each.global_size or ()) > MOST_WORK_ITEMS for each in found.launches):
             return "it has too many work-items"
-        whole, local, memory = found.launches[-1]
+        whole, local, memory = found.launches[-1] if found.launches else NO_ONE_LAUNCH
         if version.steps is not None:
             own = OriginalLaunch(launch.device, whole or (), local)
             passed = tuple(self._local_memory_of(launch).items())
@@ -354,6 +361,8 @@ class _Chooser(KernelFile):
         is_of_these = sizes is not None and passed == (sizes.global_size, sizes.local_size)
         is_other = self._problem is not None and self._problem.is_other_code
         memory = sizes.local_memory if sizes is not None and is_of_these and not is_other else {}
+        if self._file.default_version.is_sequence:
+            return self._several(launch, is_of_these, reason)
         if self._is_own:
             self._say(f"runs as it is written, not as its tuned file chooses: {reason}", reason)
             own = self._with_memory(launch, launch, (), memory) if memory else None
@@ -372,6 +381,22 @@ class _Chooser(KernelFile):
         self._say(f"runs in its default version, not as its tuned file chooses: {reason}", reason)
         own = self._with_memory(launch, launch, macros, memory)
         return Decision(Variant((), (), macros), reason, own=own)
+
+    def _several(self, launch: OriginalLaunch, is_of_these: bool, reason: str) -> Decision:
+        """Return the default version's launches; one launch of a kernel of theirs would be something else."""
+        own = self._own_launch(self._file.default, launch) if is_of_these else reason
+
+        def refused(problem: str) -> Decision:
+            raise LaunchRefusedError(
+                f"kernel {self._file.kernel}: the default version of its tuned file takes several launches, and "
+                f"can't be launched ({problem}): call launch(queue, …) without sizes, tune again, or leave the "
+                "file out"
+            )
+
+        if isinstance(own, str):
+            return refused(own)
+        self._say(f"runs in its default version, not as its tuned file chooses: {reason}", reason)
+        return Decision(self._file.default_version.variant, reason, own=own, otherwise=refused)
 
     def _say(self, what: str, reason: str) -> None:
         kernel = self._file.kernel

@@ -37,7 +37,8 @@ class NotLaunchedError(CoarsenError):
 
 
 class SequenceKernels:
-    """The kernel objects of a version of several launches, one for each launch, and its scratch; of one thread."""
+    """The kernel objects of a version of several launches, one for each that is listed, and its scratch; of one
+    thread."""
 
     def __init__(self, version: SequenceVersion) -> None:
         self._kernels = [PlainKernel(each.program, each.function_name) for each in version.kernels]
@@ -63,21 +64,44 @@ class SequenceKernels:
         try:
             scratch = self._free_scratch(queue, sizes.scratch, in_order) if sizes.scratch else None
             buffers = () if scratch is None else scratch.buffers
-            steps = zip(self._kernels, self._passed, sizes.launches, sizes.numbers, strict=True)
-            for kernel, passed, launch, numbers in steps:
-                values = [_value(each, args, buffers, launch, numbers) for each in passed]
-                set_all(kernel, range(len(values)), values)
+            firsts = {place: number for number, place in reversed([*enumerate(sizes.order)])}
+            for place, number in firsts.items():
+                self._set(place, number, sizes, args, buffers)
+            if not sizes.order:
+                # Loops that run no time at all.
+                event: pyopencl.Event = pyopencl.enqueue_marker(queue, wait_for)
+                return event
             event = self._enqueue(queue, 0, sizes, wait_for)
         except pyopencl.Error as error:
             raise NotLaunchedError(" ".join(str(error).split())[:200]) from None
-        for place in range(1, len(self._kernels)):
+        for number, place in enumerate(sizes.order[1:], 1):
             if scratch is not None:
                 scratch.used_by(event, in_order)
+            if firsts[place] != number:
+                self._set(place, number, sizes, args, buffers, is_again=True)
             # In a queue in order, each waits for all before it anyway.
-            event = self._enqueue(queue, place, sizes, [event] if in_order is None else None)
+            event = self._enqueue(queue, number, sizes, [event] if in_order is None else None)
         if scratch is not None:
             scratch.used_by(event, in_order)
         return event
+
+    def _set(
+        self,
+        place: int,
+        number: int,
+        sizes: SequenceSizes,
+        args: Sequence[Argument],
+        scratch: Sequence[pyopencl.Buffer],
+        is_again: bool = False,
+    ) -> None:
+        """Set the arguments of a launch, `is_again` those that may differ between the turns of a loop."""
+        launch, numbers = sizes.launches[number], sizes.numbers[number]
+        values = {
+            index: _value(each, args, scratch, launch, numbers)
+            for index, each in enumerate(self._passed[place])
+            if not is_again or each.source is Source.NUMBER or each.index in launch.local_memory
+        }
+        set_all(self._kernels[place], values.keys(), values.values())
 
     def _free_scratch(self, queue: pyopencl.CommandQueue, sizes: Sequence[int], in_order: int | None) -> Scratch:
         """Return scratch that nothing else uses; raises pyopencl.Error where there is no memory."""
@@ -90,10 +114,10 @@ class SequenceKernels:
         return found
 
     def _enqueue(
-        self, queue: pyopencl.CommandQueue, place: int, sizes: SequenceSizes, wait_for: WaitList
+        self, queue: pyopencl.CommandQueue, number: int, sizes: SequenceSizes, wait_for: WaitList
     ) -> pyopencl.Event:
-        whole, local, _ = sizes.launches[place]
-        event: pyopencl.Event = ENQUEUE(queue, self._kernels[place], whole, local, None, wait_for, False, False)
+        (whole, local, _), kernel = sizes.launches[number], self._kernels[sizes.order[number]]
+        event: pyopencl.Event = ENQUEUE(queue, kernel, whole, local, None, wait_for, False, False)
         return event
 
 
@@ -196,7 +220,10 @@ def problem_of_sequence(own: OwnLaunch, any_groups: bool) -> str:
     assert version is not None and sizes is not None, "of several launches"
     if max(sizes.scratch, default=0) > device.max_mem_alloc_size:
         return "its scratch buffers are too large for the device"
-    for kernel, passed, each in zip(version.kernels, version.passed, sizes.launches, strict=True):
+    # Those that are alike in all turns of a loop are one object.
+    different = {(place, id(each)): each for place, each in zip(sizes.order, sizes.launches, strict=True)}
+    for (place, _), each in different.items():
+        kernel, passed = version.kernels[place], version.passed[place]
         memory = {**dict(own.local_memory), **each.local_memory}
         places = [argument.index for argument in passed if argument.source is Source.CALLER]
         local_bytes = sum(memory.get(index, 0) for index in places)

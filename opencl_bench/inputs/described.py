@@ -30,6 +30,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     LaunchDescription,
     LocalDescription,
     ScalarDescription,
+    needs,
 )
 from coarsen.opencl_bench.workloads.described.inputs import InputSpace
 from coarsen.opencl_bench.workloads.described.read import is_scratch, read_description
@@ -207,8 +208,17 @@ def _tuned_launch(
     own = description.arguments_of(description.kernel)
     by_name = {argument.name: argument for argument in description.arguments}
     names = tuple(argument.name for argument in own)
-    is_plain = launch.kernel == description.kernel or launch.arguments == names
-    passed = () if is_plain else tuple(_passed(by_name[name], names, arguments) for name in launch.arguments)
+    repeat, turns = "", dict[str, str]()
+    for loop in launch.loops:
+        # Of loops inside of others, reading has refused the description.
+        turn = loop.name
+        while turn in names:
+            turn += "_"
+        first, last = (_renamed(bound, arguments) for bound in loop.bounds)
+        repeat, turns = f"{turn} in {loop.kind}({first}, {last})", {loop.name: turn}
+    arguments = {**arguments, **turns}
+    passed = tuple(_passed(by_name[name], names, arguments, turns) for name in launch.arguments)
+    passed = () if passed == names else passed
     return TunedLaunch(
         launch.kernel,
         tuple(_renamed(extent, arguments) for extent in launch.global_size),
@@ -219,12 +229,15 @@ def _tuned_launch(
             if isinstance(each, LocalDescription)
         ),
         passed,
+        repeat,
     )
 
 
-def _passed(argument: ArgumentDescription, own: Iterable[str], arguments: Mapping[str, str]) -> str:
-    """Return what a launch of another kernel passes: the caller's argument, scratch, or a number of its own."""
-    if argument.name in own or is_scratch(argument):
+def _passed(
+    argument: ArgumentDescription, own: Iterable[str], arguments: Mapping[str, str], turns: Iterable[str]
+) -> str:
+    """Return what a launch passes: the caller's argument, scratch, or a number of its own or of its turn."""
+    if is_scratch(argument) or (argument.name in own and not needs(argument).get("value", set()) & {*turns}):
         return argument.name
     if isinstance(argument, ScalarDescription) and argument.type.components == 1 and argument.type.is_integer:
         (value,) = argument.value
@@ -237,11 +250,13 @@ def _passed(argument: ArgumentDescription, own: Iterable[str], arguments: Mappin
 def _arguments_of_sizes(description: Description) -> dict[str, str]:
     """The names of the arguments that are given the value of a size, by the size's name."""
     found: dict[str, str] = {}
+    turns = {loop.name for launch in description.launches for loop in launch.loops}
     for argument in description.arguments_of(description.kernel):
         if isinstance(argument, ScalarDescription) and argument.type.is_integer and len(argument.value) == 1:
             (value,) = argument.value
             if isinstance(value, Expression) and isinstance(value.tree, ast.Name):
                 found.setdefault(value.tree.id, argument.name)
+    found = {name: argument for name, argument in found.items() if name not in turns}
     kept = {*description.tunables, *(f"local_size_{dimension}" for dimension in range(3))}
     return {**found, **{name: name for name in kept}}
 

@@ -77,16 +77,23 @@ int main(void)
         if (version >= 0 && launch.dimensions > 0)
             show(&launch);
         if (version >= 0 && launch.dimensions == 0 && total_steps(version, &in, &sequence)) {
-            for (step = 0; step < sequence.steps; step++) {
-                printf("%s ", sequence.step[step].kernel);
-                show(&sequence.step[step].launch);
-                for (entry = 0; entry < sequence.step[step].arguments; entry++) {
-                    struct coarsen_argument argument = sequence.step[step].argument[entry];
+            for (step = 0; step < sequence.launches; step++) {
+                /* Without loops they are all there at once. */
+                const struct total_step *one = sequence.launches == sequence.steps
+                    ? &sequence.step[step] : total_step_at(version, &in, step, &sequence);
+                if (one == NULL)
+                    return 1;
+                printf("%s ", one->kernel);
+                show(&one->launch);
+                for (entry = 0; entry < one->arguments; entry++) {
+                    struct coarsen_argument argument = one->argument[entry];
                     long long value = 0;
                     memcpy(&value, &argument.number, argument.bytes);
                     printf("%d:%u:%zu:%lld ", argument.from, argument.index, argument.bytes, value);
                 }
             }
+            if (total_step_at(version, &in, sequence.launches, &sequence) != NULL)
+                return 1;
             for (entry = 0; entry < sequence.scratch; entry++)
                 printf("%zu ", sequence.scratch_bytes[entry]);
         }
@@ -117,12 +124,13 @@ def in_python(file: TunedFile, inputs: Sequence[tuple[int, int]]) -> Iterator[li
         sizes, one = together(*numbers) if numbers[1] > 50 else None, alone(*numbers)
         if sizes is not None:
             words = ["1"]
-            for place, launch in enumerate(file.versions[1].launches):
-                whole, local, memory = sizes.launches[place]
+            for number, place in enumerate(sizes.order):
+                launch = file.versions[1].launches[place]
+                whole, local, memory = sizes.launches[number]
                 words += [launch.kernel, *shown(whole or (), local, memory)]
                 for passed in passed_arguments(file.versions[1], launch, file.arguments):
                     is_number = passed.source is Source.NUMBER
-                    value = sizes.numbers[place][passed.index] if is_number else 0
+                    value = sizes.numbers[number][passed.index] if is_number else 0
                     bits = value % 2 ** (8 * BYTES[passed.type])
                     place_of = list(Source).index(passed.source)
                     words.append(f"{place_of}:{passed.index}:{BYTES[passed.type]}:{as_signed(bits)}")
@@ -162,6 +170,24 @@ def test_a_number_beyond_its_type_takes_the_default(kind: str, tmp_path: Path) -
     ends = [end for end in (known.start - 1, known.start, known.stop - 1, known.stop) if -middle <= end < middle]
     inputs = [(2**63 - 1, middle + end) for end in (*ends, 0)]
     expected = list(in_python(file, inputs))
+    assert in_c(file, inputs, tmp_path) == expected
+
+
+def test_loops_are_pythons(tmp_path: Path) -> None:
+    """Two that take turns, one by itself, one whose sizes shrink until they have no value; none, one and many."""
+    turns = "turn in range(n - 53, n // 2 - 20)"
+    shrinking = TunedLaunch("total", ("80 - t",), (), (("tile", "t + 1"),), (), "t in range(0, n - 55)")
+    launches = (
+        replace(SEQUENCE.launches[0], arguments=("n", "long: turn - n", "uint: 9 - turn"), repeat=turns),
+        TunedLaunch("middle", ("turn + 8", "2"), ("1", "2"), (), ("rest", "sums"), turns),
+        SEQUENCE.launches[1],
+        shrinking,
+    )
+    file = replace(SUM, versions=(ALONE, replace(SEQUENCE, launches=launches)))
+    inputs = [(2**40, n) for n in (*range(48, 140), 2**20, 300_000, 2**62)]
+    expected = list(in_python(file, inputs))
+    assert len({len(words) for words in expected if words[0] == "1"}) > 20
+    assert {words[0] for words in expected} == {"0", "1"}
     assert in_c(file, inputs, tmp_path) == expected
 
 

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from coarsen.dispatch.expressions import Condition, Expression
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
+from coarsen.dispatch.loops import Loop
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.opencl_bench.workloads.described.distributions import Filling
 from coarsen.opencl_bench.workloads.described.inputs import InputSpace
 from coarsen.opencl_bench.workloads.described.launch_features import LaunchFeature
-from coarsen.opencl_bench.workloads.described.ndrange import Loop, NdRange, Quotient
+from coarsen.opencl_bench.workloads.described.ndrange import NdRange, Quotient
 from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters
 from coarsen.opencl_bench.workloads.described.values import FileValues, SharedContents
 from coarsen.tuning.workload.benchmark import LocalSize, Size, whole_numbers

@@ -26,6 +26,7 @@ from coarsen.base.files import MEBIBYTE, read_file
 from coarsen.base.limits import LONGEST_NAME
 from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression, parse_expression
+from coarsen.dispatch.loops import RANGE, parse_loop
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import Annotations, read_annotations
 from coarsen.frontend.included import file_directives
@@ -50,7 +51,7 @@ from coarsen.opencl_bench.workloads.described.inputs import (
     read_sizes,
 )
 from coarsen.opencl_bench.workloads.described.launch_features import read_features
-from coarsen.opencl_bench.workloads.described.ndrange import NdRange, parse_loop, read_ndrange
+from coarsen.opencl_bench.workloads.described.ndrange import NdRange, read_ndrange
 from coarsen.opencl_bench.workloads.described.parameters import KEY as PARAMETERS
 from coarsen.opencl_bench.workloads.described.parameters import condition, read_parameters
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
@@ -352,8 +353,8 @@ def _launches_of(
         if name == kernel and local_size is not None:
             raise table.error("local_size", f"that of {kernel}, which may be coarsened, stands in ndrange")
         loops = table.parse_texts("repeat", parse_loop)
-        if top.has(INPUTS) and loops:
-            raise top.error(INPUTS, "launches with repeat run at presets alone: a tuned file can't have them")
+        if top.has(INPUTS) and [each.kind for each in loops] not in ([], [RANGE]):
+            raise table.error("repeat", f"over inputs one {RANGE}(…) repeats launches: tuned files have no others")
         conditions = table.parse_texts("when", lambda text: condition(text, selects))
         yield LaunchDescription(name, _names(table, arguments), global_size, local_size, conditions, loops)
 

@@ -9,6 +9,7 @@ from itertools import groupby, islice
 import numpy as np
 
 from coarsen.dispatch.expressions import Expression
+from coarsen.dispatch.loops import MOST_LAUNCHES
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
@@ -27,7 +28,6 @@ from coarsen.opencl_bench.workloads.described.description import (
     positive,
     values_of,
 )
-from coarsen.opencl_bench.workloads.described.ndrange import MOST_LAUNCHES
 from coarsen.opencl_bench.workloads.described.values import SharedValues
 from coarsen.tuning.workload.benchmark import (
     Argument,
