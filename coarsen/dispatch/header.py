@@ -105,7 +105,9 @@ def _check(file: TunedFile) -> None:
             raise InvalidInputError(
                 f"version {number} launches {others[0]} in place of {file.kernel}, which the C header can't say"
             )
-        if version.variant.is_coarsened and not version.variant.local_size:
+        merged = [launch for launch in version.launches if launch.coarsened or not version.is_sequence]
+        has_sizes = bool(merged) and all(launch.local_size for launch in merged)
+        if version.variant.is_coarsened and not version.variant.local_size and not has_sizes:
             raise InvalidInputError(f"version {number} is coarsened and has no local size, which C needs")
     taken = sorted({*_KEYWORDS.split()} & {*_inputs(file), file.kernel})
     if taken:
@@ -362,6 +364,7 @@ def _sequence_types(file: TunedFile, versions: list[TunedVersion]) -> str:
     return (
         f"struct {file.kernel}_step {{\n"
         "    const char *kernel;\n"
+        "    int coarsened; /* 1: of a program of its own, with sizes that are divided already */\n"
         f"    struct {file.kernel}_launch launch;\n"
         "    unsigned arguments;\n"
         f"    struct coarsen_argument argument[{most_arguments}];\n}};\n\n"
@@ -399,6 +402,8 @@ def _launch_functions(file: TunedFile, number: int) -> Iterator[str]:
             f"(void){_TURN};",
             *computing,
             *size_statements(file, own, sizes),
+            *(line for each in version.variant_of(launch, file.kernel).coarsenings for line in _merged(each)),
+            f"step->coarsened = {int(launch.coarsened)};",
             *_step("(*step)", launch.kernel, passed, numbers),
             "return 1;",
         ]

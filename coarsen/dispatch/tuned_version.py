@@ -23,7 +23,7 @@ from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, 
 from coarsen.dispatch.loops import RANGE, Loop, parse_loop
 from coarsen.dispatch.steps import Kind
 from coarsen.errors import InvalidInputError
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Variant, variant_alike
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
 MOST_LAUNCHES = 16
@@ -51,6 +51,7 @@ class TunedLaunch:
         arguments: of a launch among several, in their order: an argument's name, a scratch buffer's, or a number
             with its type such as `uint: (n + 255) // 256`. Empty for the arguments that the caller passes.
         repeat: the loop around it, `t in range(0, steps)`; empty where it is launched once.
+        coarsened: of a launch among several, whether its kernel is coarsened as the version says.
     """
 
     kernel: str
@@ -59,6 +60,7 @@ class TunedLaunch:
     local_memory: tuple[tuple[str, str], ...] = ()
     arguments: tuple[str, ...] = ()
     repeat: str = ""
+    coarsened: bool = False
 
     def __post_init__(self) -> None:
         # Equal launches must be equal as values.
@@ -115,6 +117,17 @@ class TunedVersion:
         runs = [tuple(places) for _, places in groups]
         return tuple((self.launches[places[0]].loop, places) for places in runs)
 
+    def variant_of(self, launch: TunedLaunch, kernel: str) -> Variant:
+        """Return what the kernel of a launch is.
+
+        Args:
+            launch: one of several.
+            kernel: the file's.
+        """
+        if not launch.coarsened:
+            return self.variant.uncoarsened()
+        return self.variant if launch.kernel == kernel else variant_alike(self.variant)
+
     def macros(self) -> dict[str, int]:
         """Return its macros that are whole numbers."""
         return {
@@ -149,8 +162,11 @@ def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) 
         raise InvalidInputError("a version has scratch buffers, and no launches that use them")
     if (merged := math.prod(entry.factor for entry in version.variant.coarsenings)) > MOST_MERGED:
         raise InvalidInputError(f"a version merges {merged} work-items into one, more than {MOST_MERGED}")
-    if version.is_sequence and version.variant.is_coarsened:
-        raise InvalidInputError("a version of several launches is coarsened: such run as they are written")
+    coarsened = any(launch.coarsened for launch in version.launches)
+    if coarsened and not version.variant.is_coarsened:
+        raise InvalidInputError("a launch is coarsened, and its version says nothing of how")
+    if version.is_sequence and version.variant.is_coarsened and not coarsened:
+        raise InvalidInputError("a version of several launches is coarsened, and none of these is")
     if version.variant.arrays:
         raise InvalidInputError(
             "a version's arrays lie otherwise than in its source, which nobody would pack: such are layouts"
@@ -243,7 +259,7 @@ def _given(**entries: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON value)
 
 
 def _launch_from_json(value: object) -> TunedLaunch:
-    filled = _filled(value, local_size=[], local_memory={}, arguments=[], repeat="")
+    filled = _filled(value, local_size=[], local_memory={}, arguments=[], repeat="", coarsened=False)
     return decoded(TunedLaunch, filled, "a launch of a tuned file", {_Pairs: _pairs})
 
 

@@ -59,6 +59,7 @@ from coarsen.runtime.launch import (
     PassedSizes,
     SequenceVersion,
 )
+from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.text_cache.signature import kernel_signature
 from coarsen.runtime.text_cache.store import CacheFolder
@@ -227,8 +228,14 @@ class _Chooser(KernelFile):
         return _Version(variant, sequence_function(self._file, version, self._inputs))
 
     def _sequence(self, version: TunedVersion, plan: CoarseningPlan) -> _Version:
-        """Return a version of several launches, which run as they are written."""
-        if version.variant.is_coarsened:
+        """Return a version of several launches, those that are coarsened built."""
+        coarsened: list[tuple[KernelLaunches, Variant] | None] = []
+        for launch in version.launches:
+            variant = version.variant_of(launch, self._file.kernel)
+            if launch.coarsened and not _builds_variants(plan, launch.kernel, variant):
+                raise InvalidInputError(f"the device or coarsen doesn't make {launch.kernel}: {variant}")
+            coarsened.append((KernelLaunches(launch.kernel, plan), variant) if launch.coarsened else None)
+        if version.variant.is_coarsened and not any(coarsened):
             raise InvalidInputError("it is coarsened, and launches another kernel than the file's")
         as_written = plan.variant_of((), definitions=version.variant.definitions)
         kernels = [plan.variant(launch.kernel, as_written) for launch in version.launches]
@@ -237,7 +244,7 @@ class _Chooser(KernelFile):
             if kernel is None or kernel.num_args != len(arguments):
                 told = "" if kernel is None else f"{kernel.function_name} takes {kernel.num_args} arguments, and "
                 raise InvalidInputError(f"its kernel {told}is passed {len(arguments)}")
-        steps = SequenceVersion(tuple(filter(None, kernels)), passed)
+        steps = SequenceVersion(tuple(filter(None, kernels)), passed, tuple(coarsened))
         return _Version(version.variant, sequence_function(self._file, version, self._inputs), steps)
 
     def numbers(self, arguments: tuple[Argument, ...]) -> Numbers:
@@ -305,7 +312,8 @@ class _Chooser(KernelFile):
             return instead(found)
         reason = _CHOSEN
         if found.steps is not None:
-            names = ", ".join(kernel.function_name for kernel in found.steps.kernels)
+            steps = zip(found.steps.kernels, found.steps.coarsened, strict=True)
+            names = ", ".join(each.function_name + " coarsened" * (how is not None) for each, how in steps)
             count = 0 if found.sizes is None else len(found.sizes.order)
             reason = f"{count} launches, as the tuned file chooses: {names}"
         return Decision(self._versions[number].variant, reason, own=found, otherwise=instead)

@@ -165,6 +165,7 @@ def _launch_lines(version: TunedVersion, sizes: SequenceSizes) -> Iterator[str]:
     firsts = dict(reversed([*zip(sizes.order, sizes.launches, strict=True)]))
     for place, launch in enumerate(version.launches):
         often = f", {sizes.order.count(place)} times: {launch.repeat}" if launch.repeat else ""
+        often = ", before anything is merged" * launch.coarsened + often
         yield f"{launch.kernel}: {_in_words(firsts[place]) if place in firsts else 'never launched'}{often}"
     if sizes.scratch:
         yield f"scratch: {sum(sizes.scratch)} bytes"

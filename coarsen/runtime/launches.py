@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -103,6 +103,7 @@ class KernelLaunches:
         self._careful: dict[Hashable, dict[Assumptions, DividedLaunch]] = {}
         self._variants: dict[Variant, LaunchedVariant] = {}
         self._known: dict[Hashable, tuple[DividedLaunch, LaunchedVariant | None]] = {}
+        self._exact: dict[Hashable, DividedLaunch] = {}
 
     def known(self, launch: OriginalLaunch) -> DividedLaunch | None:
         """Return how a launch is carried out, if that was chosen already, with its arguments if they matter."""
@@ -151,6 +152,33 @@ class KernelLaunches:
         decision = self._decided(launch)
         otherwise = None if decision is None else decision.otherwise
         return self._carried_out(launch, decision if otherwise is None else otherwise(reason))
+
+    def exactly(
+        self, launch: OriginalLaunch, variant: Variant, passed: SetArguments | None = None
+    ) -> tuple[DividedLaunch, LaunchedVariant | None]:
+        """Return how one launch among several is carried out: by exactly this variant, else as it is written.
+
+        Args:
+            launch: its sizes before anything is merged, and its local memory.
+            variant: of the kernel, built before.
+            passed: the arguments, where what the variant takes for granted is to be looked at.
+
+        Returns:
+            The launch, and the variant that it runs; None where that is the kernel as it is written.
+        """
+        key = (_key(launch), variant)
+        found = self._exact.get(key)
+        if found is None:
+            own = OwnLaunch(launch, variant.definitions)
+            wanted = replace(variant, local_size=launch.local_size or ())
+            decision = Decision(wanted, "one of several launches", is_exact=True, own=own)
+            found = self._carried_out(launch, decision)
+            _keep(self._exact, key, found)
+        launched = self.variant_of(found) if found.coarsenings else None
+        if launched is not None and launched.is_conditional and passed is not None:
+            launched = launched if self._holding(launched, launch.device, passed) == ALL_HOLD else None
+        as_written = DividedLaunch(launch.global_size, launch.local_size, ())
+        return (as_written, None) if launched is None else (found, launched)
 
     def _decided(self, launch: OriginalLaunch) -> Decision | None:
         """Return what was decided about a launch; decided anew where another thread has cleared it."""

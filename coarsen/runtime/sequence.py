@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import pyopencl
@@ -11,17 +12,19 @@ from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.dispatch.launch_sizes import PassedArgument, SequenceSizes, Source, VersionSizes
 from coarsen.errors import CoarsenError
-from coarsen.runtime.arguments import ENQUEUE, Argument, WaitList, set_all
+from coarsen.runtime.arguments import ENQUEUE, Argument, SetArguments, WaitList, set_all
 from coarsen.runtime.launch import (
     OriginalLaunch,
     OwnLaunch,
     SequenceVersion,
+    Sizes,
     fits,
     has_work,
     is_plain,
     limits_of,
     required_local_size,
 )
+from coarsen.runtime.launches import LaunchedVariant, added_values
 
 _OUT_OF_ORDER = int(pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE)
 _COMPLETE = pyopencl.command_execution_status.COMPLETE
@@ -41,8 +44,9 @@ class SequenceKernels:
     thread."""
 
     def __init__(self, version: SequenceVersion) -> None:
-        self._kernels = [PlainKernel(each.program, each.function_name) for each in version.kernels]
-        self._passed = version.passed
+        self.version = version
+        self.kernels = [PlainKernel(each.program, each.function_name) for each in version.kernels]
+        self._coarsened: dict[tuple[int, LaunchedVariant], pyopencl.Kernel | None] = {}
         # One for each launch that may run at the same time.
         self._scratch: list[Scratch] = []
 
@@ -61,47 +65,37 @@ class SequenceKernels:
             NotLaunchedError: none of them was launched.
         """
         in_order = in_order_handle(queue)
+        launcher = _Launcher(self, queue, sizes, args)
+        firsts = {place: number for number, place in reversed([*enumerate(sizes.order)])}
         try:
             scratch = self._free_scratch(queue, sizes.scratch, in_order) if sizes.scratch else None
-            buffers = () if scratch is None else scratch.buffers
-            firsts = {place: number for number, place in reversed([*enumerate(sizes.order)])}
-            for place, number in firsts.items():
-                self._set(place, number, sizes, args, buffers)
+            launcher.scratch = () if scratch is None else scratch.buffers
+            for number in firsts.values():
+                launcher.set(number)
             if not sizes.order:
                 # Loops that run no time at all.
                 event: pyopencl.Event = pyopencl.enqueue_marker(queue, wait_for)
                 return event
-            event = self._enqueue(queue, 0, sizes, wait_for)
+            event = launcher.enqueue(0, wait_for)
         except pyopencl.Error as error:
             raise NotLaunchedError(" ".join(str(error).split())[:200]) from None
         for number, place in enumerate(sizes.order[1:], 1):
             if scratch is not None:
                 scratch.used_by(event, in_order)
             if firsts[place] != number:
-                self._set(place, number, sizes, args, buffers, is_again=True)
+                launcher.set(number)
             # In a queue in order, each waits for all before it anyway.
-            event = self._enqueue(queue, number, sizes, [event] if in_order is None else None)
+            event = launcher.enqueue(number, [event] if in_order is None else None)
         if scratch is not None:
             scratch.used_by(event, in_order)
         return event
 
-    def _set(
-        self,
-        place: int,
-        number: int,
-        sizes: SequenceSizes,
-        args: Sequence[Argument],
-        scratch: Sequence[pyopencl.Buffer],
-        is_again: bool = False,
-    ) -> None:
-        """Set the arguments of a launch, `is_again` those that may differ between the turns of a loop."""
-        launch, numbers = sizes.launches[number], sizes.numbers[number]
-        values = {
-            index: _value(each, args, scratch, launch, numbers)
-            for index, each in enumerate(self._passed[place])
-            if not is_again or each.source is Source.NUMBER or each.index in launch.local_memory
-        }
-        set_all(self._kernels[place], values.keys(), values.values())
+    def kernel_of(self, place: int, launched: LaunchedVariant) -> pyopencl.Kernel | None:
+        """Return the kernel object of one of the launches for a variant; None where there is none."""
+        if (place, launched) not in self._coarsened:
+            step = self.version.coarsened[place]
+            self._coarsened[place, launched] = None if step is None else step[0].kernel(launched)
+        return self._coarsened[place, launched]
 
     def _free_scratch(self, queue: pyopencl.CommandQueue, sizes: Sequence[int], in_order: int | None) -> Scratch:
         """Return scratch that nothing else uses; raises pyopencl.Error where there is no memory."""
@@ -113,12 +107,73 @@ class SequenceKernels:
         found.grow(queue.context, sizes)
         return found
 
-    def _enqueue(
-        self, queue: pyopencl.CommandQueue, number: int, sizes: SequenceSizes, wait_for: WaitList
-    ) -> pyopencl.Event:
-        (whole, local, _), kernel = sizes.launches[number], self._kernels[sizes.order[number]]
-        event: pyopencl.Event = ENQUEUE(queue, kernel, whole, local, None, wait_for, False, False)
+
+class _How(NamedTuple):
+    """The way in which a launch among several is carried out: kernel, sizes, and what is passed besides."""
+
+    kernel: pyopencl.Kernel
+    global_size: Sizes | None
+    local_size: Sizes | None
+    added: Mapping[int, Argument]
+
+
+class _Launcher:
+    """Sets the arguments of a sequence's launches and launches them, for one call."""
+
+    def __init__(
+        self,
+        sequence: SequenceKernels,
+        queue: pyopencl.CommandQueue,
+        sizes: SequenceSizes,
+        args: Sequence[Argument],
+    ) -> None:
+        self.scratch: Sequence[pyopencl.Buffer] = ()
+        self._sequence, self._queue, self._sizes, self._args = sequence, queue, sizes, args
+        # Launches that are alike in all turns of a loop have the same sizes, as one object.
+        self._hows: dict[tuple[int, int], _How] = {}
+        self._set_by: dict[int, pyopencl.Kernel] = {}
+
+    def set(self, number: int) -> None:
+        """Set the arguments of a launch; of a kernel object that has those of another turn, what may differ."""
+        place, launch = self._sizes.order[number], self._sizes.launches[number]
+        numbers, passed = self._sizes.numbers[number], self._sequence.version.passed[place]
+        how = self._hows.get((place, id(launch)))
+        is_again = how is not None and self._set_by.get(place) is how.kernel
+        values = {
+            index: _value(each, self._args, self.scratch, launch, numbers)
+            for index, each in enumerate(passed)
+            if not is_again or each.source is Source.NUMBER or each.index in launch.local_memory
+        }
+        if how is None:
+            how = self._hows[place, id(launch)] = self._how(place, launch, values)
+        values |= how.added
+        set_all(how.kernel, values.keys(), values.values())
+        self._set_by[place] = how.kernel
+
+    def enqueue(self, number: int, wait_for: WaitList) -> pyopencl.Event:
+        """Launch what has its arguments."""
+        kernel, whole, local, _ = self._hows[self._sizes.order[number], id(self._sizes.launches[number])]
+        event: pyopencl.Event = ENQUEUE(self._queue, kernel, whole, local, None, wait_for, False, False)
         return event
+
+    def _how(self, place: int, launch: VersionSizes, values: Mapping[int, Argument]) -> _How:
+        step = self._sequence.version.coarsened[place]
+        as_written = _How(self._sequence.kernels[place], launch.global_size, launch.local_size, {})
+        if step is None:
+            return as_written
+        passed = SetArguments(len(values))
+        passed.note_all([*values.values()])
+        original = OriginalLaunch(
+            self._queue.device, launch.global_size or (), launch.local_size, passed.local_bytes
+        )
+        divided, launched = step[0].exactly(original, step[1], passed)
+        if launched is None:
+            return as_written
+        kernel = self._sequence.kernel_of(place, launched)
+        added = added_values(launched.added, len(values), original, divided.own, passed.local_memory)
+        if kernel is None or added is None:
+            return as_written
+        return _How(kernel, divided.global_size, divided.local_size, added)
 
 
 def _value(
@@ -228,6 +283,8 @@ def problem_of_sequence(own: OwnLaunch, any_groups: bool) -> str:
         places = [argument.index for argument in passed if argument.source is Source.CALLER]
         local_bytes = sum(memory.get(index, 0) for index in places)
         launch = OriginalLaunch(device, each.global_size or (), each.local_size, local_bytes)
-        if problem := problem_of_launch(kernel, launch, any_groups=any_groups):
+        step = version.coarsened[place]
+        is_coarsened = step is not None and step[0].exactly(launch, step[1])[1] is not None
+        if problem := problem_of_launch(kernel, launch, is_coarsened, any_groups):
             return problem
     return ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from coarsen.dispatch.choosing import FeatureValues, Number, feature_values
@@ -63,11 +64,12 @@ def check_described(path: Path) -> tuple[str, ...]:
     description = read_description(path)
     _check_declared(description)
     for number, launch in enumerate(description.launches):
-        for condition in launch.conditions:
+        told = (("when", launch.conditions), ("coarsen", launch.coarsen or ()))
+        for key, condition in ((key, each) for key, conditions in told for each in conditions):
             # Parameters alone decide which launches a version makes: no size is known before a launch.
             if others := sorted(condition.names - {*description.tunables}):
                 raise InvalidInputError(
-                    f"{description.path}: launches[{number}].when: '{condition.text}' names '{others[0]}', which "
+                    f"{description.path}: launches[{number}].{key}: '{condition.text}' names '{others[0]}', which "
                     "is no parameter; versions of a kernel that is tuned over inputs differ by parameters alone"
                 )
     return description.parameters.overridden
@@ -191,7 +193,7 @@ def _version(description: Description, variant: Variant) -> TunedVersion:
     made = [each for each in launches if all(entry.holds(macros) for entry in each.conditions)]
     named = {name for launch in made for name in launch.arguments}
     scratch = [each for each in description.arguments if is_scratch(each) and each.name in named]
-    return TunedVersion(
+    found = TunedVersion(
         variant,
         tuple(_tuned_launch(description, launch, arguments) for launch in made),
         tuple(
@@ -200,6 +202,11 @@ def _version(description: Description, variant: Variant) -> TunedVersion:
             if isinstance(each, BufferDescription)
         ),
     )
+    if not (variant.is_coarsened and found.is_sequence):
+        return found
+    coarsened = [each.kernel == description.kernel or each.is_alike(macros) for each in made]
+    launches = zip(found.launches, coarsened, strict=True)
+    return replace(found, launches=tuple(replace(each, coarsened=is_so) for each, is_so in launches))
 
 
 def _tuned_launch(

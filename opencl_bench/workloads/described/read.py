@@ -25,7 +25,7 @@ from pathlib import Path
 from coarsen.base.files import MEBIBYTE, read_file
 from coarsen.base.limits import LONGEST_NAME
 from coarsen.base.names import did_you_mean
-from coarsen.dispatch.expressions import Expression, parse_expression
+from coarsen.dispatch.expressions import Condition, Expression, parse_expression
 from coarsen.dispatch.loops import RANGE, parse_loop
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import Annotations, read_annotations
@@ -99,6 +99,9 @@ def read_benchmark(path: Path) -> Benchmark:
         inputs_hash=description.inputs_hash,
         input_files=description.files,
         other_kernels=description.other_kernels,
+        coarsened_kernels=tuple(
+            dict.fromkeys(each.kernel for each in description.launches if each.coarsen is not None)
+        ),
         clock=Clock.SPAN if description.launches else Clock.SUM,
         local_size_of=partial(local_size_of, description.ndrange.local_size_expressions) if is_tied else None,
         input_macros=tuple(sorted(description.workload_names & description.tunables.keys())),
@@ -339,7 +342,7 @@ def _launches_of(
 ) -> Iterator[LaunchDescription]:
     """Yield the launches of a description; none where it has no such entries."""
     for table in top.tables("launches") if top.has("launches") else ():
-        table.check_names("kernel", "when", "arguments", "global_size", "local_size", "repeat")
+        table.check_names("kernel", "when", "arguments", "global_size", "local_size", "repeat", "coarsen")
         name = table.text("kernel") if table.has("kernel") else kernel
         if not name.isidentifier():
             raise table.error("kernel", f"'{name[:60]}' is no name of a kernel")
@@ -356,7 +359,17 @@ def _launches_of(
         if top.has(INPUTS) and [each.kind for each in loops] not in ([], [RANGE]):
             raise table.error("repeat", f"over inputs one {RANGE}(…) repeats launches: tuned files have no others")
         conditions = table.parse_texts("when", lambda text: condition(text, selects))
-        yield LaunchDescription(name, _names(table, arguments), global_size, local_size, conditions, loops)
+        alike = _coarsen(table, selects)
+        if name == kernel and table.has("coarsen"):
+            raise table.error("coarsen", f"{kernel} is the file's kernel, which is coarsened anyway")
+        yield LaunchDescription(name, _names(table, arguments), global_size, local_size, conditions, loops, alike)
+
+
+def _coarsen(table: Table, selects: Sequence[Parameter]) -> tuple[Condition, ...] | None:
+    """The conditions under which a launch is coarsened alike; None where it stays as it is."""
+    if isinstance(told := table.values.get("coarsen", False), bool):
+        return () if told else None
+    return table.parse_texts("coarsen", lambda text: condition(text, selects))
 
 
 def _names(table: Table, arguments: Sequence[ArgumentDescription]) -> tuple[str, ...]:

@@ -247,7 +247,7 @@ def _launch(
     with at(description, "ndrange.global_offset"):
         offsets = () if description.launches else description.ndrange.global_offset
         offset = tuple(at_least(entry, values, 0) for entry in offsets)
-    return Launch(launch.kernel, global_size, own, arguments, offset)
+    return Launch(launch.kernel, global_size, own, arguments, offset, launch.is_alike(values))
 
 
 def _argument(

@@ -92,7 +92,7 @@ def test_only_launches_of_the_coarsened_kernel_are_divided(service: CompileServi
 
 def test_what_does_not_launch_the_kernel_can_not_be_coarsened(service: CompileService) -> None:
     idle = replace(COARSENED, definitions=definitions(AT_ONCE))
-    reason = "no launch is of the kernel twice, which alone can be coarsened"
+    reason = "no launch is of the kernel twice, nor of one that is coarsened alike"
     limits = DeviceLimits(1024, (1024, 1024, 1024), 1 << 15)
     constraint = LaunchConstraint(STEPS, "test", limits)
     assert constraint(idle) == reason
