@@ -205,8 +205,8 @@ def _version(description: Description, variant: Variant) -> TunedVersion:
     if not (variant.is_coarsened and found.is_sequence):
         return found
     coarsened = [each.kernel == description.kernel or each.is_alike(macros) for each in made]
-    launches = zip(found.launches, coarsened, strict=True)
-    return replace(found, launches=tuple(replace(each, coarsened=is_so) for each, is_so in launches))
+    marked = zip(found.launches, coarsened, strict=True)
+    return replace(found, launches=tuple(replace(each, coarsened=is_so) for each, is_so in marked))
 
 
 def _tuned_launch(

@@ -21,6 +21,8 @@ from coarsen.dispatch.launch_sizes import (
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
+from coarsen.errors import InvalidInputError
+from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 from tests.dispatch.files import FILE, PLAIN
 
@@ -189,6 +191,41 @@ def test_loops_are_pythons(tmp_path: Path) -> None:
     assert len({len(words) for words in expected if words[0] == "1"}) > 20
     assert {words[0] for words in expected} == {"0", "1"}
     assert in_c(file, inputs, tmp_path) == expected
+
+
+def test_coarsened_launches_have_divided_sizes(tmp_path: Path) -> None:
+    """Those that are marked; where one does not divide, C has no sizes and takes the default version."""
+    variant = Variant((8,), (Coarsening(4, 0), Coarsening(3, 0, level=Level.GROUP)), (("CHUNK", "16"),))
+    first, middle, total = SEQUENCE.launches
+    marked = replace(first, coarsened=True), middle, replace(total, coarsened=True)
+    file = replace(SUM, versions=(ALONE, replace(SEQUENCE, variant=variant, launches=marked)))
+    inputs = [(10**6, n) for n in range(48, 300)]
+    expected = []
+    for words, (_, n) in zip(in_python(SUM, inputs), inputs, strict=True):
+        groups = (n + 15) // 16
+        if words[0] == "1" and (groups % 3 or n % 3):
+            words = ["0", *shown((n,), None, {2: n // 3})]
+        elif words[0] == "1":
+            places = [words.index("parts") + 1, words.index("total") + 1]
+            for place, local in zip(places, (2, 16), strict=True):
+                words[place : place + 2] = [str(int(words[place]) // 12), str(local)]
+        expected.append(words)
+    assert {words[0] for words in expected} == {"0", "1"}
+    assert in_c(file, inputs, tmp_path) == expected
+    header = c_header(file)
+    assert header.count("step->coarsened = 1;") == 2 and header.count("step->coarsened = 0;") == 1
+
+
+@pytest.mark.parametrize("marked", ["parts", "total"])
+def test_a_coarsened_launch_needs_a_local_size(marked: str) -> None:
+    variant = Variant((), (Coarsening(4, 0),), (("CHUNK", "16"),))
+    launches = tuple(replace(each, coarsened=each.kernel == marked) for each in SEQUENCE.launches)
+    file = replace(SUM, versions=(ALONE, replace(SEQUENCE, variant=variant, launches=launches)))
+    if marked == "total":
+        assert "total_steps_1" in c_header(file)
+        return
+    with pytest.raises(InvalidInputError, match="version 1 is coarsened and has no local size, which C needs"):
+        c_header(file)
 
 
 def test_a_file_without_such_versions_has_none_of_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,13 @@ import pytest
 import coarsen
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.header import c_header
+from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.described import check_described, described_versions
 from coarsen.opencl_bench.inputs.drawing import list_inputs
+from coarsen.opencl_bench.inputs.exported import exported_files
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.runtime.kernel import Kernel
@@ -23,6 +26,7 @@ from coarsen.tuning.engine.plan import Space
 from coarsen.tuning.records.measurement import Method
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.workload.benchmark import Array
+from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 
 # Of FDTD: two fields on staggered points, each by a kernel of its own, over so many steps.
@@ -69,6 +73,7 @@ arguments = ["e", "h", "n", "steps", "t"]
 
 [[launches]]
 kernel = "magnetic"
+coarsen = true
 repeat = "t in range(1, steps)"
 arguments = ["h", "e", "n"]
 local_size = [32]
@@ -139,10 +144,23 @@ def test_the_loop_is_one_version(tmp_path: Path) -> None:
     )
 
 
+def test_both_are_coarsened_where_the_description_says_so(tmp_path: Path) -> None:
+    coarsened = Variant((16,), (Coarsening(2),))
+    path = described(tmp_path)
+    list_inputs(path)
+    (version,) = described_versions(read_description(path), (coarsened,))
+    assert [each.coarsened for each in version.launches] == [True, True]
+    assert all(each.is_coarsened == (each.kernel == "magnetic") for each in read_benchmark(path).launches("test"))
+    path = described(tmp_path, ("coarsen = true\n", ""))
+    (version,) = described_versions(read_description(path), (coarsened,))
+    assert [each.coarsened for each in version.launches] == [True, False]
+    assert not any(each.is_coarsened for each in read_benchmark(path).launches("test"))
+
+
 def test_a_kernel_that_is_passed_its_buffers_the_other_way_round(tmp_path: Path) -> None:
     """As in Jacobi's method: the caller's order is that of the first."""
     second = (
-        ('kernel = "magnetic"', 'kernel = "electric"'),
+        ('kernel = "magnetic"\ncoarsen = true', 'kernel = "electric"'),
         ('["h", "e", "n"]\nlocal_size = [32]', '["h", "e", "n", "steps", "t"]'),
     )
     path = described(tmp_path, *second, ('value = "t"', 'value = "t + n"'))
@@ -155,14 +173,23 @@ def test_a_kernel_that_is_passed_its_buffers_the_other_way_round(tmp_path: Path)
 
 
 @pytest.mark.compiled_devices
-def test_it_is_tuned_and_launched(device: DeviceDescription, context: cl.Context, tmp_path: Path) -> None:
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_it_is_tuned_and_launched(
+    chosen: int, device: DeviceDescription, context: cl.Context, tmp_path: Path
+) -> None:
     path = described(tmp_path)
     list_inputs(path)
     with open_store(str(tmp_path / "store.sqlite")) as store:
         tuned = tune_over_inputs(path, device, store, SETTINGS)
     assert not tuned.wrong
-    file = TunedFile.from_bytes(tuned.file.to_bytes())
+    assert any(version.is_coarsened for version in tuned.times.versions)
+    # Whichever of them is faster here.
+    variants = Variant((16,)), Variant((16,), (Coarsening(4),))
+    versions = described_versions(read_description(path), variants)
+    file = replace(tuned.file, versions=versions, default=0, tree=Leaf(chosen), evidence={})
+    file = TunedFile.from_bytes(file.to_bytes())
     assert "electric_step_at" in c_header(file)
+    assert "version_1_magnetic.cl" in dict(exported_files(file, tmp_path / "field.cl"))
     kernel = coarsen.Program(context, SOURCE, tuned=file).build(["-cl-std=CL1.2"]).electric
     assert isinstance(kernel, Kernel)
     queue, flags = cl.CommandQueue(context), cl.mem_flags
@@ -184,6 +211,9 @@ def test_it_is_tuned_and_launched(device: DeviceDescription, context: cl.Context
         (LOOP, '"t in range(1, stops)"', "there is no 'stops'"),
         (LOOP, '"t in range(1, steps)"\nwhen = "t > 0"', "which is no parameter"),
         (LOOP, '"t in range(steps, steps)"', "launches: there is none for n = 64, steps = 5"),
+        ("coarsen = true", 'coarsen = "n > 64"', "launches[1].coarsen: 'n > 64' names 'n', which is no parameter"),
+        ("coarsen = true", "coarsen = 4", "launches[1].coarsen: it must be an array"),
+        ('kernel = "magnetic"\n', "", "launches[1].coarsen: electric is the file's kernel, which is coarsened"),
         ('value = "steps"', 'value = "steps + 0"', "no argument of electric has the value of 'steps'"),
     ],
 )
