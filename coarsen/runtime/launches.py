@@ -156,29 +156,23 @@ class KernelLaunches:
     def exactly(
         self, launch: OriginalLaunch, variant: Variant, passed: SetArguments | None = None
     ) -> tuple[DividedLaunch, LaunchedVariant | None]:
-        """Return how one launch among several is carried out: by exactly this variant, else as it is written.
+        """Return how one launch of several runs, and its variant: exactly this one, or None for as it is written.
 
-        Args:
-            launch: its sizes before anything is merged, and its local memory.
-            variant: of the kernel, built before.
-            passed: the arguments, where what the variant takes for granted is to be looked at.
-
-        Returns:
-            The launch, and the variant that it runs; None where that is the kernel as it is written.
+        What the variant takes for granted is looked at where it is known what is `passed`.
         """
         key = (_key(launch), variant)
         found = self._exact.get(key)
         if found is None:
-            own = OwnLaunch(launch, variant.definitions)
-            wanted = replace(variant, local_size=launch.local_size or ())
-            decision = Decision(wanted, "one of several launches", is_exact=True, own=own)
-            found = self._carried_out(launch, decision)
+            own, wanted = (
+                OwnLaunch(launch, variant.definitions),
+                replace(variant, local_size=launch.local_size or ()),
+            )
+            found = self._carried_out(launch, Decision(wanted, "one of several launches", is_exact=True, own=own))
             _keep(self._exact, key, found)
         launched = self.variant_of(found) if found.coarsenings else None
         if launched is not None and launched.is_conditional and passed is not None:
             launched = launched if self._holding(launched, launch.device, passed) == ALL_HOLD else None
-        as_written = DividedLaunch(launch.global_size, launch.local_size, ())
-        return (as_written, None) if launched is None else (found, launched)
+        return found if launched else DividedLaunch(launch.global_size, launch.local_size, ()), launched
 
     def _decided(self, launch: OriginalLaunch) -> Decision | None:
         """Return what was decided about a launch; decided anew where another thread has cleared it."""
@@ -206,7 +200,7 @@ class KernelLaunches:
         if decision is None or own is None:
             return self._fitted(launch, decision, assumptions, self._original)
         # Imported late: most programs have no tuned file.
-        from coarsen.runtime.sequence import problem_of_launch, problem_of_sequence
+        from coarsen.runtime.launch_problems import problem_of_launch, problem_of_sequence
 
         if own.steps is not None:
             found = DividedLaunch(own.launch.global_size, own.launch.local_size, (), reason=decision.reason)

@@ -15,7 +15,7 @@ from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
-from coarsen.runtime import sequence
+from coarsen.runtime.arguments import ENQUEUE
 from coarsen.runtime.kernel import Kernel
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms
@@ -44,8 +44,8 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
         event: cl.Event = original(queue, kernel, whole, local, *rest)
         return event
 
-    original = sequence.ENQUEUE
-    monkeypatch.setattr(sequence, "ENQUEUE", enqueue)
+    original = ENQUEUE
+    monkeypatch.setattr("coarsen.runtime.sequence.ENQUEUE", enqueue)
     return seen
 
 

@@ -346,6 +346,8 @@ def _launches_of(
         name = table.text("kernel") if table.has("kernel") else kernel
         if not name.isidentifier():
             raise table.error("kernel", f"'{name[:60]}' is no name of a kernel")
+        if name == kernel and table.has("coarsen"):
+            raise table.error("coarsen", f"{kernel} is the file's kernel, which is coarsened anyway")
         global_size = (
             table.expressions("global_size", 1, DIMENSIONS) if table.has("global_size") else ndrange.global_size
         )
@@ -360,8 +362,6 @@ def _launches_of(
             raise table.error("repeat", f"over inputs one {RANGE}(…) repeats launches: tuned files have no others")
         conditions = table.parse_texts("when", lambda text: condition(text, selects))
         alike = _coarsen(table, selects)
-        if name == kernel and table.has("coarsen"):
-            raise table.error("coarsen", f"{kernel} is the file's kernel, which is coarsened anyway")
         yield LaunchDescription(name, _names(table, arguments), global_size, local_size, conditions, loops, alike)
 
 
