@@ -156,10 +156,7 @@ class KernelLaunches:
     def exactly(
         self, launch: OriginalLaunch, variant: Variant, passed: SetArguments | None = None
     ) -> tuple[DividedLaunch, LaunchedVariant | None]:
-        """Return how one launch of several runs, and its variant: exactly this one, or None for as it is written.
-
-        What the variant takes for granted is looked at where it is known what is `passed`.
-        """
+        """Return how one launch of several, that is `passed` so, runs: by exactly a variant; None as written."""
         key = (_key(launch), variant)
         found = self._exact.get(key)
         if found is None:
