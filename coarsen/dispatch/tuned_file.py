@@ -92,11 +92,7 @@ class TunedFile:
         check_arguments(self.arguments)
         check_features(self.features, self.arguments)
         check_versions(self.kernel, self.versions, self.default, self.arguments)
-        sized = {name for feature in self.features for name in feature.names} & {*SIZE_NAMES}
-        if self.default_version.is_sequence and sized:
-            raise InvalidInputError(
-                f"a feature needs {min(sized)}, and the default version takes several launches"
-            )
+        check_sized(self.features, self.default_version)
         names = frozenset(feature.name for feature in self.features)
         check_tree(self.tree, names, len(self.versions))
         check_evidence(self.evidence)
@@ -203,6 +199,13 @@ def check_features(features: Sequence[Feature], arguments: Sequence[KernelArgume
     kinds = input_kinds(arguments)
     for feature in features:
         feature_steps(feature, kinds)
+
+
+def check_sized(features: Sequence[Feature], default: TunedVersion) -> None:
+    """Raise InvalidInputError for a feature of the sizes of one launch where the default version takes several."""
+    sized = {name for feature in features for name in feature.names} & {*SIZE_NAMES}
+    if default.is_sequence and sized:
+        raise InvalidInputError(f"a feature needs {min(sized)}, and the default version takes several launches")
 
 
 def check_versions(

@@ -16,7 +16,7 @@ from pathlib import Path
 from coarsen.base.version import __version__
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
-from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.dispatch.tuned_file import TunedFile, check_sized
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.inputs.regret_tree import regret_tree, shipped
 from coarsen.models.inputs.times import VersionTimes, margin_of
@@ -120,6 +120,8 @@ def tune_over_inputs(
     presets = listed_presets(description, settings.inputs)
     points = described_points(description, benchmark, presets)
     default = Variant(benchmark.preset(presets[0]).local_size, definitions=benchmark.own_definitions)
+    # What would make no tuned file is refused before anything is measured.
+    check_sized([each.feature for each in description.features], *described_versions(description, (default,)))
     plan = VersionsPlan(path, device.index, presets, (default,), default, method=settings.method)
     space = settings.space
     kernel = lowered_own(benchmark, device.macros) if settings.distinct else None

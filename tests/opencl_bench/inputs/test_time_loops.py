@@ -206,6 +206,28 @@ def test_it_is_tuned_and_launched(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        (
+            'n = "n"\n',
+            'n = "global_size_0"\n',
+            "a feature needs global_size_0, and the default version takes several",
+        ),
+        ('value = "steps"', 'value = "steps + 0"', "no argument of electric has the value of 'steps'"),
+    ],
+)
+def test_what_makes_no_tuned_file_is_refused_before_anything_is_measured(
+    old: str, new: str, message: str, device: DeviceDescription, tmp_path: Path
+) -> None:
+    path = described(tmp_path, (old, new))
+    list_inputs(path)
+    with open_store(str(tmp_path / "store.sqlite")) as store:
+        with pytest.raises(InvalidInputError, match=message):
+            tune_over_inputs(path, device, store, SETTINGS)
+        assert not [*store.measurements()]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
         (LOOP, '["t in range(1, steps)", "u in range(0, t)"]', "launches[0].repeat: over inputs one range(…)"),
         (LOOP, '"t in doubling(1, steps)"', "launches[0].repeat: over inputs one range(…)"),
         (LOOP, '"t in range(1, stops)"', "there is no 'stops'"),
