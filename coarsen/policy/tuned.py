@@ -198,7 +198,9 @@ class _Chooser(KernelFile):
             is_sequence = file.default_version.is_sequence
             is_needed = (is_sequence or not self._is_own) and not self._problem.is_other_code
             wanted = [file.default] if is_needed else []
-            how = "its default launches run" if is_sequence and is_needed else "runs as it is written"
+            how = "runs as it is written"
+            if is_sequence:
+                how = "its default launches run" if is_needed else "can't be launched"
             message = f"{how}, not as its tuned file chooses: {self._problem.reason}"
             self._say_once(("tuned", file.kernel), f"kernel {file.kernel}: {message}")
         limits = [LaunchLimits(each.max_work_group_size, tuple(each.max_work_item_sizes)) for each in devices]

@@ -64,7 +64,9 @@ def problem_of_sequence(own: OwnLaunch, any_groups: bool) -> str:
         local_bytes = sum(memory.get(index, 0) for index in places)
         launch = OriginalLaunch(device, each.global_size or (), each.local_size, local_bytes)
         step = version.coarsened[place]
-        is_coarsened = step is not None and step[0].exactly(launch, step[1])[1] is not None
+        launched = None if step is None else step[0].exactly(launch, step[1])[1]
+        # One that takes something for granted may yet run as it is written.
+        is_coarsened = launched is not None and not launched.is_conditional
         if problem := problem_of_launch(kernel, launch, is_coarsened, any_groups):
             return problem
     return ""

@@ -216,8 +216,12 @@ def _tuned_launch(
     by_name = {argument.name: argument for argument in description.arguments}
     names = tuple(argument.name for argument in own)
     repeat, turns = "", dict[str, str]()
+    if len(launch.loops) > 1:
+        loops = f"'{launch.loops[1].text}' inside of '{launch.loops[0].text}'"
+        raise InvalidInputError(
+            f"{description.path}: launches: {loops}: a tuned file has no loops inside of others"
+        )
     for loop in launch.loops:
-        # Of loops inside of others, reading has refused the description.
         turn = loop.name
         while turn in names:
             turn += "_"

@@ -96,6 +96,17 @@ def test_one_launch_of_a_loop_is_never_taken_for_all(context: cl.Context, queue:
         cl.enqueue_nd_range_kernel(queue, kernel_of(context), (1,), None)
 
 
+def test_a_loop_that_can_not_be_launched_is_refused(context: cl.Context, queue: cl.CommandQueue) -> None:
+    """100 work-items in groups of 16: there is nothing that could run in its place."""
+    file = loop_file(
+        context.devices[0], versions=(replace(IN_LOOP, launches=(replace(FORTH, global_size=("n",)),)),)
+    )
+    kernel = kernel_of(context, file)
+    with pytest.raises(LaunchRefusedError, match="its local size doesn't divide its global size"):
+        kernel.launch(queue, *Steps(context, 100, 3).arguments)
+    kernel.launch(queue, *Steps(context, 96, 3).arguments).wait()
+
+
 @pytest.mark.parametrize("change", [{"device": "another"}, {"driver": "0"}], ids=str)
 def test_on_another_device_it_is_still_the_loop(
     change: dict[str, str], context: cl.Context, queue: cl.CommandQueue

@@ -249,6 +249,19 @@ def test_what_no_tuned_file_can_have_is_said(old: str, new: str, message: str, t
     assert message in str(raised.value) and "\n" not in str(raised.value)
 
 
+def test_loops_inside_of_others_make_no_tuned_file(tmp_path: Path) -> None:
+    """At presets they are right, and inputs may be presets of a person's own."""
+    nested = (LOOP + "\nargu", '["u in range(0, 2)", "t in range(1, steps)"]\nargu')
+    text = described(tmp_path, nested).read_text()
+    inputs = text[text.index("[inputs]") : text.index("[features]")]
+    path = described(tmp_path, nested, (inputs, ""))
+    assert len(read_benchmark(path).launches("test")) == 2 * 4 * 2
+    with pytest.raises(
+        InvalidInputError, match=r"launches: 't in range\(1, steps\)' inside of 'u in range\(0, 2\)'"
+    ):
+        described_versions(read_description(path), (Variant((16,)),))
+
+
 def test_at_presets_there_is_one_launch_each_turn(tmp_path: Path) -> None:
     path = described(tmp_path)
     list_inputs(path)
