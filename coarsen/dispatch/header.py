@@ -316,17 +316,16 @@ def step_functions(file: TunedFile) -> Iterator[str]:
         yield from _launch_functions(file, number)
         yield _step_of(file, number)
         yield _steps(file, number)
-    cases, places = (
-        "\n".join(
-            f"    case {number}: return {file.kernel}_{name}_{number}(in, {passed}sequence);" for number in numbers
-        )
-        for name, passed in (("steps", ""), ("place", "number, "))
+    name = file.kernel
+    cases = "\n".join(f"    case {number}: return {name}_steps_{number}(in, sequence);" for number in numbers)
+    places = "\n".join(
+        f"    case {number}: place = {name}_place_{number}(in, number, sequence); break;" for number in numbers
     )
     yield f"""\
 /* The launches of a version that takes several, one after the other; 0 where it takes one, or its sizes have no
  * value. */
 static inline int
-{file.kernel}_steps(int version, const struct {file.kernel}_inputs *in, struct {file.kernel}_sequence *sequence)
+{name}_steps(int version, const struct {name}_inputs *in, struct {name}_sequence *sequence)
 {{
     switch (version) {{
 {cases}
@@ -334,23 +333,15 @@ static inline int
     return 0;
 }}
 
-static inline int
-{file.kernel}_place(int version, const struct {file.kernel}_inputs *in, uint64_t number,
-    struct {file.kernel}_sequence *sequence)
+/* The launch of a number below sequence->launches, once {name}_steps has said how many there are; it holds until
+ * the next call. NULL for another number. */
+static inline const struct {name}_step *
+{name}_step_at(int version, const struct {name}_inputs *in, uint64_t number, struct {name}_sequence *sequence)
 {{
+    int place = -1;
     switch (version) {{
 {places}
     }}
-    return -1;
-}}
-
-/* The launch of a number below sequence->launches, once {file.kernel}_steps has said how many there are; it holds
- * until the next call. NULL for another number. */
-static inline const struct {file.kernel}_step *
-{file.kernel}_step_at(int version, const struct {file.kernel}_inputs *in, uint64_t number,
-    struct {file.kernel}_sequence *sequence)
-{{
-    const int place = {file.kernel}_place(version, in, number, sequence);
     return place < 0 ? NULL : &sequence->step[place];
 }}
 """

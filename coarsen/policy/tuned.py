@@ -164,7 +164,7 @@ class _Chooser(KernelFile):
         self._not_built: dict[int, str] = {}
         self._inputs = size_inputs(file)
         # Asked at each `Kernel.launch`.
-        self._default_sizes = lru_cache(maxsize=4096)(sequence_function(file, file.default_version, self._inputs))
+        self._default_sizes = lru_cache(maxsize=4096)(_called_sizes(file, self._inputs))
         self._is_own = True
         self._problem: Problem | None = None
         self._problems: dict[int, Problem] = {}
@@ -279,10 +279,7 @@ class _Chooser(KernelFile):
 
     def _sizes_of_default(self, numbers: Sequence[Any]) -> VersionSizes | None:
         given = numbers[: len(self._inputs)]
-        found = None if len(given) < len(self._inputs) or None in given else self._default_sizes(*given)
-        if found is not None and self._file.default_version.is_sequence:
-            return NO_ONE_LAUNCH
-        return None if found is None else found.launches[0]
+        return None if len(given) < len(self._inputs) or None in given else self._default_sizes(*given)
 
     def choose(self, launch: OriginalLaunch) -> Decision:
         """Return the version for a launch."""
@@ -411,6 +408,17 @@ class _Chooser(KernelFile):
     def _say(self, what: str, reason: str) -> None:
         kernel = self._file.kernel
         self._say_once(("as written", kernel, reason), f"kernel {kernel}: {what} (said once)")
+
+
+def _called_sizes(file: TunedFile, inputs: tuple[str, ...]) -> Callable[..., VersionSizes | None]:
+    """Return a function of the inputs that returns the sizes that a call passes, if they have values."""
+    compute = sequence_function(file, file.default_version, inputs)
+
+    def sizes(*given: int) -> VersionSizes | None:
+        found = compute(*given)
+        return found and (NO_ONE_LAUNCH if file.default_version.is_sequence else found.launches[0])
+
+    return sizes
 
 
 def _builds_variants(plan: CoarseningPlan, kernel: str, wanted: Variant) -> bool:

@@ -150,6 +150,20 @@ def test_more_launches_than_there_may_be_have_no_sizes(context: cl.Context) -> N
     assert sizes(0, 5) is None and sizes(0, 1) is not None
 
 
+@pytest.mark.compiled_devices
+def test_long_loops_are_not_kept_for_ever(
+    context: cl.Context, queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is known of their launches is forgotten before it takes much memory, and found again."""
+    monkeypatch.setattr("coarsen.runtime.launches._MOST_LONG", 50)
+    kernel = kernel_of(context)
+    for steps in (9, 8, 7, 6, 9, 8):
+        each = Steps(context, 64, steps)
+        each.check(kernel.launch(queue, *each.arguments))
+        kept = [launch.own.sizes.order for launch in kernel._launches._chosen.values()]
+        assert sum(map(len, kept)) <= 50
+
+
 @pytest.mark.parametrize(
     ("repeat", "message"),
     [
