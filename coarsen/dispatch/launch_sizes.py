@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -256,6 +257,8 @@ def _made_launch(
     passed = passed_arguments(version, launch, file.arguments)
     ranges = [NUMBER_RANGES[each.type] for each in passed if each.source is Source.NUMBER]
     count = len(formulas.sizes)
+    # Turns that differ in their numbers alone have the same sizes, as one object.
+    sizes_of = lru_cache(maxsize=64)(formulas.sizes_of)
 
     def made(*given: int) -> tuple[VersionSizes, Sizes] | None:
         values = compute(*given)
@@ -264,6 +267,6 @@ def _made_launch(
         numbers: Sizes = values[count:]
         if not all(value in known for value, known in zip(numbers, ranges, strict=True)):
             return None
-        return formulas.sizes_of(values[:count]), numbers
+        return sizes_of(values[:count]), numbers
 
     return made

@@ -419,8 +419,8 @@ class KernelLaunches:
             reason = "; ".join(filter(None, (launch.reason, launch.note)))
         is_guess = bool(launch.coarsenings) and reason.startswith(GUESS)
         say = self.plan.say_once if is_guess else self.plan.tell_once
-        occasion = "guessed" if is_guess else "chosen", self.name
-        say(occasion, f"kernel {self.name} runs with {words_of(launch)}: {reason}")
+        how = "guessed" if is_guess else "chosen"
+        say((how, self.name), f"kernel {self.name} runs with {words_of(launch)}: {reason}")
 
 
 def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:
