@@ -121,24 +121,21 @@ class _Launcher:
         self._sequence, self._queue, self._sizes, self._args = sequence, queue, sizes, args
         # Launches that are alike in all turns of a loop have the same sizes, as one object.
         self._hows: dict[tuple[int, int], _How] = {}
-        self._set_by: dict[int, pyopencl.Kernel] = {}
 
     def set(self, number: int) -> None:
-        """Set the arguments of a launch; of a kernel object that has those of another turn, what may differ."""
+        """Set the arguments of a launch; in further turns of the same sizes those that may differ."""
         place, launch = self._sizes.order[number], self._sizes.launches[number]
         numbers, passed = self._sizes.numbers[number], self._sequence.version.passed[place]
         how = self._hows.get((place, id(launch)))
-        is_again = how is not None and self._set_by.get(place) is how.kernel
         values = {
             index: _value(each, self._args, self.scratch, launch, numbers)
             for index, each in enumerate(passed)
-            if not is_again or each.source is Source.NUMBER or each.index in launch.local_memory
+            if how is None or each.source is Source.NUMBER or each.index in launch.local_memory
         }
         if how is None:
             how = self._hows[place, id(launch)] = self._how(place, launch, values)
         values |= how.added
         set_all(how.kernel, values.keys(), values.values())
-        self._set_by[place] = how.kernel
 
     def enqueue(self, number: int, wait_for: WaitList) -> pyopencl.Event:
         """Launch what has its arguments."""
