@@ -150,12 +150,15 @@ static inline double coarsen_logarithm(double a)
 """
 
 
-def statements(formulas: Sequence[Steps], invalid: str) -> tuple[list[str], list[str]]:
+def statements(
+    formulas: Sequence[Steps], invalid: str, variables: Mapping[str, str] = MappingProxyType({})
+) -> tuple[list[str], list[str]]:
     """Return C statements that compute formulas, and the expressions of their results.
 
     Args:
         formulas: over the members of `in`.
         invalid: the statement for a formula that has no value.
+        variables: of names that are no members, what stands for them.
     """
     lines: list[str] = []
     results: list[str] = []
@@ -165,7 +168,9 @@ def statements(formulas: Sequence[Steps], invalid: str) -> tuple[list[str], list
         def text(operand: Operand, first: int = count) -> str:
             if isinstance(operand, Result):
                 return f"t{first + operand.step}"
-            return f"in->{operand.name}" if isinstance(operand, Named) else _constant(operand.value)
+            if isinstance(operand, Named):
+                return variables.get(operand.name, f"in->{operand.name}")
+            return _constant(operand.value)
 
         for number, step in enumerate(formula.steps, count):
             lines += _step(step, f"t{number}", [text(operand) for operand in step.operands], invalid)

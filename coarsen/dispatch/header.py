@@ -18,9 +18,11 @@ from coarsen.dispatch.launch_sizes import (
     PassedArgument,
     Source,
     launch_formulas,
+    loop_formulas,
     passed_arguments,
     scratch_formulas,
 )
+from coarsen.dispatch.loops import MOST_LAUNCHES
 from coarsen.dispatch.steps import LARGEST, SMALLEST, Kind
 from coarsen.dispatch.tree import features_of
 from coarsen.dispatch.tuned_file import TunedFile, check_launchable
@@ -103,7 +105,9 @@ def _check(file: TunedFile) -> None:
             raise InvalidInputError(
                 f"version {number} launches {others[0]} in place of {file.kernel}, which the C header can't say"
             )
-        if version.variant.is_coarsened and not version.variant.local_size:
+        merged = [launch for launch in version.launches if launch.coarsened or not version.is_sequence]
+        has_sizes = bool(merged) and all(launch.local_size for launch in merged)
+        if version.variant.is_coarsened and not version.variant.local_size and not has_sizes:
             raise InvalidInputError(f"version {number} is coarsened and has no local size, which C needs")
     taken = sorted({*_KEYWORDS.split()} & {*_inputs(file), file.kernel})
     if taken:
@@ -309,20 +313,36 @@ def step_functions(file: TunedFile) -> Iterator[str]:
     yield SOURCES
     yield _sequence_types(file, versions)
     for number in numbers:
+        yield from _launch_functions(file, number)
+        yield _step_of(file, number)
         yield _steps(file, number)
-    cases = "\n".join(
-        f"    case {number}: return {file.kernel}_steps_{number}(in, sequence);" for number in numbers
+    name = file.kernel
+    cases = "\n".join(f"    case {number}: return {name}_steps_{number}(in, sequence);" for number in numbers)
+    places = "\n".join(
+        f"    case {number}: place = {name}_place_{number}(in, number, sequence); break;" for number in numbers
     )
     yield f"""\
 /* The launches of a version that takes several, one after the other; 0 where it takes one, or its sizes have no
  * value. */
 static inline int
-{file.kernel}_steps(int version, const struct {file.kernel}_inputs *in, struct {file.kernel}_sequence *sequence)
+{name}_steps(int version, const struct {name}_inputs *in, struct {name}_sequence *sequence)
 {{
     switch (version) {{
 {cases}
     }}
     return 0;
+}}
+
+/* The launch of a number below sequence->launches, once {name}_steps has said how many there are; it holds until
+ * the next call. NULL for another number. */
+static inline const struct {name}_step *
+{name}_step_at(int version, const struct {name}_inputs *in, uint64_t number, struct {name}_sequence *sequence)
+{{
+    int place = -1;
+    switch (version) {{
+{places}
+    }}
+    return place < 0 ? NULL : &sequence->step[place];
 }}
 """
 
@@ -331,39 +351,101 @@ def _sequence_types(file: TunedFile, versions: list[TunedVersion]) -> str:
     launches = [launch for version in versions for launch in version.launches]
     most_arguments = max(1, *(len(launch.arguments or file.arguments) for launch in launches))
     most_scratch = max(1, *(len(version.scratch) for version in versions))
+    most_loops = max(len(version.runs) for version in versions)
     return (
         f"struct {file.kernel}_step {{\n"
         "    const char *kernel;\n"
+        "    int coarsened; /* 1: of a program of its own, with sizes that are divided already */\n"
         f"    struct {file.kernel}_launch launch;\n"
         "    unsigned arguments;\n"
         f"    struct coarsen_argument argument[{most_arguments}];\n}};\n\n"
+        "/* `launches` counts those in loops as often as they run; `step` has them once each, in their first\n"
+        f" * turn or in that of the last {file.kernel}_step_at. */\n"
         f"struct {file.kernel}_sequence {{\n"
         "    unsigned steps;\n"
         f"    struct {file.kernel}_step step[{max(len(version.launches) for version in versions)}];\n"
         "    unsigned scratch;\n"
-        f"    size_t scratch_bytes[{most_scratch}];\n}};\n"
+        f"    size_t scratch_bytes[{most_scratch}];\n"
+        "    uint64_t launches;\n"
+        f"    int64_t first[{most_loops}];\n"
+        f"    uint64_t times[{most_loops}];\n}};\n"
+    )
+
+
+# The number of a loop's turn, whatever the tuned file calls it.
+_TURN = "turn"
+
+
+def _launch_functions(file: TunedFile, number: int) -> Iterator[str]:
+    """The functions of a version's launches: kernel, sizes and arguments in a turn of the loop around it."""
+    version, name = file.versions[number], file.kernel
+    for place, launch in enumerate(version.launches):
+        own = launch_formulas(version, launch, file.arguments)
+        formulas = (*own.sizes, *own.numbers)
+        variables = {} if launch.loop is None else {launch.loop.name: _TURN}
+        computing, results = statements(formulas, "return 0;", variables)
+        sizes, numbers = results[: len(own.sizes)], results[len(own.sizes) :]
+        passed = passed_arguments(version, launch, file.arguments)
+        lines = [
+            *declarations(formulas),
+            f"struct {name}_launch *launch = &step->launch;",
+            "(void)in;",
+            f"(void){_TURN};",
+            *computing,
+            *size_statements(file, own, sizes),
+            *(line for each in version.variant_of(launch, file.kernel).coarsenings for line in _merged(each)),
+            f"step->coarsened = {int(launch.coarsened)};",
+            *_step("(*step)", launch.kernel, passed, numbers),
+            "return 1;",
+        ]
+        yield (
+            f"static inline int {name}_step_{number}_{place}(const struct {name}_inputs *in, int64_t {_TURN}, "
+            f"struct {name}_step *step)\n{{\n{indented(lines)}}}\n"
+        )
+
+
+def _step_of(file: TunedFile, number: int) -> str:
+    """The function that fills in the launch of a number, and returns its place among those of the version."""
+    version, name = file.versions[number], file.kernel
+    lines = []
+    for run, (_, places) in enumerate(version.runs):
+        count = len(places)
+        lines += [f"if (number < sequence->times[{run}] * {count}) {{"]
+        lines += [f"    const int64_t {_TURN} = sequence->first[{run}] + (int64_t)(number / {count});"]
+        lines += [f"    switch (number % {count}) {{"]
+        for index, place in enumerate(places):
+            filled = f"{name}_step_{number}_{place}(in, {_TURN}, &sequence->step[{place}])"
+            lines.append(f"    case {index}: return {filled} ? {place} : -1;")
+        lines += ["    }", "}", f"number -= sequence->times[{run}] * {count};"]
+    return (
+        f"static inline int {name}_place_{number}(const struct {name}_inputs *in, uint64_t number, "
+        f"struct {name}_sequence *sequence)\n{{\n{indented([*lines, 'return -1;'])}}}\n"
     )
 
 
 def _steps(file: TunedFile, number: int) -> str:
     version, name = file.versions[number], file.kernel
-    launches = [launch_formulas(version, launch, file.arguments) for launch in version.launches]
+    loops = [() if loop is None else loop_formulas(version, loop, file.arguments) for loop, _ in version.runs]
     scratch = scratch_formulas(version, file.arguments)
-    formulas = [step for each in launches for step in (*each.sizes, *each.numbers)] + [*scratch]
+    formulas = [*(step for each in loops for step in each), *scratch]
     computing, results = statements(formulas, "return 0;")
-    lines = [*declarations(formulas), f"struct {name}_launch *launch;", "(void)in;", *computing]
+    lines = [*declarations(formulas), "uint64_t number;", "(void)in;", *computing, "sequence->launches = 0;"]
     rest = iter(results)
-    for place, (launch, own) in enumerate(zip(version.launches, launches, strict=True)):
-        sizes, numbers = list(islice(rest, len(own.sizes))), list(islice(rest, len(own.numbers)))
-        lines += (f"launch = &sequence->step[{place}].launch;", *size_statements(file, own, sizes))
-        passed = passed_arguments(version, launch, file.arguments)
-        lines += _step(f"sequence->step[{place}]", launch.kernel, passed, numbers)
-    lines.append(f"sequence->steps = {len(launches)};")
+    for run, ((_, places), bounds) in enumerate(zip(version.runs, loops, strict=True)):
+        first, last = islice(rest, 2) if bounds else ("0", "1")
+        lines.append(f"sequence->first[{run}] = {first};")
+        lines.append(f"sequence->times[{run}] = {last} > {first} ? (uint64_t){last} - (uint64_t){first} : 0;")
+        lines += (f"if (sequence->times[{run}] > {MOST_LAUNCHES})", "    return 0;")
+        lines.append(f"sequence->launches += sequence->times[{run}] * {len(places)};")
+    lines += (f"if (sequence->launches > {MOST_LAUNCHES})", "    return 0;")
+    lines.append(f"sequence->steps = {len(version.launches)};")
     lines.append(f"sequence->scratch = {len(scratch)};")
     for index, value in enumerate(rest):
         lines += (f"if ({value} <= 0 || (uint64_t){value} > SIZE_MAX)", "    return 0;")
         lines.append(f"sequence->scratch_bytes[{index}] = (size_t){value};")
-    lines.append("return 1;")
+    # Backwards, so that each is left as it is in its first turn.
+    lines.append("for (number = sequence->launches; number > 0; number--)")
+    lines += (f"    if ({name}_place_{number}(in, number - 1, sequence) < 0)", "        return 0;", "return 1;")
     return (
         f"static inline int {name}_steps_{number}(const struct {name}_inputs *in, "
         f"struct {name}_sequence *sequence)\n{{\n{indented(lines)}}}\n"

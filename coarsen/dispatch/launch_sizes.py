@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 from coarsen.dispatch.choosing import numbers_function
-from coarsen.dispatch.expressions import parse_expression
+from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, input_kinds
+from coarsen.dispatch.loops import MOST_LAUNCHES, Loop
 from coarsen.dispatch.steps import Kind, Steps, whole_steps_of
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion, number_argument
@@ -98,7 +99,7 @@ def launch_formulas(
     numbers = [number[1] for argument in launch.arguments if (number := number_argument(argument))]
 
     def steps(texts: Sequence[str]) -> tuple[Steps, ...]:
-        return tuple(_steps(version, texts, arguments))
+        return tuple(_steps(version, texts, arguments, launch.loop))
 
     return LaunchFormulas(
         steps(launch.global_size),
@@ -114,12 +115,24 @@ def scratch_formulas(version: TunedVersion, arguments: Sequence[KernelArgument])
     return tuple(_steps(version, [size for _, size in version.scratch], arguments))
 
 
-def _steps(version: TunedVersion, texts: Sequence[str], arguments: Sequence[KernelArgument]) -> Iterator[Steps]:
+def loop_formulas(version: TunedVersion, loop: Loop, arguments: Sequence[KernelArgument]) -> tuple[Steps, ...]:
+    """Return what the first value of a loop, and the bound below which it stays, are computed by."""
+    return tuple(_steps(version, loop.bounds, arguments))
+
+
+def _steps(
+    version: TunedVersion,
+    texts: Iterable[str | Expression],
+    arguments: Sequence[KernelArgument],
+    loop: Loop | None = None,
+) -> Iterator[Steps]:
     constants = {f"local_size_{number}": size for number, size in enumerate(version.variant.local_size)}
     constants |= version.macros()
     names = {name for name, kind in input_kinds(arguments).items() if kind is Kind.WHOLE}
+    names |= set() if loop is None else {loop.name}
     for text in texts:
-        yield whole_steps_of(parse_expression(text), names, constants)
+        expression = parse_expression(text) if isinstance(text, str) else text
+        yield whole_steps_of(expression, names, constants)
 
 
 class Source(enum.Enum):
@@ -146,11 +159,19 @@ class PassedArgument:
 
 
 class SequenceSizes(NamedTuple):
-    """The sizes of all launches, the numbers that each passes, and the bytes of each scratch buffer."""
+    """The sizes of all launches, the numbers that each passes, and the bytes of each scratch buffer.
+
+    `order` says for each which of the version's it is, by place: those in loops are there as often as they run.
+    """
 
     launches: tuple[VersionSizes, ...]
     numbers: tuple[Sizes, ...]
     scratch: Sizes
+    order: tuple[int, ...]
+
+
+# What a call passes for sizes where the default version takes several launches, and stands for none.
+NO_ONE_LAUNCH = VersionSizes((1,), None, _NO_MEMORY)
 
 
 def passed_arguments(
@@ -186,36 +207,66 @@ def sequence_function(
         inputs: the names of the numbers, by position, as `size_inputs` has them.
 
     Returns:
-        A function that returns None where something has no value, a size isn't positive, or a number isn't one of
-        its type.
+        A function that returns None where something has no value, a size isn't positive, a number isn't one of
+        its type, or loops make more than `MOST_LAUNCHES`.
     """
     if not version.launches:
         own = VersionSizes(None, version.variant.local_size or None, _NO_MEMORY)
-        return lambda *_: SequenceSizes((own,), (), ())
-    formulas = [launch_formulas(version, launch, file.arguments) for launch in version.launches]
-    groups = [each.sizes for each in formulas] + [scratch_formulas(version, file.arguments)]
-    numbers = [each.numbers for each in formulas]
-    steps = [step for group in (*groups, *numbers) for step in group]
-    compute = numbers_function(dict.fromkeys(inputs, Kind.WHOLE), steps)
-    ends = list(accumulate(map(len, (*groups, *numbers)), initial=0))
-    slices = [slice(*pair) for pair in pairwise(ends)]
-    first_number = ends[len(groups)]
-    ranges = [
-        NUMBER_RANGES[passed.type]
-        for launch in version.launches
-        for passed in passed_arguments(version, launch, file.arguments)
-        if passed.source is Source.NUMBER
+        return lambda *_: SequenceSizes((own,), (), (), (0,))
+    kinds = dict.fromkeys(inputs, Kind.WHOLE)
+    made = [_made_launch(file, version, launch, inputs) for launch in version.launches]
+    scratch_bytes = numbers_function(kinds, scratch_formulas(version, file.arguments))
+    runs = [
+        (places, None if loop is None else numbers_function(kinds, loop_formulas(version, loop, file.arguments)))
+        for loop, places in version.runs
     ]
+    varying = {place for place, launch in enumerate(version.launches) if launch.names_its_loop}
 
     def sizes(*given: int) -> SequenceSizes | None:
-        values = compute(*given)
-        if values is None or min(values[:first_number]) <= 0:
+        scratch = scratch_bytes(*given)
+        if scratch is None or min(scratch, default=1) <= 0:
             return None
-        if not all(value in known for value, known in zip(values[first_number:], ranges, strict=True)):
-            return None
-        parts = [values[each] for each in slices]
-        count = len(formulas)
-        launches = tuple(each.sizes_of(part) for each, part in zip(formulas, parts, strict=False))
-        return SequenceSizes(launches, tuple(parts[count + 1 :]), parts[count])
+        order: list[int] = []
+        launched: list[tuple[VersionSizes, Sizes]] = []
+        for places, bounds in runs:
+            found = (0, 1) if bounds is None else bounds(*given)
+            if found is None or len(order) + (found[1] - found[0]) * len(places) > MOST_LAUNCHES:
+                return None
+            values = range(*found)
+            alike = {place: made[place](*given, 0) for place in places if values and place not in varying}
+            for value in values:
+                for place in places:
+                    one = made[place](*given, value) if place in varying else alike[place]
+                    if one is None:
+                        return None
+                    order.append(place)
+                    launched.append(one)
+        launches, numbers = (tuple(each) for each in zip(*launched, strict=True)) if launched else ((), ())
+        return SequenceSizes(launches, numbers, scratch, tuple(order))
 
     return sizes
+
+
+def _made_launch(
+    file: TunedFile, version: TunedVersion, launch: TunedLaunch, inputs: tuple[str, ...]
+) -> Callable[..., tuple[VersionSizes, Sizes] | None]:
+    """Return a function of the inputs and the turn's number that returns a launch's sizes and numbers, if any."""
+    loop, formulas = launch.loop, launch_formulas(version, launch, file.arguments)
+    names = (*inputs, "" if loop is None else loop.name)
+    compute = numbers_function(dict.fromkeys(names, Kind.WHOLE), (*formulas.sizes, *formulas.numbers))
+    passed = passed_arguments(version, launch, file.arguments)
+    ranges = [NUMBER_RANGES[each.type] for each in passed if each.source is Source.NUMBER]
+    count = len(formulas.sizes)
+    # Turns that differ in their numbers alone have the same sizes, as one object.
+    sizes_of = lru_cache(maxsize=64)(formulas.sizes_of)
+
+    def made(*given: int) -> tuple[VersionSizes, Sizes] | None:
+        values = compute(*given)
+        if values is None or min(values[:count]) <= 0:
+            return None
+        numbers: Sizes = values[count:]
+        if not all(value in known for value, known in zip(numbers, ranges, strict=True)):
+            return None
+        return sizes_of(values[:count]), numbers
+
+    return made

@@ -19,7 +19,15 @@ from typing import Any, Self, TypeAlias
 
 from coarsen.base.codec import Coders, decoded, encoded
 from coarsen.base.files import MEBIBYTE, read_file, replace_file
-from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument, check_name, feature_steps, input_kinds
+from coarsen.dispatch.features import (
+    SIZE_NAMES,
+    ArgumentKind,
+    Feature,
+    KernelArgument,
+    check_name,
+    feature_steps,
+    input_kinds,
+)
 from coarsen.dispatch.tree import Leaf, Tree, check_tree, features_of, tree_from_json
 from coarsen.dispatch.tuned_version import (
     MOST_ARGUMENTS,
@@ -84,6 +92,7 @@ class TunedFile:
         check_arguments(self.arguments)
         check_features(self.features, self.arguments)
         check_versions(self.kernel, self.versions, self.default, self.arguments)
+        check_sized(self.features, self.default_version)
         names = frozenset(feature.name for feature in self.features)
         check_tree(self.tree, names, len(self.versions))
         check_evidence(self.evidence)
@@ -91,7 +100,7 @@ class TunedFile:
 
     @property
     def default_version(self) -> TunedVersion:
-        """Return the version whose sizes a call passes: one launch of the kernel as it is written."""
+        """Return the version whose sizes a call passes: mostly one launch of the kernel as it is written."""
         return self.versions[self.default]
 
     @property
@@ -192,6 +201,13 @@ def check_features(features: Sequence[Feature], arguments: Sequence[KernelArgume
         feature_steps(feature, kinds)
 
 
+def check_sized(features: Sequence[Feature], default: TunedVersion) -> None:
+    """Raise InvalidInputError for a feature of the sizes of one launch where the default version takes several."""
+    sized = {name for feature in features for name in feature.names} & {*SIZE_NAMES}
+    if default.is_sequence and sized:
+        raise InvalidInputError(f"a feature needs {min(sized)}, and the default version takes several launches")
+
+
 def check_versions(
     kernel: str, versions: Sequence[TunedVersion], default: int, arguments: Sequence[KernelArgument]
 ) -> None:
@@ -205,9 +221,9 @@ def check_versions(
     if len({bool(version.launches) for version in versions}) > 1:
         raise InvalidInputError("some versions have launches and others none: give all their sizes, or none")
     found = versions[default]
-    if found.variant.is_coarsened or found.is_sequence:
-        raise InvalidInputError("the default version must be one launch of the kernel as it is written")
-    if found.launches and found.launches[0].kernel != kernel:
+    if found.variant.is_coarsened:
+        raise InvalidInputError("the default version must be the kernel as it is written, without coarsening")
+    if found.launches and kernel not in {launch.kernel for launch in found.launches}:
         raise InvalidInputError(
             f"the default version must launch {kernel}, the file's kernel, not {found.launches[0].kernel}"
         )

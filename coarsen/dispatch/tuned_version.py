@@ -2,23 +2,28 @@
 
 A version without launches runs with the sizes that the caller passes. One with launches says its sizes itself, by
 expressions over what the caller passes: whole arguments by their names, `bytes_NAME` of buffers, the version's own
-macros, and `local_size_0` to `local_size_2` of its configuration.
+macros, and `local_size_0` to `local_size_2` of its configuration. Launches that are repeated may name the number
+of their turn, too: neighbours with the same loop take turns in it.
+
+    for (t = 0; t < steps; t++) { ey(…, t); ex(…); }     "repeat": "t in range(0, steps)" of both
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from coarsen.base.codec import Coders, decoded, encoded
 from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, check_name, input_kinds
+from coarsen.dispatch.loops import RANGE, Loop, parse_loop
 from coarsen.dispatch.steps import Kind
 from coarsen.errors import InvalidInputError
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Variant, variant_alike
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
 MOST_LAUNCHES = 16
@@ -45,6 +50,8 @@ class TunedLaunch:
         local_memory: the bytes of arguments that are local memory, by name; the caller's for others.
         arguments: of a launch among several, in their order: an argument's name, a scratch buffer's, or a number
             with its type such as `uint: (n + 255) // 256`. Empty for the arguments that the caller passes.
+        repeat: the loop around it, `t in range(0, steps)`; empty where it is launched once.
+        coarsened: of a launch among several, whether its kernel is coarsened as the version says.
     """
 
     kernel: str
@@ -52,10 +59,32 @@ class TunedLaunch:
     local_size: tuple[str, ...] = ()
     local_memory: tuple[tuple[str, str], ...] = ()
     arguments: tuple[str, ...] = ()
+    repeat: str = ""
+    coarsened: bool = False
 
     def __post_init__(self) -> None:
         # Equal launches must be equal as values.
         object.__setattr__(self, "local_memory", tuple(sorted(self.local_memory)))
+
+    @property
+    def loop(self) -> Loop | None:
+        """Return the loop around it, read. Raises InvalidInputError for what is none."""
+        return parse_loop(self.repeat) if self.repeat else None
+
+    @property
+    def names_its_loop(self) -> bool:
+        """Return True if it isn't alike in all turns of the loop around it."""
+        loop = self.loop
+        return loop is not None and any(loop.name in each.names for each in self.expressions())
+
+    def expressions(self) -> Iterator[Expression]:
+        """Yield its expressions, which may name the loop's number; raises InvalidInputError for what is none."""
+        for text in (*self.global_size, *self.local_size, *(size for _, size in self.local_memory)):
+            yield parse_expression(text)
+        for argument in self.arguments:
+            number = number_argument(argument)
+            if number is not None:
+                yield parse_expression(number[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +107,26 @@ class TunedVersion:
     @property
     def is_sequence(self) -> bool:
         """Return True if it takes more than one launch of the caller's arguments."""
-        return len(self.launches) > 1 or bool(self.scratch) or any(launch.arguments for launch in self.launches)
+        is_own = any(launch.arguments or launch.repeat for launch in self.launches)
+        return len(self.launches) > 1 or bool(self.scratch) or is_own
+
+    @property
+    def runs(self) -> tuple[tuple[Loop | None, tuple[int, ...]], ...]:
+        """Return the loops in their order, each with the places of the launches that take turns in it."""
+        groups = groupby(range(len(self.launches)), lambda place: self.launches[place].repeat)
+        runs = [tuple(places) for _, places in groups]
+        return tuple((self.launches[places[0]].loop, places) for places in runs)
+
+    def variant_of(self, launch: TunedLaunch, kernel: str) -> Variant:
+        """Return what the kernel of a launch is.
+
+        Args:
+            launch: one of several.
+            kernel: the file's.
+        """
+        if not launch.coarsened:
+            return self.variant.uncoarsened()
+        return self.variant if launch.kernel == kernel else variant_alike(self.variant)
 
     def macros(self) -> dict[str, int]:
         """Return its macros that are whole numbers."""
@@ -89,12 +137,13 @@ class TunedVersion:
     def expressions(self) -> Iterator[Expression]:
         """Yield every expression of its launches, read; raises InvalidInputError for what is none."""
         for launch in self.launches:
-            for text in (*launch.global_size, *launch.local_size, *(size for _, size in launch.local_memory)):
-                yield parse_expression(text)
-            for argument in launch.arguments:
-                number = number_argument(argument)
-                if number is not None:
-                    yield parse_expression(number[1])
+            yield from launch.expressions()
+        yield from self.expressions_outside()
+
+    def expressions_outside(self) -> Iterator[Expression]:
+        """Yield the expressions that no loop is around: bounds of loops, and bytes of scratch."""
+        for loop, _ in self.runs:
+            yield from () if loop is None else loop.bounds
         for _, size in self.scratch:
             yield parse_expression(size)
 
@@ -113,8 +162,11 @@ def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) 
         raise InvalidInputError("a version has scratch buffers, and no launches that use them")
     if (merged := math.prod(entry.factor for entry in version.variant.coarsenings)) > MOST_MERGED:
         raise InvalidInputError(f"a version merges {merged} work-items into one, more than {MOST_MERGED}")
-    if version.is_sequence and version.variant.is_coarsened:
-        raise InvalidInputError("a version of several launches is coarsened: such run as they are written")
+    coarsened = any(launch.coarsened for launch in version.launches)
+    if coarsened and not version.variant.is_coarsened:
+        raise InvalidInputError("a launch is coarsened, and its version says nothing of how")
+    if version.is_sequence and version.variant.is_coarsened and not coarsened:
+        raise InvalidInputError("a version of several launches is coarsened, and none of these is")
     if version.variant.arrays:
         raise InvalidInputError(
             "a version's arrays lie otherwise than in its source, which nobody would pack: such are layouts"
@@ -134,7 +186,18 @@ def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) 
     known = {name for name, kind in input_kinds(arguments).items() if kind is Kind.WHOLE}
     known = (known - set(SIZE_NAMES)) | set(version.macros())
     known |= {f"local_size_{dimension}" for dimension in range(len(version.variant.local_size))}
-    for expression in version.expressions():
+    _check_expressions(version.expressions_outside(), known)
+    for launch in version.launches:
+        loop = launch.loop
+        if loop is not None and loop.kind != RANGE:
+            raise InvalidInputError(f"'{loop.text}': launches of a tuned file are repeated by {RANGE}(…) alone")
+        if loop is not None and loop.name in known | names | {*SIZE_NAMES}:
+            raise InvalidInputError(f"'{loop.text}' counts by the name of an argument, a size or a macro")
+        _check_expressions(launch.expressions(), known if loop is None else known | {loop.name})
+
+
+def _check_expressions(expressions: Iterable[Expression], known: set[str]) -> None:
+    for expression in expressions:
         unknown = sorted(expression.names - known)
         if unknown:
             raise InvalidInputError(
@@ -196,7 +259,7 @@ def _given(**entries: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON value)
 
 
 def _launch_from_json(value: object) -> TunedLaunch:
-    filled = _filled(value, local_size=[], local_memory={}, arguments=[])
+    filled = _filled(value, local_size=[], local_memory={}, arguments=[], repeat="", coarsened=False)
     return decoded(TunedLaunch, filled, "a launch of a tuned file", {_Pairs: _pairs})
 
 

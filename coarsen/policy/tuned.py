@@ -27,6 +27,7 @@ from coarsen.base.names import did_you_mean
 from coarsen.devices.discovery import common_macros_of
 from coarsen.dispatch.features import BYTES, ArgumentKind
 from coarsen.dispatch.launch_sizes import (
+    NO_ONE_LAUNCH,
     SequenceSizes,
     VersionSizes,
     passed_arguments,
@@ -58,6 +59,7 @@ from coarsen.runtime.launch import (
     PassedSizes,
     SequenceVersion,
 )
+from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.text_cache.signature import kernel_signature
 from coarsen.runtime.text_cache.store import CacheFolder
@@ -162,7 +164,7 @@ class _Chooser(KernelFile):
         self._not_built: dict[int, str] = {}
         self._inputs = size_inputs(file)
         # Asked at each `Kernel.launch`.
-        self._default_sizes = lru_cache(maxsize=4096)(sequence_function(file, file.default_version, self._inputs))
+        self._default_sizes = lru_cache(maxsize=4096)(_called_sizes(file, self._inputs))
         self._is_own = True
         self._problem: Problem | None = None
         self._problems: dict[int, Problem] = {}
@@ -193,9 +195,13 @@ class _Chooser(KernelFile):
         wanted: Sequence[int] = range(len(file.versions))
         if self._problem is not None:
             # The default version alone, where it isn't the program's own kernel.
-            is_needed = not self._is_own and not self._problem.is_other_code
+            is_sequence = file.default_version.is_sequence
+            is_needed = (is_sequence or not self._is_own) and not self._problem.is_other_code
             wanted = [file.default] if is_needed else []
-            message = f"runs as it is written, not as its tuned file chooses: {self._problem.reason}"
+            how = "runs as it is written"
+            if is_sequence:
+                how = "its default launches run" if is_needed else "can't be launched"
+            message = f"{how}, not as its tuned file chooses: {self._problem.reason}"
             self._say_once(("tuned", file.kernel), f"kernel {file.kernel}: {message}")
         limits = [LaunchLimits(each.max_work_group_size, tuple(each.max_work_item_sizes)) for each in devices]
         for number in wanted:
@@ -224,8 +230,14 @@ class _Chooser(KernelFile):
         return _Version(variant, sequence_function(self._file, version, self._inputs))
 
     def _sequence(self, version: TunedVersion, plan: CoarseningPlan) -> _Version:
-        """Return a version of several launches, which run as they are written."""
-        if version.variant.is_coarsened:
+        """Return a version of several launches, those that are coarsened built."""
+        coarsened: list[tuple[KernelLaunches, Variant] | None] = []
+        for launch in version.launches:
+            variant = version.variant_of(launch, self._file.kernel)
+            if launch.coarsened and not _builds_variants(plan, launch.kernel, variant):
+                raise InvalidInputError(f"the device or coarsen doesn't make {launch.kernel}: {variant}")
+            coarsened.append((KernelLaunches(launch.kernel, plan), variant) if launch.coarsened else None)
+        if version.variant.is_coarsened and not any(coarsened):
             raise InvalidInputError("it is coarsened, and launches another kernel than the file's")
         as_written = plan.variant_of((), definitions=version.variant.definitions)
         kernels = [plan.variant(launch.kernel, as_written) for launch in version.launches]
@@ -234,7 +246,7 @@ class _Chooser(KernelFile):
             if kernel is None or kernel.num_args != len(arguments):
                 told = "" if kernel is None else f"{kernel.function_name} takes {kernel.num_args} arguments, and "
                 raise InvalidInputError(f"its kernel {told}is passed {len(arguments)}")
-        steps = SequenceVersion(tuple(filter(None, kernels)), passed)
+        steps = SequenceVersion(tuple(filter(None, kernels)), passed, tuple(coarsened))
         return _Version(version.variant, sequence_function(self._file, version, self._inputs), steps)
 
     def numbers(self, arguments: tuple[Argument, ...]) -> Numbers:
@@ -259,15 +271,15 @@ class _Chooser(KernelFile):
         sizes = self._sizes_of_default(numbers)
         if sizes is None or sizes.global_size is None:
             reason = "a size that has no value" if self._problem is None else self._problem.reason
+            instead = "tune it again" if self._file.default_version.is_sequence else "pass them"
             raise InvalidInputError(
-                f"kernel {self._file.kernel}: the tuned file gives no sizes for this launch ({reason}): pass them"
+                f"kernel {self._file.kernel}: the tuned file gives no sizes for this launch ({reason}): {instead}"
             )
         return sizes.global_size, sizes.local_size
 
     def _sizes_of_default(self, numbers: Sequence[Any]) -> VersionSizes | None:
         given = numbers[: len(self._inputs)]
-        found = None if len(given) < len(self._inputs) or None in given else self._default_sizes(*given)
-        return None if found is None else found.launches[0]
+        return None if len(given) < len(self._inputs) or None in given else self._default_sizes(*given)
 
     def choose(self, launch: OriginalLaunch) -> Decision:
         """Return the version for a launch."""
@@ -299,8 +311,10 @@ class _Chooser(KernelFile):
             return instead(found)
         reason = _CHOSEN
         if found.steps is not None:
-            names = ", ".join(kernel.function_name for kernel in found.steps.kernels)
-            reason = f"{len(found.steps.kernels)} launches, as the tuned file chooses: {names}"
+            steps = zip(found.steps.kernels, found.steps.coarsened, strict=True)
+            names = ", ".join(each.function_name + " coarsened" * (how is not None) for each, how in steps)
+            count = 0 if found.sizes is None else len(found.sizes.order)
+            reason = f"{count} launches, as the tuned file chooses: {names}"
         return Decision(self._versions[number].variant, reason, own=found, otherwise=instead)
 
     def _own_launch(self, number: int, launch: OriginalLaunch) -> OwnLaunch | str:
@@ -314,7 +328,7 @@ class _Chooser(KernelFile):
             return "its sizes have no value, or none that is positive, for these arguments"
         if any(math.prod(each.global_size or ()) > MOST_WORK_ITEMS for each in found.launches):
             return "it has too many work-items"
-        whole, local, memory = found.launches[-1]
+        whole, local, memory = found.launches[-1] if found.launches else NO_ONE_LAUNCH
         if version.steps is not None:
             own = OriginalLaunch(launch.device, whole or (), local)
             passed = tuple(self._local_memory_of(launch).items())
@@ -354,6 +368,8 @@ class _Chooser(KernelFile):
         is_of_these = sizes is not None and passed == (sizes.global_size, sizes.local_size)
         is_other = self._problem is not None and self._problem.is_other_code
         memory = sizes.local_memory if sizes is not None and is_of_these and not is_other else {}
+        if self._file.default_version.is_sequence:
+            return self._several(launch, is_of_these, reason)
         if self._is_own:
             self._say(f"runs as it is written, not as its tuned file chooses: {reason}", reason)
             own = self._with_memory(launch, launch, (), memory) if memory else None
@@ -373,9 +389,36 @@ class _Chooser(KernelFile):
         own = self._with_memory(launch, launch, macros, memory)
         return Decision(Variant((), (), macros), reason, own=own)
 
+    def _several(self, launch: OriginalLaunch, is_of_these: bool, reason: str) -> Decision:
+        """Return the default version's launches; one launch of a kernel of theirs would be something else."""
+        own = self._own_launch(self._file.default, launch) if is_of_these else reason
+
+        def refused(problem: str) -> Decision:
+            raise LaunchRefusedError(
+                f"kernel {self._file.kernel}: the default version of its tuned file takes several launches, and "
+                f"can't be launched ({problem}): call launch(queue, …) without sizes, tune again, or leave the "
+                "file out"
+            )
+
+        if isinstance(own, str):
+            return refused(own)
+        self._say(f"runs in its default version, not as its tuned file chooses: {reason}", reason)
+        return Decision(self._file.default_version.variant, reason, own=own, otherwise=refused)
+
     def _say(self, what: str, reason: str) -> None:
         kernel = self._file.kernel
         self._say_once(("as written", kernel, reason), f"kernel {kernel}: {what} (said once)")
+
+
+def _called_sizes(file: TunedFile, inputs: tuple[str, ...]) -> Callable[..., VersionSizes | None]:
+    """Return a function of the inputs that returns the sizes that a call passes, if they have values."""
+    compute = sequence_function(file, file.default_version, inputs)
+
+    def sizes(*given: int) -> VersionSizes | None:
+        found = compute(*given)
+        return found and (NO_ONE_LAUNCH if file.default_version.is_sequence else found.launches[0])
+
+    return sizes
 
 
 def _builds_variants(plan: CoarseningPlan, kernel: str, wanted: Variant) -> bool:

@@ -99,7 +99,7 @@ class TreeChoice:
         numbers = dict(values)
         if file.has_sizes and have_sizes:
             default = sequence_function(file, file.default_version, self._sizes)(*given)
-            if default is not None:
+            if default is not None and not file.default_version.is_sequence:
                 numbers |= zip(SIZE_NAMES, _padded(default.launches[0][:2]), strict=True)
         needed = self._asked.inputs
         own = (argument.name for argument in file.arguments)
@@ -162,8 +162,11 @@ class TunedExplanation:
 
 
 def _launch_lines(version: TunedVersion, sizes: SequenceSizes) -> Iterator[str]:
-    for launch, own in zip(version.launches, sizes.launches, strict=True):
-        yield f"{launch.kernel}: {_in_words(own)}"
+    firsts = dict(reversed([*zip(sizes.order, sizes.launches, strict=True)]))
+    for place, launch in enumerate(version.launches):
+        often = f", {sizes.order.count(place)} times: {launch.repeat}" if launch.repeat else ""
+        often = ", before anything is merged" * launch.coarsened + often
+        yield f"{launch.kernel}: {_in_words(firsts[place]) if place in firsts else 'never launched'}{often}"
     if sizes.scratch:
         yield f"scratch: {sum(sizes.scratch)} bytes"
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from coarsen.dispatch.launch_sizes import PassedArgument, SequenceSizes
     from coarsen.variant.data_plan import ArrayPlan
-    from coarsen.variant.variant import Definitions
+    from coarsen.variant.variant import Definitions, Variant
 
 
 class Hindrance(enum.Enum):
@@ -296,16 +296,20 @@ class OriginalLaunch(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SequenceVersion:
-    """A version of several launches, as they are written.
+    """A version of several launches.
 
     Args:
-        kernels: one object for each launch, which tells what it needs, and of whose programs others are made.
+        kernels: one object for each launch, as it is written, which tells what it needs, and of whose programs
+            others are made.
         passed: the arguments of each.
+        coarsened: of each the launches of its kernel (`KernelLaunches`), and the variant by which it is carried
+            out; None where it stays as it is written.
         unused: kernel objects, with scratch, that nobody uses at present.
     """
 
     kernels: tuple[pyopencl.Kernel, ...]
     passed: tuple[tuple[PassedArgument, ...], ...]
+    coarsened: tuple[tuple[Any, Variant] | None, ...]
     unused: deque[Any] = field(default_factory=deque)
 
 

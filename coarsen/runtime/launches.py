@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -49,6 +49,8 @@ from coarsen.variant.variant import Variant, shape
 _MOST_VAIN_LOOKS = 20
 # The number of launches whose variant, sizes and kernels are kept.
 _MOST_KNOWN = 4096
+# Of those in loops, which take a hundred bytes each.
+_MOST_LONG = 1_000_000
 # Why a launch runs otherwise than the program's transforms and arrays say.
 _OVERLAPS = "the memory that is passed may overlap, or is not known: without taking it as distinct"
 _TOO_LARGE = "a buffer that is passed is too large, or not known: without wide accesses"
@@ -103,6 +105,8 @@ class KernelLaunches:
         self._careful: dict[Hashable, dict[Assumptions, DividedLaunch]] = {}
         self._variants: dict[Variant, LaunchedVariant] = {}
         self._known: dict[Hashable, tuple[DividedLaunch, LaunchedVariant | None]] = {}
+        self._exact: dict[Hashable, DividedLaunch] = {}
+        self._long = 0
 
     def known(self, launch: OriginalLaunch) -> DividedLaunch | None:
         """Return how a launch is carried out, if that was chosen already, with its arguments if they matter."""
@@ -124,6 +128,11 @@ class KernelLaunches:
             _keep(self._decisions, key, decision)
             self._careful.pop(key, None)
             _keep(self._chosen if is_final else self._provisional, key, found)
+            self._long += len(found.own.sizes.order) if found.own and found.own.sizes else 0
+            if self._long > _MOST_LONG:
+                self._long = 0
+                for kept in (self._chosen, self._provisional, self._decisions, self._known):
+                    kept.clear()
         return found
 
     def choose_careful(self, launch: OriginalLaunch, assumptions: Assumptions) -> DividedLaunch:
@@ -152,6 +161,22 @@ class KernelLaunches:
         otherwise = None if decision is None else decision.otherwise
         return self._carried_out(launch, decision if otherwise is None else otherwise(reason))
 
+    def exactly(
+        self, launch: OriginalLaunch, variant: Variant, passed: SetArguments | None = None
+    ) -> tuple[DividedLaunch, LaunchedVariant | None]:
+        """Return how one launch of several, that is `passed` so, runs: by exactly a variant; None as written."""
+        key = (_key(launch), variant)
+        found = self._exact.get(key)
+        if found is None:
+            own = OwnLaunch(launch, variant.definitions)
+            wanted = replace(variant, local_size=launch.local_size or ())
+            found = self._carried_out(launch, Decision(wanted, "one of several launches", is_exact=True, own=own))
+            _keep(self._exact, key, found)
+        launched = self.variant_of(found) if found.coarsenings else None
+        if launched is not None and launched.is_conditional and passed is not None:
+            launched = launched if self._holding(launched, launch.device, passed) == ALL_HOLD else None
+        return found if launched else DividedLaunch(launch.global_size, launch.local_size, ()), launched
+
     def _decided(self, launch: OriginalLaunch) -> Decision | None:
         """Return what was decided about a launch; decided anew where another thread has cleared it."""
         key = _key(launch)
@@ -178,7 +203,7 @@ class KernelLaunches:
         if decision is None or own is None:
             return self._fitted(launch, decision, assumptions, self._original)
         # Imported late: most programs have no tuned file.
-        from coarsen.runtime.sequence import problem_of_launch, problem_of_sequence
+        from coarsen.runtime.launch_problems import problem_of_launch, problem_of_sequence
 
         if own.steps is not None:
             found = DividedLaunch(own.launch.global_size, own.launch.local_size, (), reason=decision.reason)
@@ -378,13 +403,10 @@ class KernelLaunches:
         """Return what launches of a variant have in common."""
         if variant not in self._variants:
             code = self.plan.code(self.name, variant) if variant.coarsenings else None
-            self._variants[variant] = (
-                LaunchedVariant(variant, ())
-                if code is None
-                else LaunchedVariant(
-                    variant, code.added_arguments, code.objects_below, code.apart, code.placed_arguments
-                )
-            )
+            self._variants[variant] = LaunchedVariant(variant, ())
+            if code is not None:
+                held = code.objects_below, code.apart, code.placed_arguments
+                self._variants[variant] = LaunchedVariant(variant, code.added_arguments, *held)
         return self._variants[variant]
 
     def _say(self, launch: DividedLaunch) -> None:
@@ -397,10 +419,8 @@ class KernelLaunches:
             reason = "; ".join(filter(None, (launch.reason, launch.note)))
         is_guess = bool(launch.coarsenings) and reason.startswith(GUESS)
         say = self.plan.say_once if is_guess else self.plan.tell_once
-        say(
-            ("guessed" if is_guess else "chosen", self.name),
-            f"kernel {self.name} runs with {words_of(launch)}: {reason}",
-        )
+        how = "guessed" if is_guess else "chosen"
+        say((how, self.name), f"kernel {self.name} runs with {words_of(launch)}: {reason}")
 
 
 def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:

@@ -386,10 +386,11 @@ class NotedKernel(pyopencl.Kernel):
         """Return the original kernel, in the place of a variant that isn't there or lacks its arguments."""
         if launch.own is not None:
             launch = self._launches.otherwise(original, _NO_VARIANT)
-        if launch.own is not None and launch.own.definitions:
+        if launch.own is not None and (launch.own.definitions or launch.steps is not None):
+            has = "takes several launches" if launch.steps else "has other macros than the source as it stands"
             raise LaunchRefusedError(
-                f"kernel {self._launches.name}: its tuned file has other macros than the source as it stands, and "
-                "which arguments are set isn't known: call it, or set_args before"
+                f"kernel {self._launches.name}: its tuned file {has}, and which arguments are set isn't known: "
+                "call it, or set_args before"
             )
         if launch.coarsenings or launch.regrouped:
             launch = DividedLaunch(original.global_size, original.local_size, (), reason=_NO_VARIANT)

@@ -1,9 +1,10 @@
-"""Launches of a tuned file's versions: whether they can work, and several in a row, with shared scratch."""
+"""Launches of a tuned file's version that takes several: one after the other, with shared scratch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import pyopencl
@@ -11,17 +12,9 @@ from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.dispatch.launch_sizes import PassedArgument, SequenceSizes, Source, VersionSizes
 from coarsen.errors import CoarsenError
-from coarsen.runtime.arguments import ENQUEUE, Argument, WaitList, set_all
-from coarsen.runtime.launch import (
-    OriginalLaunch,
-    OwnLaunch,
-    SequenceVersion,
-    fits,
-    has_work,
-    is_plain,
-    limits_of,
-    required_local_size,
-)
+from coarsen.runtime.arguments import ENQUEUE, Argument, SetArguments, WaitList, set_all
+from coarsen.runtime.launch import OriginalLaunch, SequenceVersion, Sizes
+from coarsen.runtime.launches import LaunchedVariant, added_values
 
 _OUT_OF_ORDER = int(pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE)
 _COMPLETE = pyopencl.command_execution_status.COMPLETE
@@ -37,11 +30,13 @@ class NotLaunchedError(CoarsenError):
 
 
 class SequenceKernels:
-    """The kernel objects of a version of several launches, one for each launch, and its scratch; of one thread."""
+    """The kernel objects of a version of several launches, one for each that is listed, and its scratch; of one
+    thread."""
 
     def __init__(self, version: SequenceVersion) -> None:
-        self._kernels = [PlainKernel(each.program, each.function_name) for each in version.kernels]
-        self._passed = version.passed
+        self.version = version
+        self.kernels = [PlainKernel(each.program, each.function_name) for each in version.kernels]
+        self._coarsened: dict[tuple[int, LaunchedVariant], pyopencl.Kernel | None] = {}
         # One for each launch that may run at the same time.
         self._scratch: list[Scratch] = []
 
@@ -60,24 +55,37 @@ class SequenceKernels:
             NotLaunchedError: none of them was launched.
         """
         in_order = in_order_handle(queue)
+        launcher = _Launcher(self, queue, sizes, args)
+        firsts = {place: number for number, place in reversed([*enumerate(sizes.order)])}
         try:
             scratch = self._free_scratch(queue, sizes.scratch, in_order) if sizes.scratch else None
-            buffers = () if scratch is None else scratch.buffers
-            steps = zip(self._kernels, self._passed, sizes.launches, sizes.numbers, strict=True)
-            for kernel, passed, launch, numbers in steps:
-                values = [_value(each, args, buffers, launch, numbers) for each in passed]
-                set_all(kernel, range(len(values)), values)
-            event = self._enqueue(queue, 0, sizes, wait_for)
+            launcher.scratch = () if scratch is None else scratch.buffers
+            for number in firsts.values():
+                launcher.set(number)
+            if not sizes.order:
+                # Loops that run no time at all.
+                event: pyopencl.Event = pyopencl.enqueue_marker(queue, wait_for)
+                return event
+            event = launcher.enqueue(0, wait_for)
         except pyopencl.Error as error:
             raise NotLaunchedError(" ".join(str(error).split())[:200]) from None
-        for place in range(1, len(self._kernels)):
+        for number, place in enumerate(sizes.order[1:], 1):
             if scratch is not None:
                 scratch.used_by(event, in_order)
+            if firsts[place] != number:
+                launcher.set(number)
             # In a queue in order, each waits for all before it anyway.
-            event = self._enqueue(queue, place, sizes, [event] if in_order is None else None)
+            event = launcher.enqueue(number, [event] if in_order is None else None)
         if scratch is not None:
             scratch.used_by(event, in_order)
         return event
+
+    def kernel_of(self, place: int, launched: LaunchedVariant) -> pyopencl.Kernel | None:
+        """Return the kernel object of one of the launches for a variant; None where there is none."""
+        if (place, launched) not in self._coarsened:
+            step = self.version.coarsened[place]
+            self._coarsened[place, launched] = None if step is None else step[0].kernel(launched)
+        return self._coarsened[place, launched]
 
     def _free_scratch(self, queue: pyopencl.CommandQueue, sizes: Sequence[int], in_order: int | None) -> Scratch:
         """Return scratch that nothing else uses; raises pyopencl.Error where there is no memory."""
@@ -89,12 +97,70 @@ class SequenceKernels:
         found.grow(queue.context, sizes)
         return found
 
-    def _enqueue(
-        self, queue: pyopencl.CommandQueue, place: int, sizes: SequenceSizes, wait_for: WaitList
-    ) -> pyopencl.Event:
-        whole, local, _ = sizes.launches[place]
-        event: pyopencl.Event = ENQUEUE(queue, self._kernels[place], whole, local, None, wait_for, False, False)
+
+class _How(NamedTuple):
+    """The way in which a launch among several is carried out: kernel, sizes, and what is passed besides."""
+
+    kernel: pyopencl.Kernel
+    global_size: Sizes | None
+    local_size: Sizes | None
+    added: Mapping[int, Argument]
+
+
+class _Launcher:
+    """Sets the arguments of a sequence's launches and launches them, for one call."""
+
+    def __init__(
+        self,
+        sequence: SequenceKernels,
+        queue: pyopencl.CommandQueue,
+        sizes: SequenceSizes,
+        args: Sequence[Argument],
+    ) -> None:
+        self.scratch: Sequence[pyopencl.Buffer] = ()
+        self._sequence, self._queue, self._sizes, self._args = sequence, queue, sizes, args
+        # Launches that are alike in all turns of a loop have the same sizes, as one object.
+        self._hows: dict[tuple[int, int], _How] = {}
+
+    def set(self, number: int) -> None:
+        """Set the arguments of a launch; in further turns of the same sizes those that may differ."""
+        place, launch = self._sizes.order[number], self._sizes.launches[number]
+        numbers, passed = self._sizes.numbers[number], self._sequence.version.passed[place]
+        how = self._hows.get((place, id(launch)))
+        values = {
+            index: _value(each, self._args, self.scratch, launch, numbers)
+            for index, each in enumerate(passed)
+            if how is None or each.source is Source.NUMBER or each.index in launch.local_memory
+        }
+        if how is None:
+            how = self._hows[place, id(launch)] = self._how(place, launch, values)
+        values |= how.added
+        set_all(how.kernel, values.keys(), values.values())
+
+    def enqueue(self, number: int, wait_for: WaitList) -> pyopencl.Event:
+        """Launch what has its arguments."""
+        kernel, whole, local, _ = self._hows[self._sizes.order[number], id(self._sizes.launches[number])]
+        event: pyopencl.Event = ENQUEUE(self._queue, kernel, whole, local, None, wait_for, False, False)
         return event
+
+    def _how(self, place: int, launch: VersionSizes, values: Mapping[int, Argument]) -> _How:
+        step = self._sequence.version.coarsened[place]
+        as_written = _How(self._sequence.kernels[place], launch.global_size, launch.local_size, {})
+        if step is None:
+            return as_written
+        passed = SetArguments(len(values))
+        passed.note_all([*values.values()])
+        original = OriginalLaunch(
+            self._queue.device, launch.global_size or (), launch.local_size, passed.local_bytes
+        )
+        divided, launched = step[0].exactly(original, step[1], passed)
+        if launched is None:
+            return as_written
+        kernel = self._sequence.kernel_of(place, launched)
+        added = added_values(launched.added, len(values), original, divided.own, passed.local_memory)
+        if kernel is None or added is None:
+            return as_written
+        return _How(kernel, divided.global_size, divided.local_size, added)
 
 
 def _value(
@@ -152,55 +218,3 @@ class Scratch:
 def in_order_handle(queue: pyopencl.CommandQueue) -> int | None:
     """Return the handle of a queue that carries out its commands one after the other; None for others."""
     return None if queue.properties & _OUT_OF_ORDER else int(queue.int_ptr)
-
-
-# Whether a version can be launched.
-
-_INFO = pyopencl.kernel_work_group_info
-
-
-def problem_of_launch(
-    kernel: pyopencl.Kernel, launch: OriginalLaunch, is_coarsened: bool = False, any_groups: bool = False
-) -> str:
-    """Say why a launch of a kernel as it is written can't work; empty where it can.
-
-    It is said once for many launches, so it has no numbers of one alone.
-
-    Args:
-        kernel: the kernel.
-        launch: its sizes and local memory.
-        is_coarsened: whether a variant is launched, whose sizes were looked at already.
-        any_groups: whether a local size need not divide the global size.
-    """
-    device, whole, local = launch.device, launch.global_size, launch.local_size
-    own, available = int(kernel.get_work_group_info(_INFO.LOCAL_MEM_SIZE, device)), int(device.local_mem_size)
-    if own + launch.local_bytes > available:
-        return f"its work-groups need more local memory than the device's {available} bytes"
-    if is_coarsened:
-        return ""
-    if not has_work(whole, local):
-        return "its global and local sizes don't go together"
-    limits = limits_of(device, kernel)
-    if local is not None and not fits(local, limits):
-        most = limits.max_work_group_size
-        return f"its work-groups are too large for the device, which takes {most} work-items of it"
-    required = required_local_size(kernel, device, len(whole))
-    if local is not None and required not in (None, local):
-        return f"its kernel requires the local size {required}"
-    return "" if any_groups or is_plain(whole, local) else "its local size doesn't divide its global size"
-
-
-def problem_of_sequence(own: OwnLaunch, any_groups: bool) -> str:
-    """Say why several launches can't work on a device; empty where they can, as `problem_of_launch`."""
-    version, sizes, device = own.steps, own.sizes, own.launch.device
-    assert version is not None and sizes is not None, "of several launches"
-    if max(sizes.scratch, default=0) > device.max_mem_alloc_size:
-        return "its scratch buffers are too large for the device"
-    for kernel, passed, each in zip(version.kernels, version.passed, sizes.launches, strict=True):
-        memory = {**dict(own.local_memory), **each.local_memory}
-        places = [argument.index for argument in passed if argument.source is Source.CALLER]
-        local_bytes = sum(memory.get(index, 0) for index in places)
-        launch = OriginalLaunch(device, each.global_size or (), each.local_size, local_bytes)
-        if problem := problem_of_launch(kernel, launch, any_groups=any_groups):
-            return problem
-    return ""

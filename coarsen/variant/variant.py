@@ -107,6 +107,14 @@ def _chosen_plans(arrays: tuple[ArrayPlan, ...]) -> tuple[ArrayPlan, ...]:
     return chosen_plans(arrays)
 
 
+def variant_alike(variant: Variant) -> Variant:
+    """Return what a further kernel is, whose launches beside those of a variant's kernel are coarsened alike.
+
+    Its arrays lie as written, and its loops have no tiles: both are of one kernel's arguments and local size.
+    """
+    return replace(variant, arrays=(), transforms=variant.transforms.without({"tile"}))
+
+
 def shape(local_size: LocalSize) -> str:
     """Write a local size for people: `16×16`."""
     return "×".join(map(str, local_size))

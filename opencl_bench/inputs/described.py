@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from coarsen.dispatch.choosing import FeatureValues, Number, feature_values
@@ -30,6 +31,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     LaunchDescription,
     LocalDescription,
     ScalarDescription,
+    needs,
 )
 from coarsen.opencl_bench.workloads.described.inputs import InputSpace
 from coarsen.opencl_bench.workloads.described.read import is_scratch, read_description
@@ -62,11 +64,12 @@ def check_described(path: Path) -> tuple[str, ...]:
     description = read_description(path)
     _check_declared(description)
     for number, launch in enumerate(description.launches):
-        for condition in launch.conditions:
+        told = (("when", launch.conditions), ("coarsen", launch.coarsen or ()))
+        for key, condition in ((key, each) for key, conditions in told for each in conditions):
             # Parameters alone decide which launches a version makes: no size is known before a launch.
             if others := sorted(condition.names - {*description.tunables}):
                 raise InvalidInputError(
-                    f"{description.path}: launches[{number}].when: '{condition.text}' names '{others[0]}', which "
+                    f"{description.path}: launches[{number}].{key}: '{condition.text}' names '{others[0]}', which "
                     "is no parameter; versions of a kernel that is tuned over inputs differ by parameters alone"
                 )
     return description.parameters.overridden
@@ -190,7 +193,7 @@ def _version(description: Description, variant: Variant) -> TunedVersion:
     made = [each for each in launches if all(entry.holds(macros) for entry in each.conditions)]
     named = {name for launch in made for name in launch.arguments}
     scratch = [each for each in description.arguments if is_scratch(each) and each.name in named]
-    return TunedVersion(
+    found = TunedVersion(
         variant,
         tuple(_tuned_launch(description, launch, arguments) for launch in made),
         tuple(
@@ -199,6 +202,11 @@ def _version(description: Description, variant: Variant) -> TunedVersion:
             if isinstance(each, BufferDescription)
         ),
     )
+    if not (variant.is_coarsened and found.is_sequence):
+        return found
+    coarsened = [each.kernel == description.kernel or each.is_alike(macros) for each in made]
+    marked = zip(found.launches, coarsened, strict=True)
+    return replace(found, launches=tuple(replace(each, coarsened=is_so) for each, is_so in marked))
 
 
 def _tuned_launch(
@@ -207,8 +215,21 @@ def _tuned_launch(
     own = description.arguments_of(description.kernel)
     by_name = {argument.name: argument for argument in description.arguments}
     names = tuple(argument.name for argument in own)
-    is_plain = launch.kernel == description.kernel or launch.arguments == names
-    passed = () if is_plain else tuple(_passed(by_name[name], names, arguments) for name in launch.arguments)
+    repeat, turns = "", dict[str, str]()
+    if len(launch.loops) > 1:
+        loops = f"'{launch.loops[1].text}' inside of '{launch.loops[0].text}'"
+        raise InvalidInputError(
+            f"{description.path}: launches: {loops}: a tuned file has no loops inside of others"
+        )
+    for loop in launch.loops:
+        turn = loop.name
+        while turn in names:
+            turn += "_"
+        first, last = (_renamed(bound, arguments) for bound in loop.bounds)
+        repeat, turns = f"{turn} in {loop.kind}({first}, {last})", {loop.name: turn}
+    arguments = {**arguments, **turns}
+    passed = tuple(_passed(by_name[name], names, arguments, turns) for name in launch.arguments)
+    passed = () if passed == names else passed
     return TunedLaunch(
         launch.kernel,
         tuple(_renamed(extent, arguments) for extent in launch.global_size),
@@ -219,12 +240,15 @@ def _tuned_launch(
             if isinstance(each, LocalDescription)
         ),
         passed,
+        repeat,
     )
 
 
-def _passed(argument: ArgumentDescription, own: Iterable[str], arguments: Mapping[str, str]) -> str:
-    """Return what a launch of another kernel passes: the caller's argument, scratch, or a number of its own."""
-    if argument.name in own or is_scratch(argument):
+def _passed(
+    argument: ArgumentDescription, own: Iterable[str], arguments: Mapping[str, str], turns: Iterable[str]
+) -> str:
+    """Return what a launch passes: the caller's argument, scratch, or a number of its own or of its turn."""
+    if is_scratch(argument) or (argument.name in own and not needs(argument).get("value", set()) & {*turns}):
         return argument.name
     if isinstance(argument, ScalarDescription) and argument.type.components == 1 and argument.type.is_integer:
         (value,) = argument.value
@@ -237,11 +261,13 @@ def _passed(argument: ArgumentDescription, own: Iterable[str], arguments: Mappin
 def _arguments_of_sizes(description: Description) -> dict[str, str]:
     """The names of the arguments that are given the value of a size, by the size's name."""
     found: dict[str, str] = {}
+    turns = {loop.name for launch in description.launches for loop in launch.loops}
     for argument in description.arguments_of(description.kernel):
         if isinstance(argument, ScalarDescription) and argument.type.is_integer and len(argument.value) == 1:
             (value,) = argument.value
             if isinstance(value, Expression) and isinstance(value.tree, ast.Name):
                 found.setdefault(value.tree.id, argument.name)
+    found = {name: argument for name, argument in found.items() if name not in turns}
     kept = {*description.tunables, *(f"local_size_{dimension}" for dimension in range(3))}
     return {**found, **{name: name for name in kept}}
 

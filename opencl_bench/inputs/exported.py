@@ -1,7 +1,8 @@
 """The versions of a tuned file as sources of their own, for a host program in C, with the header that chooses.
 
 choose.h        which version, with which sizes
-version_0.cl    its macros defined, coarsened where the version is
+version_0.cl    its macros defined, coarsened where the version is one launch
+version_1_k.cl  the kernel k of a version of several launches, which is coarsened
 """
 
 from __future__ import annotations
@@ -47,19 +48,27 @@ def exported_files(file: TunedFile, source: Path) -> Iterator[tuple[str, str]]:
     header = c_header(file)
     yield HEADER, header
     for number, version in enumerate(file.versions):
-        made = _coarsened(file, prepared, version.variant) if version.variant.is_coarsened else prepared
-        yield f"version_{number}.cl", f"{_first_lines(file, version.variant)}{made}"
+        coarsened = {
+            each.kernel: version.variant_of(each, file.kernel) for each in version.launches if each.coarsened
+        }
+        # Of several launches those kernels that are coarsened have programs of their own.
+        variant = version.variant.uncoarsened() if coarsened else version.variant
+        made = _coarsened(file, prepared, file.kernel, variant) if variant.is_coarsened else prepared
+        yield f"version_{number}.cl", f"{_first_lines(file, variant, file.kernel)}{made}"
+        for kernel, variant in coarsened.items():
+            made = _coarsened(file, prepared, kernel, variant)
+            yield f"version_{number}_{kernel}.cl", f"{_first_lines(file, variant, kernel)}{made}"
 
 
-def _first_lines(file: TunedFile, variant: Variant) -> str:
+def _first_lines(file: TunedFile, variant: Variant, kernel: str) -> str:
     """Return what the version is, how it is built, and for a source as it was written the values of its macros."""
     options = comment_text(" ".join(file.build_options), MOST_INPUT_BYTES)
-    lines = [f"/* {file.kernel}: {variant}. Build with: {options} */"]
+    lines = [f"/* {kernel}: {variant}. Build with: {options} */"]
     if not variant.is_coarsened:
         lines += [f"#define {name} {value}" for name, value in variant.definitions]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _coarsened(file: TunedFile, prepared: str, variant: Variant) -> str:
+def _coarsened(file: TunedFile, prepared: str, kernel: str, variant: Variant) -> str:
     options = [*file.build_options, *(f"-D{name}={value}" for name, value in variant.definitions)]
-    return run_pipeline(lower(prepared, file.kernel, options), variant).opencl_c
+    return run_pipeline(lower(prepared, kernel, options), variant).opencl_c

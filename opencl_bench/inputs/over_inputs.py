@@ -16,7 +16,7 @@ from pathlib import Path
 from coarsen.base.version import __version__
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
-from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.dispatch.tuned_file import TunedFile, check_sized
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.inputs.regret_tree import regret_tree, shipped
 from coarsen.models.inputs.times import VersionTimes, margin_of
@@ -43,7 +43,6 @@ from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import Measurement, Method
 from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store, open_store
-from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 from coarsen.variant.variant import Variant
 
@@ -121,6 +120,8 @@ def tune_over_inputs(
     presets = listed_presets(description, settings.inputs)
     points = described_points(description, benchmark, presets)
     default = Variant(benchmark.preset(presets[0]).local_size, definitions=benchmark.own_definitions)
+    # What would make no tuned file is refused before anything is measured.
+    check_sized([each.feature for each in description.features], *described_versions(description, (default,)))
     plan = VersionsPlan(path, device.index, presets, (default,), default, method=settings.method)
     space = settings.space
     kernel = lowered_own(benchmark, device.macros) if settings.distinct else None
@@ -128,9 +129,8 @@ def tune_over_inputs(
         space = with_distinct(space, benchmark, presets[0], kernel)
     collector = CollectingObserver(observer or SweepObserver())
     with CompilePool() as pool:
-        found = search_versions(plan, points, space, store, settings.stage_one, collector, pool)
+        versions = search_versions(plan, points, space, store, settings.stage_one, collector, pool)
         check_default(collector.rows, default)
-        versions = tuple(each for each in found if _can_be_shipped(benchmark, presets[0], each))
         rows = _measured(replace(plan, versions=versions), store, collector, pool)
     wrong = with_wrong_results(rows)
     right = tuple(each for each in without_repeated(versions, rows, benchmark) if each not in wrong)
@@ -159,16 +159,6 @@ def _measured(
             _log.warning("%s, measured a second time too", said)
     check_default(rows, plan.default)
     return rows
-
-
-def _can_be_shipped(benchmark: Benchmark, preset: str, variant: Variant) -> bool:
-    """Return False for several launches one of which is coarsened: at dispatch they run as they are written."""
-    if not variant.is_coarsened or not benchmark.other_kernels:
-        return True
-    try:
-        return len(benchmark.launches(preset, variant.local_size, variant.definitions)) == 1
-    except InvalidInputError:
-        return False  # a condition rules it out
 
 
 def listed_presets(description: Description, count: int | None) -> tuple[str, ...]:

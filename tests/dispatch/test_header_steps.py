@@ -21,6 +21,8 @@ from coarsen.dispatch.launch_sizes import (
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
+from coarsen.errors import InvalidInputError
+from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 from tests.dispatch.files import FILE, PLAIN
 
@@ -77,16 +79,23 @@ int main(void)
         if (version >= 0 && launch.dimensions > 0)
             show(&launch);
         if (version >= 0 && launch.dimensions == 0 && total_steps(version, &in, &sequence)) {
-            for (step = 0; step < sequence.steps; step++) {
-                printf("%s ", sequence.step[step].kernel);
-                show(&sequence.step[step].launch);
-                for (entry = 0; entry < sequence.step[step].arguments; entry++) {
-                    struct coarsen_argument argument = sequence.step[step].argument[entry];
+            for (step = 0; step < sequence.launches; step++) {
+                /* Without loops they are all there at once. */
+                const struct total_step *one = sequence.launches == sequence.steps
+                    ? &sequence.step[step] : total_step_at(version, &in, step, &sequence);
+                if (one == NULL)
+                    return 1;
+                printf("%s ", one->kernel);
+                show(&one->launch);
+                for (entry = 0; entry < one->arguments; entry++) {
+                    struct coarsen_argument argument = one->argument[entry];
                     long long value = 0;
                     memcpy(&value, &argument.number, argument.bytes);
                     printf("%d:%u:%zu:%lld ", argument.from, argument.index, argument.bytes, value);
                 }
             }
+            if (total_step_at(version, &in, sequence.launches, &sequence) != NULL)
+                return 1;
             for (entry = 0; entry < sequence.scratch; entry++)
                 printf("%zu ", sequence.scratch_bytes[entry]);
         }
@@ -117,12 +126,13 @@ def in_python(file: TunedFile, inputs: Sequence[tuple[int, int]]) -> Iterator[li
         sizes, one = together(*numbers) if numbers[1] > 50 else None, alone(*numbers)
         if sizes is not None:
             words = ["1"]
-            for place, launch in enumerate(file.versions[1].launches):
-                whole, local, memory = sizes.launches[place]
+            for number, place in enumerate(sizes.order):
+                launch = file.versions[1].launches[place]
+                whole, local, memory = sizes.launches[number]
                 words += [launch.kernel, *shown(whole or (), local, memory)]
                 for passed in passed_arguments(file.versions[1], launch, file.arguments):
                     is_number = passed.source is Source.NUMBER
-                    value = sizes.numbers[place][passed.index] if is_number else 0
+                    value = sizes.numbers[number][passed.index] if is_number else 0
                     bits = value % 2 ** (8 * BYTES[passed.type])
                     place_of = list(Source).index(passed.source)
                     words.append(f"{place_of}:{passed.index}:{BYTES[passed.type]}:{as_signed(bits)}")
@@ -163,6 +173,59 @@ def test_a_number_beyond_its_type_takes_the_default(kind: str, tmp_path: Path) -
     inputs = [(2**63 - 1, middle + end) for end in (*ends, 0)]
     expected = list(in_python(file, inputs))
     assert in_c(file, inputs, tmp_path) == expected
+
+
+def test_loops_are_pythons(tmp_path: Path) -> None:
+    """Two that take turns, one by itself, one whose sizes shrink until they have no value; none, one and many."""
+    turns = "turn in range(n - 53, n // 2 - 20)"
+    shrinking = TunedLaunch("total", ("80 - t",), (), (("tile", "t + 1"),), (), "t in range(0, n - 55)")
+    launches = (
+        replace(SEQUENCE.launches[0], arguments=("n", "long: turn - n", "uint: 9 - turn"), repeat=turns),
+        TunedLaunch("middle", ("turn + 8", "2"), ("1", "2"), (), ("rest", "sums"), turns),
+        SEQUENCE.launches[1],
+        shrinking,
+    )
+    file = replace(SUM, versions=(ALONE, replace(SEQUENCE, launches=launches)))
+    inputs = [(2**40, n) for n in (*range(48, 140), 2**20, 300_000, 2**62)]
+    expected = list(in_python(file, inputs))
+    assert len({len(words) for words in expected if words[0] == "1"}) > 20
+    assert {words[0] for words in expected} == {"0", "1"}
+    assert in_c(file, inputs, tmp_path) == expected
+
+
+def test_coarsened_launches_have_divided_sizes(tmp_path: Path) -> None:
+    """Those that are marked; where one does not divide, C has no sizes and takes the default version."""
+    variant = Variant((8,), (Coarsening(4, 0), Coarsening(3, 0, level=Level.GROUP)), (("CHUNK", "16"),))
+    first, middle, total = SEQUENCE.launches
+    marked = replace(first, coarsened=True), middle, replace(total, coarsened=True)
+    file = replace(SUM, versions=(ALONE, replace(SEQUENCE, variant=variant, launches=marked)))
+    inputs = [(10**6, n) for n in range(48, 300)]
+    expected = []
+    for words, (_, n) in zip(in_python(SUM, inputs), inputs, strict=True):
+        groups = (n + 15) // 16
+        if words[0] == "1" and (groups % 3 or n % 3):
+            words = ["0", *shown((n,), None, {2: n // 3})]
+        elif words[0] == "1":
+            places = [words.index("parts") + 1, words.index("total") + 1]
+            for place, local in zip(places, (2, 16), strict=True):
+                words[place : place + 2] = [str(int(words[place]) // 12), str(local)]
+        expected.append(words)
+    assert {words[0] for words in expected} == {"0", "1"}
+    assert in_c(file, inputs, tmp_path) == expected
+    header = c_header(file)
+    assert header.count("step->coarsened = 1;") == 2 and header.count("step->coarsened = 0;") == 1
+
+
+@pytest.mark.parametrize("marked", ["parts", "total"])
+def test_a_coarsened_launch_needs_a_local_size(marked: str) -> None:
+    variant = Variant((), (Coarsening(4, 0),), (("CHUNK", "16"),))
+    launches = tuple(replace(each, coarsened=each.kernel == marked) for each in SEQUENCE.launches)
+    file = replace(SUM, versions=(ALONE, replace(SEQUENCE, variant=variant, launches=launches)))
+    if marked == "total":
+        assert "total_steps_1" in c_header(file)
+        return
+    with pytest.raises(InvalidInputError, match="version 1 is coarsened and has no local size, which C needs"):
+        c_header(file)
 
 
 def test_a_file_without_such_versions_has_none_of_it() -> None:

@@ -69,7 +69,7 @@ MISTAKES: tuple[tuple[Callable[[Any], None], str], ...] = (
     (changed(1, "further"), "unknown field 'further'"),
     (changed("__import__('os')", "kernel"), "can't be called"),
     (changed(7, "default"), "the default version is 7, of 3"),
-    (changed(1, "default"), "one launch of the kernel as it is written"),
+    (changed(1, "default"), "must be the kernel as it is written, without coarsening"),
     (changed([], "versions"), "0 versions"),
     (changed([["aspect", "__import__('os').getcwd()"]], "features"), "may only have numbers"),
     (

@@ -314,7 +314,7 @@ class LaunchConstraint:
             return launches
         if variant.is_coarsened and launches and not any(map(self._benchmark.coarsens, launches)):
             return not_launched(self._benchmark.kernel)
-        # The launches of other kernels stay as they are.
+        # Launches that aren't coarsened stay as they are.
         made_of = [
             (each, variant if self._benchmark.coarsens(each) else variant.uncoarsened()) for each in launches
         ]

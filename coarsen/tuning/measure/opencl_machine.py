@@ -55,7 +55,7 @@ class OpenClMachine:
         known local size uses that; what it has built of the source it keeps on the disk anyway.
         """
         program = self.build(code)
-        for other in code.others:
+        for other in (*code.others, *code.alike):
             self._built(other)
         if self._is_pocl:
             return None
@@ -73,21 +73,23 @@ class OpenClMachine:
         except cl.Error as error:
             raise BuildError(in_one_line(error)) from error
 
-    def kernels(self, code: Code, binary: bytes | None, launched: Iterable[str]) -> Mapping[str, LaunchableKernel]:
-        """Return the kernel for each name of a kernel that is launched; `binary` is that of `code`.
+    def kernels(
+        self, code: Code, binary: bytes | None, launched: Iterable[tuple[str, bool]]
+    ) -> Mapping[tuple[str, bool], LaunchableKernel]:
+        """Return the kernel for each name that is launched, coarsened alike or not; `binary` is that of `code`.
 
         Programs are kept: a version is built once for all inputs and local sizes. Raises BuildError.
         """
         programs = {code: self._built(code, binary)}
         try:
-            found = {name: code.kernel_of(name) for name in launched}
+            found = {each: code.kernel_of(*each) for each in launched}
             for program, _ in found.values():
                 if program not in programs:
                     programs[program] = self._built(program)
             # PyOpenCL's annotation of a kernel's arguments leaves out local memory.
             return {
-                name: cast("LaunchableKernel", cl.Kernel(programs[program], kernel))
-                for name, (program, kernel) in found.items()
+                each: cast("LaunchableKernel", cl.Kernel(programs[program], kernel))
+                for each, (program, kernel) in found.items()
             }
         except (cl.Error, InvalidInputError) as error:
             raise BuildError(in_one_line(error)) from error
@@ -143,13 +145,13 @@ class OpenClExecutor(DeviceWorkload):
         originals = self.workload.launches if launches is None else launches
         check_placed(code, originals, self.workload, int(self._machine.device.max_constant_buffer_size))
         divided = variant_launches(originals, variant, code, self.workload.element_shapes)
-        kernels = self._machine.kernels(code, binary, {launch.kernel for launch in divided})
+        kernels = self._machine.kernels(code, binary, {(each.kernel, each.is_coarsened) for each in divided})
         prepared: list[Enqueue] = []
 
         @raising_launch_errors(cl.Error, MemoryError)
         def job(clock: Clock) -> Durations:
             # Arguments are found once: they are the same in every run.
-            prepared[:] = prepared or self.prepared(lambda launch: kernels[launch.kernel], divided)
+            prepared[:] = prepared or self.prepared(lambda each: kernels[each.kernel, each.is_coarsened], divided)
             return self.run(prepared, clock)
 
         return job

@@ -4,7 +4,8 @@ work-items    global G / F, local L / F         for any size: see `coarsen.runti
               global G / F, local left open     at a stride of 1
 work-groups   global G / F, local L
 
-Of several kernels one is coarsened, and the launches of the others stay as they are.
+Of several kernels one is coarsened, and those launches of others that are to be coarsened alike; the rest stays as
+it is.
 """
 
 from __future__ import annotations
@@ -51,19 +52,24 @@ def variant_launches(
     Raises:
         UndividedError: the sizes do not divide, or no launch is of the kernel that is coarsened.
     """
-    originals = list(launches)
-    if variant.is_coarsened and code.is_sequence and not any(each.kernel == code.kernel for each in originals):
+    made: list[Launch] = []
+    has_own = not variant.is_coarsened
+    for launch in launches:
+        is_own = not code.is_sequence or launch.kernel == code.kernel
+        is_alike = not is_own and launch.is_coarsened and variant.is_coarsened
+        has_own = has_own or is_own or is_alike
+        if is_own or is_alike:
+            added = code.added_arguments if is_own else code.kernel_of(launch.kernel, is_alike)[0].added_arguments
+            launch = variant_launch(launch, variant, added, shapes)
+        made.append(replace(launch, is_coarsened=is_alike))
+    if not has_own:
         raise UndividedError(not_launched(code.kernel))
-    is_other = [code.is_sequence and each.kernel != code.kernel for each in originals]
-    return [
-        launch if other else variant_launch(launch, variant, code.added_arguments, shapes)
-        for launch, other in zip(originals, is_other, strict=True)
-    ]
+    return made
 
 
 def not_launched(kernel: str) -> str:
     """Say that a coarsening would have no effect."""
-    return f"no launch is of the kernel {kernel}, which alone can be coarsened"
+    return f"no launch is of the kernel {kernel}, nor of one that is coarsened alike"
 
 
 def variant_launch(

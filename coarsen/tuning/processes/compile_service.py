@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from coarsen.devices.building import check_ways_by_barriers, most_ways_by_barriers
-from coarsen.errors import CoarsenError, InternalError, InvalidInputError
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
 from coarsen.frontend.included import file_directives
 from coarsen.frontend.lower import compile_source, lower
@@ -32,7 +32,7 @@ from coarsen.tuning.processes.measure_service import benchmark_of, open_machine
 from coarsen.tuning.records.code import Code, Form, LaidArgument
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.tuning.workload.padding import written_arguments
-from coarsen.variant.variant import Definitions, Variant
+from coarsen.variant.variant import Definitions, Variant, variant_alike
 from coarsen.variant.variant_json import variant_from_json
 
 
@@ -128,14 +128,26 @@ class CompileService:
         if form == "opencl_c" and candidate.is_original:
             # What a user would run: the source as it is.
             return original_code(benchmark, candidate.definitions, self._source(name))
-        lowered = self._lowered(name, candidate.definitions, benchmark.kernel)
-        coarsened = run_pipeline(lowered, candidate)
+        code = self._coarsened(name, benchmark.kernel, candidate, request)
+        others = tuple(self._others(name, candidate.definitions, form))
+        alike = self._alike(name, candidate, request) if candidate.is_coarsened else ()
+        return replace(code, others=others, alike=tuple(alike))
+
+    def _coarsened(self, name: str, kernel: str, candidate: Variant, request: Message) -> Code:
+        coarsened = run_pipeline(self._lowered(name, candidate.definitions, kernel), candidate)
         if candidate.merges_groups:
             device = request["machine"]["device"] if request["machine"] else {}
             most = most_ways_by_barriers([str(device.get("platform_version", ""))])
             check_ways_by_barriers(coarsened.ways_by_barriers, most)
-        code = code_of(coarsened, form, build_options(benchmark, candidate.definitions))
-        return replace(code, others=tuple(self._others(name, candidate.definitions, form)))
+        return code_of(coarsened, request["form"], build_options(self._benchmark(name), candidate.definitions))
+
+    def _alike(self, name: str, candidate: Variant, request: Message) -> Iterator[Code]:
+        """The programs of other kernels that are coarsened alike; which kernel refuses is said."""
+        for kernel in self._benchmark(name).coarsened_kernels:
+            try:
+                yield self._coarsened(name, kernel, variant_alike(candidate), request)
+            except (RefusalError, InvalidInputError) as error:
+                raise InvalidInputError(f"the kernel {kernel}, to be coarsened alike: {error}") from None
 
     def _others(self, name: str, definitions: Definitions, form: Form) -> Iterator[Code]:
         """The programs of the kernels that are not coarsened: one of all in OpenCL C, else one for each."""

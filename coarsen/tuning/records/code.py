@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -60,7 +61,8 @@ class Code:
     `added_arguments` are those that a launch passes after the kernel's own.
 
     Where launches name several kernels, `kernels` are the others that the content holds, and `others` the programs
-    of those that it doesn't hold: a coarsened kernel is alone in its program.
+    of those that it doesn't hold: a coarsened kernel is alone in its program. `alike` are the programs of further
+    kernels, coarsened as this one is.
 
     `arrays` are the arguments whose arrays have to be packed before a launch, `placed` those whose arrays are read
     from another memory. `written` are the arguments through which the kernels as they are written may write, if
@@ -74,6 +76,7 @@ class Code:
     added_arguments: tuple[AddedArgument, ...] = ()
     kernels: tuple[str, ...] = ()
     others: tuple[Code, ...] = ()
+    alike: tuple[Code, ...] = ()
     arrays: tuple[LaidArgument, ...] = ()
     placed: tuple[PlacedArgument, ...] = ()
     written: tuple[WrittenArgument, ...] = ()
@@ -82,7 +85,7 @@ class Code:
     def hash(self) -> str:
         """SHA-256 of content, options and other programs, in hexadecimal digits."""
         content = self.content.encode() if isinstance(self.content, str) else self.content
-        others = "".join(f"\0{other.hash}" for other in self.others)
+        others = "".join(f"\0{other.hash}" for other in (*self.others, *self.alike))
         return hashlib.sha256(content + ("\0".join(self.options) + others).encode()).hexdigest()
 
     @property
@@ -90,17 +93,17 @@ class Code:
         """Return True if launches name the kernels, of which there are several."""
         return bool(self.kernels or self.others)
 
-    def kernel_of(self, launched: str) -> tuple[Code, str]:
+    def kernel_of(self, launched: str, is_alike: bool = False) -> tuple[Code, str]:
         """Return the program with the kernel that a launch names, and the kernel's name in it.
 
-        Where there is one kernel, it is that of all launches.
+        Where there is one kernel, it is that of all launches. `is_alike` asks for another that is coarsened alike.
 
         Raises:
             InvalidInputError: no program has it.
         """
         if not self.is_sequence:
             return self, self.kernel
-        for program in (self, *self.others):
+        for program in self.alike if is_alike else (self, *self.others):
             if launched in (program.kernel, *program.kernels):
                 return program, launched
         raise InvalidInputError(f"a launch names the kernel '{launched}', which none of the programs has")
@@ -113,6 +116,7 @@ class Code:
 
 def code_from_json(value: object) -> Code:
     """Read the code that `to_json` wrote. Raises InvalidInputError where it is none."""
+    value = {"alike": [], **value} if isinstance(value, Mapping) else value
     return decoded(Code, value, "the code of a kernel", {str | bytes: _content})
 
 

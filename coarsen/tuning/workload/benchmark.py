@@ -74,7 +74,8 @@ class Launch:
     """One launch of a kernel over an NDRange, with the uncoarsened sizes.
 
     `local_size` is empty where it is left to the implementation. `global_offset`: of the first work-item, an entry
-    per dimension; empty where it is 0.
+    per dimension; empty where it is 0. `is_coarsened`: of another kernel than the benchmark's, whether it is
+    coarsened alike.
     """
 
     kernel: str
@@ -82,6 +83,7 @@ class Launch:
     local_size: LocalSize
     arguments: tuple[Argument, ...]
     global_offset: tuple[int, ...] = ()
+    is_coarsened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +159,10 @@ class Benchmark:
     neither the inputs nor the results nor the global size depend on the local size, is the one at which the
     workload is made for all (see `Session`); it needs `make_launches`.
 
-    `other_kernels` are those of the same source, besides `kernel`, that launches may name; `kernel` alone is
-    coarsened. `clock` says how the launches are timed as one job. `local_size_of` gives the local size of some
-    macro values, where these decide about it; `local_sizes` is empty then.
+    `other_kernels` are those of the same source, besides `kernel`, that launches may name; of these
+    `coarsened_kernels` have launches that are coarsened alike, all others stay as they are. `clock` says how the
+    launches are timed as one job. `local_size_of` gives the local size of some macro values, where these decide
+    about it; `local_sizes` is empty then.
 
     `input_macros` are the macros that buffers or the reference depend on, where that is known: the workload is
     then made once for all values of the others, at their default, so that scratch must suffice for each of them.
@@ -188,6 +191,7 @@ class Benchmark:
     input_files: tuple[Path, ...] = ()
     shared_local_size: LocalSize | None = None
     other_kernels: tuple[str, ...] = ()
+    coarsened_kernels: tuple[str, ...] = ()
     clock: Clock = Clock.SUM
     input_macros: tuple[str, ...] | None = None
     buffers_fit_any_local_size: bool = False
@@ -249,8 +253,8 @@ class Benchmark:
         return self.presets[name]
 
     def coarsens(self, launch: Launch) -> bool:
-        """Return True if a launch is of the kernel that is coarsened, and not of another one."""
-        return launch.kernel not in self.other_kernels
+        """Return True if a launch is of the kernel that is coarsened, or is coarsened alike."""
+        return launch.is_coarsened or launch.kernel not in self.other_kernels
 
     def local_sizes_of(self, preset: str) -> tuple[LocalSize, ...]:
         """Return the work-group sizes worth trying at a preset, its own first. Raises InvalidInputError."""

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from coarsen.dispatch.expressions import Condition, Expression
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
+from coarsen.dispatch.loops import Loop
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.loops.program import NestProgram
 from coarsen.opencl_bench.workloads.described.distributions import Filling
 from coarsen.opencl_bench.workloads.described.inputs import InputSpace
 from coarsen.opencl_bench.workloads.described.launch_features import LaunchFeature
-from coarsen.opencl_bench.workloads.described.ndrange import Loop, NdRange, Quotient
+from coarsen.opencl_bench.workloads.described.ndrange import NdRange, Quotient
 from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters
 from coarsen.opencl_bench.workloads.described.values import FileValues, SharedContents
 from coarsen.tuning.workload.benchmark import LocalSize, Size, whole_numbers
@@ -145,7 +146,8 @@ ArgumentDescription = (
 class LaunchDescription:
     """One launch of several, made where its conditions hold; `local_size` is None for that of the version.
 
-    `loops` are run around it, the outermost first.
+    `loops` are run around it, the outermost first. One of another kernel is coarsened alike where the conditions
+    of `coarsen` hold; None leaves it as it is.
     """
 
     kernel: str
@@ -154,12 +156,13 @@ class LaunchDescription:
     local_size: tuple[Expression, ...] | None
     conditions: tuple[Condition, ...]
     loops: tuple[Loop, ...] = ()
+    coarsen: tuple[Condition, ...] | None = None
 
     @property
     def expressions(self) -> tuple[tuple[str, tuple[Expression | Condition, ...]], ...]:
         """Its expressions and conditions, by the keys of the file."""
         sizes = (("global_size", self.global_size), ("local_size", self.local_size or ()))
-        return (*sizes, ("when", self.conditions))
+        return (*sizes, ("when", self.conditions), ("coarsen", self.coarsen or ()))
 
     @property
     def content(self) -> list[object]:
@@ -167,7 +170,12 @@ class LaunchDescription:
         local_size = [each.text for each in self.local_size] if self.local_size is not None else None
         sizes = [[each.text for each in self.global_size], local_size]
         loops = [[each.text for each in self.loops]] if self.loops else []
-        return [self.kernel, list(self.arguments), *sizes, [each.text for each in self.conditions], *loops]
+        alike = [] if self.coarsen is None else [["coarsen", *(each.text for each in self.coarsen)]]
+        return [self.kernel, list(self.arguments), *sizes, [each.text for each in self.conditions], *loops, *alike]
+
+    def is_alike(self, values: Mapping[str, int]) -> bool:
+        """Return True if a launch of another kernel is coarsened alike."""
+        return self.coarsen is not None and all(condition.holds(values) for condition in self.coarsen)
 
 
 @dataclass(frozen=True, slots=True)

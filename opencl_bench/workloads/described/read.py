@@ -25,7 +25,8 @@ from pathlib import Path
 from coarsen.base.files import MEBIBYTE, read_file
 from coarsen.base.limits import LONGEST_NAME
 from coarsen.base.names import did_you_mean
-from coarsen.dispatch.expressions import Expression, parse_expression
+from coarsen.dispatch.expressions import Condition, Expression, parse_expression
+from coarsen.dispatch.loops import RANGE, parse_loop
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import Annotations, read_annotations
 from coarsen.frontend.included import file_directives
@@ -52,7 +53,7 @@ from coarsen.opencl_bench.workloads.described.inputs import (
     read_sizes,
 )
 from coarsen.opencl_bench.workloads.described.launch_features import read_features
-from coarsen.opencl_bench.workloads.described.ndrange import NdRange, parse_loop, read_ndrange
+from coarsen.opencl_bench.workloads.described.ndrange import NdRange, read_ndrange
 from coarsen.opencl_bench.workloads.described.parameters import KEY as PARAMETERS
 from coarsen.opencl_bench.workloads.described.parameters import condition, read_parameters
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
@@ -104,6 +105,9 @@ def read_benchmark(path: Path) -> Benchmark:
         inputs_hash=description.inputs_hash,
         input_files=description.files,
         other_kernels=description.other_kernels,
+        coarsened_kernels=tuple(
+            dict.fromkeys(each.kernel for each in description.launches if each.coarsen is not None)
+        ),
         clock=Clock.SPAN if description.launches else Clock.SUM,
         local_size_of=partial(local_size_of, description.ndrange.local_size_expressions) if is_tied else None,
         input_macros=tuple(sorted(description.workload_names & description.tunables.keys())),
@@ -360,10 +364,12 @@ def _launches_of(
 ) -> Iterator[LaunchDescription]:
     """Yield the launches of a description; none where it has no such entries."""
     for table in top.tables("launches") if top.has("launches") else ():
-        table.check_names("kernel", "when", "arguments", "global_size", "local_size", "repeat")
+        table.check_names("kernel", "when", "arguments", "global_size", "local_size", "repeat", "coarsen")
         name = table.text("kernel") if table.has("kernel") else kernel
         if not name.isidentifier():
             raise table.error("kernel", f"'{name[:60]}' is no name of a kernel")
+        if name == kernel and table.has("coarsen"):
+            raise table.error("coarsen", f"{kernel} is the file's kernel, which is coarsened anyway")
         global_size = (
             table.expressions("global_size", 1, DIMENSIONS) if table.has("global_size") else ndrange.global_size
         )
@@ -374,10 +380,18 @@ def _launches_of(
         if name == kernel and local_size is not None:
             raise table.error("local_size", f"that of {kernel}, which may be coarsened, stands in ndrange")
         loops = table.parse_texts("repeat", parse_loop)
-        if top.has(INPUTS) and loops:
-            raise top.error(INPUTS, "launches with repeat run at presets alone: a tuned file can't have them")
+        if top.has(INPUTS) and [each.kind for each in loops] not in ([], [RANGE]):
+            raise table.error("repeat", f"over inputs one {RANGE}(…) repeats launches: tuned files have no others")
         conditions = table.parse_texts("when", lambda text: condition(text, selects))
-        yield LaunchDescription(name, _names(table, arguments), global_size, local_size, conditions, loops)
+        alike = _coarsen(table, selects)
+        yield LaunchDescription(name, _names(table, arguments), global_size, local_size, conditions, loops, alike)
+
+
+def _coarsen(table: Table, selects: Sequence[Parameter]) -> tuple[Condition, ...] | None:
+    """The conditions under which a launch is coarsened alike; None where it stays as it is."""
+    if isinstance(told := table.values.get("coarsen", False), bool):
+        return () if told else None
+    return table.parse_texts("coarsen", lambda text: condition(text, selects))
 
 
 def _names(table: Table, arguments: Sequence[ArgumentDescription]) -> tuple[str, ...]:

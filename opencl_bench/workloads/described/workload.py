@@ -9,6 +9,7 @@ from itertools import groupby, islice
 import numpy as np
 
 from coarsen.dispatch.expressions import Expression
+from coarsen.dispatch.loops import MOST_LAUNCHES
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
@@ -27,7 +28,6 @@ from coarsen.opencl_bench.workloads.described.description import (
     positive,
     values_of,
 )
-from coarsen.opencl_bench.workloads.described.ndrange import MOST_LAUNCHES
 from coarsen.opencl_bench.workloads.described.values import SharedValues
 from coarsen.tuning.workload.benchmark import (
     Argument,
@@ -275,7 +275,7 @@ def _launch(
     with at(description, "ndrange.global_offset"):
         offsets = () if description.launches else description.ndrange.global_offset
         offset = tuple(at_least(entry, values, 0) for entry in offsets)
-    return Launch(launch.kernel, global_size, own, arguments, offset)
+    return Launch(launch.kernel, global_size, own, arguments, offset, launch.is_alike(values))
 
 
 def _argument(

@@ -1,10 +1,11 @@
-"""Launches that name several kernels: one of these can be coarsened, the others run as they are written."""
+"""Launches that name several kernels: one is coarsened, others alike where they are to be, the rest as written."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
@@ -17,10 +18,11 @@ from coarsen.tuning.measure.variant_launch import variant_launches
 from coarsen.tuning.processes.compile_service import CompileService
 from coarsen.tuning.records.code import FORMS, Code, Form, code_from_json
 from coarsen.tuning.records.measurement import Method
+from coarsen.tuning.workload.benchmark import Launch, LocalSize, Size, Workload
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_to_json
-from tests.opencl_bench.steps import AT_ONCE, IN_TWO, NAME, STEPS, definitions
+from tests.opencl_bench.steps import AT_ONCE, IN_TWO, NAME, STEPS, definitions, make_launches, make_workload
 
 COARSENED = Variant((32,), (Coarsening(2),), definitions(IN_TWO))
 
@@ -90,9 +92,94 @@ def test_only_launches_of_the_coarsened_kernel_are_divided(service: CompileServi
     ]
 
 
+def all_alike(size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
+    return tuple(replace(each, is_coarsened=each.kernel == "add") for each in make_launches(size, local_size))
+
+
+def workload_alike(size: Size, local_size: LocalSize, generator: np.random.Generator) -> Workload:
+    return replace(make_workload(size, local_size, generator), launches=all_alike(size, local_size))
+
+
+# Both kernels of the version of two launches are coarsened.
+ALIKE = replace(STEPS, coarsened_kernels=("add",), make_launches=all_alike, make_workload=workload_alike)
+
+
+@pytest.fixture
+def alike(monkeypatch: pytest.MonkeyPatch) -> CompileService:
+    monkeypatch.setattr("coarsen.tuning.processes.compile_service.benchmark_of", lambda _name: ALIKE)
+    return CompileService()
+
+
+def test_others_are_coarsened_alike(alike: CompileService) -> None:
+    for form in FORMS[:2]:
+        code = code_of(alike, COARSENED, form)
+        (other,) = code.alike
+        assert (other.kernel, code.kernel_of("add", True), code.kernel_of("add")[0] is other) == (
+            "add",
+            (other, "add"),
+            False,
+        )
+        assert code_from_json(code.to_json()) == code
+        former = {name: value for name, value in code.to_json().items() if name != "alike"}
+        assert code_from_json(former) == replace(code, alike=())
+        launches = ALIKE.launches("test", (32,), COARSENED.definitions)
+        made = variant_launches(launches, COARSENED, code)
+        assert [(each.kernel, each.global_size, each.local_size) for each in made] == [
+            ("twice", (128,), (16,)),
+            ("add", (128,), (16,)),
+        ]
+    uncoarsened = COARSENED.uncoarsened()
+    original = code_of(alike, uncoarsened)
+    assert (
+        not original.alike and code_of(alike, COARSENED).hash != replace(code_of(alike, COARSENED), alike=()).hash
+    )
+    assert not any(each.is_coarsened for each in variant_launches(launches, uncoarsened, original))
+
+
+def test_a_launch_that_does_not_divide_rules_the_variant_out(alike: CompileService) -> None:
+
+    def smaller(size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
+        first, second = all_alike(size, local_size)
+        return first, replace(second, local_size=(1,))
+
+    small = replace(ALIKE, make_launches=smaller)
+    limits = DeviceLimits(1024, (1024, 1024, 1024), 1 << 15)
+    assert LaunchConstraint(ALIKE, "test", limits)(COARSENED) is None
+    assert (
+        LaunchConstraint(small, "test", limits)(COARSENED)
+        == "the factor 2 does not divide the local size 1 along 0"
+    )
+    assert LaunchConstraint(small, "test", limits)(COARSENED.uncoarsened()) is None
+
+
+@pytest.mark.compiled_devices
+@pytest.mark.parametrize("guarded", [False, True])
+@pytest.mark.parametrize("plus", ["1", "3"])
+def test_what_is_coarsened_alike_is_verified(
+    alike: CompileService, plus: str, guarded: bool, device: DeviceDescription
+) -> None:
+    """`PLUS` is of the other kernel alone: where that one is wrong, so is the variant."""
+    variant = Variant((32,), (Coarsening(2),), definitions(IN_TWO, plus), any_size=guarded)
+    session = Session(OpenClMachine(device), ALIKE, "test", 0, shared_local_size=ALIKE.shared_local_size)
+    session.load(Slot.CANDIDATE, variant, code_of(alike, variant))
+    session.expect(Slot.CANDIDATE, code_of(alike, Variant((32,), (), definitions(IN_TWO))))
+    assert bool(session.try_out(Slot.CANDIDATE).wrong) == (plus == "3")
+
+
+def test_which_kernel_can_not_be_coarsened_is_said(alike: CompileService, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = STEPS.source_text.replace("output[i] = doubled[i] + PLUS", "output[get_local_size(0) + i] = doubled[i]")
+    text = text.replace("kernel void add", "__attribute__((reqd_work_group_size(32, 1, 1))) kernel void add")
+    changed = replace(ALIKE, source_text=text)
+    monkeypatch.setattr("coarsen.tuning.processes.compile_service.benchmark_of", lambda _name: changed)
+    asked = {"benchmark": NAME, "form": "opencl_c", "machine": None, "ir_hash": None}
+    variant = Variant((32,), (Coarsening(2, 1),), definitions(IN_TWO))
+    answer = CompileService().compile({**asked, "candidate": variant_to_json(variant)})
+    assert str(answer["failed"]).startswith("the kernel add, to be coarsened alike: ")
+
+
 def test_what_does_not_launch_the_kernel_can_not_be_coarsened(service: CompileService) -> None:
     idle = replace(COARSENED, definitions=definitions(AT_ONCE))
-    reason = "no launch is of the kernel twice, which alone can be coarsened"
+    reason = "no launch is of the kernel twice, nor of one that is coarsened alike"
     limits = DeviceLimits(1024, (1024, 1024, 1024), 1 << 15)
     constraint = LaunchConstraint(STEPS, "test", limits)
     assert constraint(idle) == reason

@@ -160,9 +160,9 @@ def test_mistakes_are_named(old: str, new: str, message: str, tmp_path: Path) ->
     assert message in str(raised.value) and "\n" not in str(raised.value)
 
 
-def test_inputs_are_for_launches_without_loops(tmp_path: Path) -> None:
+def test_inputs_are_for_plain_loops_alone(tmp_path: Path) -> None:
     path = described(tmp_path, ("[sizes.test]", "[inputs]\nranges = { keys = [16, 64] }\n\n[sizes.test]"))
-    with pytest.raises(InvalidInputError, match="inputs: launches with repeat run at presets alone"):
+    with pytest.raises(InvalidInputError, match=r"launches\[0\]\.repeat: over inputs one range"):
         read_benchmark(path)
 
 
