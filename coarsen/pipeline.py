@@ -202,7 +202,7 @@ def run_pipeline(
     with refusing_deep_nesting():
         for coarsening in variant.coarsenings:
             coarsened = _coarsened_once(coarsened, coarsening, observer)
-    if variant.is_coarsened and variant.transforms.tile.trips:
+    if variant.transforms.tile.trips:
         coarsened = _tiled(coarsened, variant.transforms, observer)
     wide = variant.is_coarsened and variant.transforms.wide_accesses
     return _widened(coarsened, observer) if wide else coarsened

@@ -205,7 +205,7 @@ def check_versions(
     if len({bool(version.launches) for version in versions}) > 1:
         raise InvalidInputError("some versions have launches and others none: give all their sizes, or none")
     found = versions[default]
-    if found.variant.is_coarsened or found.is_sequence:
+    if found.variant.is_rewritten or found.is_sequence:
         raise InvalidInputError("the default version must be one launch of the kernel as it is written")
     if found.launches and found.launches[0].kernel != kernel:
         raise InvalidInputError(

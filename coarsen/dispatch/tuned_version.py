@@ -113,8 +113,8 @@ def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) 
         raise InvalidInputError("a version has scratch buffers, and no launches that use them")
     if (merged := math.prod(entry.factor for entry in version.variant.coarsenings)) > MOST_MERGED:
         raise InvalidInputError(f"a version merges {merged} work-items into one, more than {MOST_MERGED}")
-    if version.is_sequence and version.variant.is_coarsened:
-        raise InvalidInputError("a version of several launches is coarsened: such run as they are written")
+    if version.is_sequence and version.variant.is_rewritten:
+        raise InvalidInputError("a version of several launches is rewritten: such run as they are written")
     if version.variant.arrays:
         raise InvalidInputError(
             "a version's arrays lie otherwise than in its source, which nobody would pack: such are layouts"

@@ -23,6 +23,7 @@ from coarsen.runtime.launch import (
     OriginalLaunch,
     Sizes,
     divide_launch,
+    is_plain,
     limits_of,
     names_of,
     unmerged_size,
@@ -133,6 +134,8 @@ class VariantChoice(NamedTuple):
     def _candidates(self, launch: OriginalLaunch, wanted: Configuration) -> Iterator[DividedLaunch]:
         """Yield the launches to try, best first."""
         if not wanted:
+            if self._used.tile.trips and launch.local_size and is_plain(launch.global_size, launch.local_size):
+                yield DividedLaunch(launch.global_size, launch.local_size, (), transforms=self._used)
             return
         limits = limits_of(launch.device, self.original)
         sizes = launch.global_size, launch.local_size
@@ -165,7 +168,7 @@ class VariantChoice(NamedTuple):
 
     def _reason_against(self, candidate: DividedLaunch, launch: OriginalLaunch) -> str | None:
         """Return why a launch can't be carried out; empty if that was said elsewhere, None if it can."""
-        if not candidate.coarsenings:
+        if not candidate.is_rewritten:
             return None
         kernel = self.plan.told_by(
             self.name, self._variant(candidate.coarsenings, candidate.guarded, unmerged_size(candidate))

@@ -164,8 +164,8 @@ def _measured(
 
 
 def _can_be_shipped(benchmark: Benchmark, preset: str, variant: Variant) -> bool:
-    """Return False for several launches one of which is coarsened: at dispatch they run as they are written."""
-    if not variant.is_coarsened or not benchmark.other_kernels:
+    """Return False for several launches one of which is rewritten: at dispatch they run as they are written."""
+    if not variant.is_rewritten or not benchmark.other_kernels:
         return True
     try:
         return len(benchmark.launches(preset, variant.local_size, variant.definitions)) == 1

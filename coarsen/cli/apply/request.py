@@ -50,8 +50,9 @@ class Request:
 
     @property
     def factors(self) -> Sequence[int]:
-        """Return the factors that were given; none where the factor is predicted."""
-        return self.asked.chosen["factor"] or []
+        """Return the factors that were given, 1 where something else is asked for; none to have it predicted."""
+        is_rewritten = self.transforms.tile.trips > 0 or bool(self.arrays)
+        return self.asked.chosen["factor"] or ([1] if is_rewritten and self.asked.device is None else [])
 
     @property
     def dimensions(self) -> Sequence[int]:

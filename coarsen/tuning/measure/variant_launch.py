@@ -52,7 +52,7 @@ def variant_launches(
         UndividedError: the sizes do not divide, or no launch is of the kernel that is coarsened.
     """
     originals = list(launches)
-    if variant.is_coarsened and code.is_sequence and not any(each.kernel == code.kernel for each in originals):
+    if variant.is_rewritten and code.is_sequence and not any(each.kernel == code.kernel for each in originals):
         raise UndividedError(not_launched(code.kernel))
     is_other = [code.is_sequence and each.kernel != code.kernel for each in originals]
     return [

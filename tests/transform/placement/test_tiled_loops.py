@@ -14,7 +14,7 @@ import pytest
 from coarsen.errors import RefusalError
 from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.transform.placement import strips, tiled_loops
-from coarsen.variant.coarsening import Coarsening, Configuration
+from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.transforms import DeviceKind, Tile, Transforms
 from coarsen.variant.variant import Variant
 from tests.transform.cases import Case, integers, zeros
@@ -108,6 +108,12 @@ KERNELS = (
         "nested_guards",
         f"if (x < m) {{ sum = 5; if (y < m - 3) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y]; }}",
     ),
+    Loop(
+        "barriers",
+        "local int own[128]; int l = get_local_id(1)*16 + get_local_id(0); own[l] = x + 3*y;"
+        " barrier(CLK_LOCAL_MEM_FENCE);"
+        f" for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y] - own[(l + k) & 127];",
+    ),
     Loop("an_array_that_has_no_box", f"for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[(k*k) & 15];", ("a",)),
 )
 LENGTHS = ((0, 1), (1, 3), (8, 32), (19, 24))
@@ -115,6 +121,8 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
     (Coarsening(2),),
     (Coarsening(2, stride=8), Coarsening(4, 1, 2)),
     (Coarsening(2, 1),),
+    (),
+    (Coarsening(2, level=Level.GROUP), Coarsening(2, 1, level=Level.GROUP)),
 )
 
 
@@ -133,7 +141,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize(
-    "chosen", CONFIGURATIONS, ids=lambda chosen: "_".join(str(each.factor) for each in chosen)
+    "chosen", CONFIGURATIONS, ids=lambda chosen: "_".join(f"{each.factor}{each.level.value[0]}" for each in chosen)
 )
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_results_are_those_of_the_kernel(kernel: Loop, chosen: Configuration, queue: cl.CommandQueue) -> None:
