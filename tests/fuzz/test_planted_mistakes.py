@@ -17,7 +17,7 @@ from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand
 from coarsen.transform.placement import box_copy, chunks, strips, tile, tiled_loops
-from coarsen.transform.placement.footprint import Span
+from coarsen.transform.placement.boxes import Span
 from coarsen.transform.prologue import Queries
 from tests.fuzz import attempt
 from tests.fuzz.attempt import Attempt, Verdict

@@ -35,7 +35,8 @@ from coarsen.ir.metadata import node_items
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
 from coarsen.ir.types import Type, size_of
 from coarsen.transform.placement.box_copy import BoxCopy, element_index
-from coarsen.transform.placement.footprint import Footprint, Footprints
+from coarsen.transform.placement.boxes import Footprint
+from coarsen.transform.placement.footprint import Footprints
 from coarsen.transform.placement.strips import TRIP
 from coarsen.transform.placement.tile import meet, share, tile_of
 from coarsen.transform.placement.together import unsettled_values

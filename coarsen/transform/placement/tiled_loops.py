@@ -29,6 +29,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace, PointerType, size_of
 from coarsen.transform.distinct import apart_in_words
 from coarsen.transform.layouts.elements import element_type
+from coarsen.transform.placement.boxes import Footprint
 from coarsen.transform.placement.chunks import (
     Box,
     GroupFlow,
@@ -38,7 +39,6 @@ from coarsen.transform.placement.chunks import (
     is_in,
     strips_of,
 )
-from coarsen.transform.placement.footprint import Footprint
 from coarsen.transform.placement.strips import innermost_loops, strip_mined
 from coarsen.transform.placement.tile import check_copied_whole
 from coarsen.transform.placement.together import copied_for_whole_groups
