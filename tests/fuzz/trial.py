@@ -93,7 +93,7 @@ class Trial:
         if not stencils:
             return None
         field = stencils[0].field
-        last = max(last_read(field, each.windows, each.taps, self.launch) for each in stencils)
+        last = max(last_read(field, each.windows, each.taps, self.launch, each.bounds) for each in stencils)
         weights = max(weights_read(each.windows) for each in stencils)
         return FieldBuffers(field.element, last + 1, weights, field.width)
 

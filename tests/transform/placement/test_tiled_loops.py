@@ -109,6 +109,17 @@ KERNELS = (
         f"if (x < m) {{ sum = 5; if (y < m - 3) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y]; }}",
     ),
     Loop(
+        "condition_in_the_loop",
+        f"for (int k = 0; k < n; ++k) if (x + k < m) sum += a[x + k] * b[y + k*{H}];",
+        ("a",),
+    ),
+    Loop("condition_on_an_argument", "for (int k = 0; k < n; ++k) if (m > 9) sum += a[x + k] * b[y + k];"),
+    Loop("condition_on_a_counter", "for (int k = 0; k < n; ++k) if (k != m) sum += a[x + k] * b[y + k];"),
+    Loop(
+        "condition_on_each_id",
+        f"for (int k = 0; k < n; ++k) sum += (x < m ? a[x + k*{W}] : 3) * (y < m - 20 ? b[y + k*{H}] : k);",
+    ),
+    Loop(
         "barriers",
         "local int own[128]; int l = get_local_id(1)*16 + get_local_id(0); own[l] = x + 3*y;"
         " barrier(CLK_LOCAL_MEM_FENCE);"
