@@ -114,7 +114,7 @@ def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) 
     if (merged := math.prod(entry.factor for entry in version.variant.coarsenings)) > MOST_MERGED:
         raise InvalidInputError(f"a version merges {merged} work-items into one, more than {MOST_MERGED}")
     if version.is_sequence and version.variant.is_rewritten:
-        raise InvalidInputError("a version of several launches is rewritten: such run as they are written")
+        raise InvalidInputError("a version of several launches is coarsened, or tiled: such run as written")
     if version.variant.arrays:
         raise InvalidInputError(
             "a version's arrays lie otherwise than in its source, which nobody would pack: such are layouts"

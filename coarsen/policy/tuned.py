@@ -226,7 +226,7 @@ class _Chooser(KernelFile):
     def _sequence(self, version: TunedVersion, plan: CoarseningPlan) -> _Version:
         """Return a version of several launches, which run as they are written."""
         if version.variant.is_rewritten:
-            raise InvalidInputError("it is rewritten, and launches another kernel than the file's")
+            raise InvalidInputError("it is coarsened, or has tiles, and launches another kernel than the file's")
         as_written = plan.variant_of((), definitions=version.variant.definitions)
         kernels = [plan.variant(launch.kernel, as_written) for launch in version.launches]
         passed = tuple(passed_arguments(version, launch, self._file.arguments) for launch in version.launches)

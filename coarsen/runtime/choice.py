@@ -120,7 +120,7 @@ class VariantChoice(NamedTuple):
                 chosen = candidate._replace(arrays=self.arrays if candidate.coarsenings else ())
                 return chosen._replace(note=note, hindrance=hindrance) if is_said else chosen
             note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
-        if self._used.tile.trips and not self.is_exact:
+        if self._used.is_tiled and not self.is_exact:
             # Without a tile the kernel may be coarsened all the same.
             without = self._used.without({"tile"})
             return self._replace(transforms=without).best(launch, asked)._replace(transforms=without)
@@ -134,7 +134,7 @@ class VariantChoice(NamedTuple):
     def _candidates(self, launch: OriginalLaunch, wanted: Configuration) -> Iterator[DividedLaunch]:
         """Yield the launches to try, best first."""
         if not wanted:
-            if self._used.tile.trips and launch.local_size and is_plain(launch.global_size, launch.local_size):
+            if self._used.is_tiled and launch.local_size and is_plain(launch.global_size, launch.local_size):
                 yield DividedLaunch(launch.global_size, launch.local_size, (), transforms=self._used)
             return
         limits = limits_of(launch.device, self.original)
@@ -195,7 +195,7 @@ class VariantChoice(NamedTuple):
 
     def _takes_local_memory(self) -> bool:
         """Return True if arrays have copies in local memory, or are padded there."""
-        if self._used.tile.trips:
+        if self._used.is_tiled:
             return True
         if not self.arrays:
             return False

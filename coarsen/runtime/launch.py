@@ -68,7 +68,7 @@ class DividedLaunch(NamedTuple):
     @property
     def is_rewritten(self) -> bool:
         """Return True unless it is the original kernel that is launched."""
-        return bool(self.coarsenings) or (self.transforms is not None and self.transforms.tile.trips > 0)
+        return bool(self.coarsenings) or (self.transforms is not None and self.transforms.is_tiled)
 
     @property
     def steps(self) -> SequenceVersion | None:

@@ -183,7 +183,7 @@ class CoarseningPlan:
         chosen = self.transforms if transforms is None else replace(transforms, device_kind=self._device_kind)
         if not local_size:
             chosen = chosen.without({"tile"})
-        own = local_size if local_size and chosen.tile.trips else ()
+        own = local_size if local_size and chosen.is_tiled else ()
         return Variant(own, coarsenings, definitions, chosen, any_size, arrays)
 
     def is_advised(self, kernel: str) -> bool:

@@ -328,6 +328,6 @@ def _values_of(variant: Variant) -> dict[str, Any]:
         transforms = variant.transforms
         values |= {name: getattr(transforms, name) for name in _TRANSFORMS - {"any_size"}}
         values["any_size"] = variant.any_size
-    elif variant.transforms.tile.trips:
+    elif variant.transforms.is_tiled:
         values["tile"] = variant.transforms.tile
     return values

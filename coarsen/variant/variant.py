@@ -59,7 +59,7 @@ class Variant:
         object.__setattr__(self, "arrays", _chosen_plans(self.arrays))
         if not self.coarsenings:
             used = self.transforms
-            plain = Transforms(device_kind=used.device_kind, tile=used.tile) if used.tile.trips else DEFAULT
+            plain = Transforms(device_kind=used.device_kind, tile=used.tile) if used.is_tiled else DEFAULT
             object.__setattr__(self, "transforms", plain)
             object.__setattr__(self, "any_size", False)
 
@@ -76,7 +76,7 @@ class Variant:
     @property
     def is_rewritten(self) -> bool:
         """Return True if anything is merged, or loops have tiles."""
-        return bool(self.coarsenings) or self.transforms.tile.trips > 0
+        return bool(self.coarsenings) or self.transforms.is_tiled
 
     @property
     def is_original(self) -> bool:
@@ -94,7 +94,7 @@ class Variant:
 
     def code_variant(self) -> Variant:
         """Return the variant whose code this one shares: the same at any local size, unless loops have tiles."""
-        return self if self.transforms.tile.trips else replace(self, local_size=())
+        return self if self.transforms.is_tiled else replace(self, local_size=())
 
     def __str__(self) -> str:
         coarsenings = " and ".join(map(str, self.coarsenings)) or "uncoarsened"

@@ -233,7 +233,7 @@ def _explained(request: Request, observer: Observer) -> tuple[list[Explanation],
 def _tiles(request: Request, kernel: Kernel) -> str:
     """Say what tiles inside of loops would save of what a work-group reads, or why there are none."""
     transforms = request.transforms
-    if not transforms.tile.trips:
+    if not transforms.is_tiled:
         transforms = replace(transforms, tile=Tile.TRIPS_16)
     size = kernel.required_work_group_size or request.local_size
     if size is None:

@@ -332,7 +332,7 @@ class LaunchConstraint:
         return self._launches[original]
 
     def _violations(self, launch: Launch, variant: Variant) -> Iterator[str]:
-        if not launch.local_size and (variant.transforms.tile.trips or needs_local_size(variant.coarsenings)):
+        if not launch.local_size and (variant.transforms.is_tiled or needs_local_size(variant.coarsenings)):
             yield LEFT_OPEN
             return
         # Launches may be known for smaller problems alone: whether work-groups divide shows when they are made.

@@ -80,7 +80,7 @@ def variant_launch(
     Raises:
         UndividedError: the sizes do not divide, or a buffer is passed twice where arguments must be distinct.
     """
-    is_apart = variant.transforms.distinct or variant.transforms.tile.trips > 0
+    is_apart = variant.transforms.distinct or variant.transforms.is_tiled
     if is_apart and (shared := buffer_passed_twice(launch)):
         raise UndividedError(f"the buffer {shared} is passed for two arguments, which are taken as distinct")
     sized = _guarded(launch, variant) if variant.any_size else _divided(launch, variant.coarsenings)
