@@ -8,8 +8,8 @@
                                               … a_tile[local id 1 + 2][local id 0 + 1] …
 
 A cell's address is that of one of the reads, computed anew with other ids and counters, so that its place along
-each axis is the cell's. It's known which work-items come to a read (`guards.py`), so that just what the kernel reads
-is copied.
+each axis is the cell's. It's known which work-items come to a read (`guards.py`), so that just what the kernel
+reads is copied.
 """
 
 from __future__ import annotations
