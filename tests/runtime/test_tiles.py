@@ -10,9 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from coarsen.drop_in.program import Program
+from coarsen.policy.remembered import is_allowed
 from coarsen.runtime.advice import Decision
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.runtime.launches import words_of
+from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Tile, Transforms
 from coarsen.variant.variant import Variant
@@ -108,6 +110,18 @@ def test_an_exact_tile_that_the_kernel_refuses_leaves_it_as_it_is(queue: cl.Comm
     assert "does not fit this launch" in (seen[0].reason or "")
 
 
+def test_what_is_advised_is_coarsened_without_a_tile_where_none_is_made(queue: cl.CommandQueue) -> None:
+    seen: list[DividedLaunch] = []
+    variant = Variant((16,), (Coarsening(4),), transforms=Transforms(tile=Tile.TRIPS_8))
+    source = "kernel void scale(global float *c) { c[get_global_id(0)] *= 2; }"
+    advisor = FakeAdvisor(Decision(variant, "a test says so"))
+    program = Program(queue.context, source, tune=advisor, observer=Launches(seen)).build()
+    c = filled(queue, np.ones(N, np.float32))
+    program.scale(queue, (N,), (16,), c)
+    assert seen[0].coarsenings == (Coarsening(4),)
+    assert seen[0].transforms == Transforms(device_kind=variant.transforms.device_kind)
+
+
 def test_memory_that_overlaps_is_read_where_it_is(queue: cl.CommandQueue) -> None:
     seen = Recorder()
     program = Program(queue.context, SOURCE, factor=(2, 4), dim=(0, 1), tile="8", observer=seen).build()
@@ -136,3 +150,9 @@ def test_what_is_advised_runs_at_its_own_local_size(queue: cl.CommandQueue) -> N
     program = Program(queue.context, SOURCE, tune=advisor, observer=seen).build()
     product(queue, program, (8, 8), 37)
     assert seen.seen == [Tile.TRIPS_16]
+
+
+def test_what_is_remembered_with_a_tile_is_left_where_none_are_allowed() -> None:
+    variant = Variant((16, 8), transforms=Transforms(tile=Tile.TRIPS_8))
+    assert is_allowed(variant, Tune())
+    assert not is_allowed(variant, Tune(tiles=False))
