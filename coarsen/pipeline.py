@@ -192,7 +192,7 @@ def run_pipeline(
         kernel, found = for_distinct_memory(kernel, observer)
         assumptions = (*laid.assumptions, *found.assumptions())
         coarsened = replace(coarsened, kernel=kernel, distinct=found, kept=kernel, assumptions=assumptions)
-    if variant.transforms.tile.trips and variant.local_size:
+    if variant.transforms.is_tiled and variant.local_size:
         coarsened = replace(coarsened, kernel=_demanding(coarsened.kernel, variant.local_size))
     with observer.stage("guard"):
         if variant.any_size:
@@ -202,7 +202,7 @@ def run_pipeline(
     with refusing_deep_nesting():
         for coarsening in variant.coarsenings:
             coarsened = _coarsened_once(coarsened, coarsening, observer)
-    if variant.is_coarsened and variant.transforms.tile.trips:
+    if variant.transforms.is_tiled:
         coarsened = _tiled(coarsened, variant.transforms, observer)
     wide = variant.is_coarsened and variant.transforms.wide_accesses
     return _widened(coarsened, observer) if wide else coarsened

@@ -28,7 +28,7 @@ from coarsen.ir.graph.variables import name_in_source
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace
 from coarsen.transform.layouts.pad import Rows, rows_of
-from coarsen.transform.placement.footprint import Footprint
+from coarsen.transform.placement.boxes import Footprint
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import NO_PAD, Pad, PadKind

@@ -221,7 +221,7 @@ def check_versions(
     if len({bool(version.launches) for version in versions}) > 1:
         raise InvalidInputError("some versions have launches and others none: give all their sizes, or none")
     found = versions[default]
-    if found.variant.is_coarsened:
+    if found.variant.is_rewritten:
         raise InvalidInputError("the default version must be the kernel as it is written, without coarsening")
     if found.launches and kernel not in {launch.kernel for launch in found.launches}:
         raise InvalidInputError(

@@ -163,9 +163,9 @@ def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) 
     if (merged := math.prod(entry.factor for entry in version.variant.coarsenings)) > MOST_MERGED:
         raise InvalidInputError(f"a version merges {merged} work-items into one, more than {MOST_MERGED}")
     coarsened = any(launch.coarsened for launch in version.launches)
-    if coarsened and not version.variant.is_coarsened:
+    if coarsened and not version.variant.is_rewritten:
         raise InvalidInputError("a launch is coarsened, and its version says nothing of how")
-    if version.is_sequence and version.variant.is_coarsened and not coarsened:
+    if version.is_sequence and version.variant.is_rewritten and not coarsened:
         raise InvalidInputError("a version of several launches is coarsened, and none of these is")
     if version.variant.arrays:
         raise InvalidInputError(

@@ -205,7 +205,7 @@ def _size_class(launch: _Launch) -> str:
 
 
 def _is_changed(divided: DividedLaunch) -> bool:
-    return bool(divided.coarsenings) or divided.regrouped
+    return divided.is_rewritten or divided.regrouped
 
 
 def _why(launch: _Launch, divided: DividedLaunch, known: Known | None) -> str:

@@ -223,6 +223,7 @@ def is_allowed(variant: Variant, settings: Tune) -> bool:
         and (settings.wide_accesses or not variant.transforms.wide_accesses)
         and (settings.distinct or not variant.transforms.distinct)
         and (settings.local_sizes or not variant.local_size)
+        and (settings.tiles or not variant.transforms.is_tiled)
     )
 
 

@@ -225,7 +225,7 @@ class _Chooser(KernelFile):
         if variant.local_size and not version.launches:
             # Whether the local size may be another than the caller's.
             plan.groups_matter(kernel, variant)
-        if variant.is_coarsened and not _builds_variants(plan, kernel, variant):
+        if variant.is_rewritten and not _builds_variants(plan, kernel, variant):
             raise InvalidInputError(f"the device or coarsen doesn't make it: {replace(variant, definitions=())}")
         return _Version(variant, sequence_function(self._file, version, self._inputs))
 
@@ -237,7 +237,7 @@ class _Chooser(KernelFile):
             if launch.coarsened and not _builds_variants(plan, launch.kernel, variant):
                 raise InvalidInputError(f"the device or coarsen doesn't make {launch.kernel}: {variant}")
             coarsened.append((KernelLaunches(launch.kernel, plan), variant) if launch.coarsened else None)
-        if version.variant.is_coarsened and not any(coarsened):
+        if version.variant.is_rewritten and not any(coarsened):
             raise InvalidInputError("it is coarsened, and launches another kernel than the file's")
         as_written = plan.variant_of((), definitions=version.variant.definitions)
         kernels = [plan.variant(launch.kernel, as_written) for launch in version.launches]

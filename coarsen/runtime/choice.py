@@ -23,6 +23,7 @@ from coarsen.runtime.launch import (
     OriginalLaunch,
     Sizes,
     divide_launch,
+    is_plain,
     limits_of,
     names_of,
     unmerged_size,
@@ -119,7 +120,7 @@ class VariantChoice(NamedTuple):
                 chosen = candidate._replace(arrays=self.arrays if candidate.coarsenings else ())
                 return chosen._replace(note=note, hindrance=hindrance) if is_said else chosen
             note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
-        if self._used.tile.trips and not self.is_exact:
+        if self._used.is_tiled and not self.is_exact:
             # Without a tile the kernel may be coarsened all the same.
             without = self._used.without({"tile"})
             return self._replace(transforms=without).best(launch, asked)._replace(transforms=without)
@@ -133,6 +134,8 @@ class VariantChoice(NamedTuple):
     def _candidates(self, launch: OriginalLaunch, wanted: Configuration) -> Iterator[DividedLaunch]:
         """Yield the launches to try, best first."""
         if not wanted:
+            if self._used.is_tiled and launch.local_size and is_plain(launch.global_size, launch.local_size):
+                yield DividedLaunch(launch.global_size, launch.local_size, (), transforms=self._used)
             return
         limits = limits_of(launch.device, self.original)
         sizes = launch.global_size, launch.local_size
@@ -165,7 +168,7 @@ class VariantChoice(NamedTuple):
 
     def _reason_against(self, candidate: DividedLaunch, launch: OriginalLaunch) -> str | None:
         """Return why a launch can't be carried out; empty if that was said elsewhere, None if it can."""
-        if not candidate.coarsenings:
+        if not candidate.is_rewritten:
             return None
         kernel = self.plan.told_by(
             self.name, self._variant(candidate.coarsenings, candidate.guarded, unmerged_size(candidate))
@@ -192,7 +195,7 @@ class VariantChoice(NamedTuple):
 
     def _takes_local_memory(self) -> bool:
         """Return True if arrays have copies in local memory, or are padded there."""
-        if self._used.tile.trips:
+        if self._used.is_tiled:
             return True
         if not self.arrays:
             return False

@@ -45,7 +45,7 @@ class Hindrance(enum.Enum):
 class DividedLaunch(NamedTuple):
     """The way a launch is carried out.
 
-    `coarsenings` are those of the kernel to launch, none for the original kernel (the sizes are then the
+    `coarsenings` are those of the kernel to launch, none where nothing is merged (the sizes are then the
     caller's, or, where it is `regrouped`, with another local size); `guarded` says whether it is the variant for
     any size. `note` says in one line why it isn't what was asked for, None where it is, and where there is nothing
     to merge; `hindrance` is the kind of that reason. Where a policy chose, `transforms` are those of the variant
@@ -64,6 +64,11 @@ class DividedLaunch(NamedTuple):
     reason: str | None = None
     arrays: tuple[ArrayPlan, ...] = ()
     own: OwnLaunch | None = None
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Return True unless it is the original kernel that is launched."""
+        return bool(self.coarsenings) or (self.transforms is not None and self.transforms.is_tiled)
 
     @property
     def steps(self) -> SequenceVersion | None:

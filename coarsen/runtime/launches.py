@@ -249,9 +249,9 @@ class KernelLaunches:
             definitions=decision.variant.definitions,
         )
         grouped = launch._replace(local_size=self._local_size(launch, decision, required, kernel))
-        if decision.variant.coarsenings:
+        if decision.variant.is_rewritten:
             found = choice.best(grouped, decision.variant.coarsenings)
-            if not (found.coarsenings or decision.is_exact) and grouped.local_size != launch.local_size:
+            if not (found.is_rewritten or decision.is_exact) and grouped.local_size != launch.local_size:
                 # The local size was meant for what is merged.
                 grouped = launch
                 found = choice.best(launch, decision.variant.coarsenings)
@@ -261,6 +261,7 @@ class KernelLaunches:
         wanted = decision.variant.local_size or launch.local_size
         is_as_advised = (
             found.coarsenings == decision.variant.coarsenings
+            and found.is_rewritten == decision.variant.is_rewritten
             and (decision.variant.any_size or not found.guarded)
             and grouped.local_size == wanted
             and transforms == advised
@@ -273,7 +274,8 @@ class KernelLaunches:
         if not is_as_advised:
             limits = "the launch's sizes and buffers, and the device, allow"
             reason = f"as near to what is advised ({decision.variant}) as {limits}"
-        return found._replace(transforms=transforms, reason=reason)
+        used = found.transforms or (transforms if found.coarsenings else transforms.without({"tile"}))
+        return found._replace(transforms=used, reason=reason)
 
     def _as_programs(
         self, launch: OriginalLaunch, decision: Decision, required: Sizes | None, assumptions: Assumptions
@@ -394,7 +396,7 @@ class KernelLaunches:
             return None
         definitions = () if own is None else own.definitions
         # Local memory in the place of the program's takes a kernel object of its own.
-        if not launch.coarsenings and (own is None or not (definitions or own.local_memory)):
+        if not launch.is_rewritten and (own is None or not (definitions or own.local_memory)):
             return None
         how = (launch.coarsenings, launch.guarded, launch.transforms, launch.arrays, definitions)
         return self.launched(self.plan.variant_of(*how, unmerged_size(launch)))
@@ -402,7 +404,7 @@ class KernelLaunches:
     def launched(self, variant: Variant) -> LaunchedVariant:
         """Return what launches of a variant have in common."""
         if variant not in self._variants:
-            code = self.plan.code(self.name, variant) if variant.coarsenings else None
+            code = self.plan.code(self.name, variant) if variant.is_rewritten else None
             self._variants[variant] = LaunchedVariant(variant, ())
             if code is not None:
                 held = code.objects_below, code.apart, code.placed_arguments
@@ -414,7 +416,7 @@ class KernelLaunches:
             occasion = self.name, launch.hindrance
             self.plan.say_once(occasion, f"kernel {self.name}: {launch.note} (said once, for all sizes)")
         if launch.reason is None:
-            reason = self.plan.reason(self.name, bool(launch.coarsenings), launch.note)
+            reason = self.plan.reason(self.name, launch.is_rewritten, launch.note)
         else:
             reason = "; ".join(filter(None, (launch.reason, launch.note)))
         is_guess = bool(launch.coarsenings) and reason.startswith(GUESS)
@@ -444,14 +446,15 @@ def _keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
 
 def words_of(launch: DividedLaunch) -> str:
     """Return in words what is launched."""
-    words = [names_of(launch.coarsenings)]
-    if launch.coarsenings and launch.transforms is not None:
+    is_tiled = launch.is_rewritten and not launch.coarsenings
+    words = ["nothing merged" if is_tiled else names_of(launch.coarsenings)]
+    if launch.is_rewritten and launch.transforms is not None:
         words += launch.transforms.words
     words += map(str, launch.arrays)
     if launch.guarded:
         words.append("for any size")
     if launch.regrouped:
-        groups = "in work-groups of" if launch.coarsenings else "local size"
+        groups = "in work-groups of" if launch.is_rewritten else "local size"
         words.append(f"{groups} {shape(launch.local_size or ())}")
     return ", ".join(words)
 

@@ -392,7 +392,7 @@ class NotedKernel(pyopencl.Kernel):
                 f"kernel {self._launches.name}: its tuned file {has}, and which arguments are set isn't known: "
                 "call it, or set_args before"
             )
-        if launch.coarsenings or launch.regrouped:
+        if launch.is_rewritten or launch.regrouped:
             launch = DividedLaunch(original.global_size, original.local_size, (), reason=_NO_VARIANT)
         return Target(original, self, None, launch, {})
 

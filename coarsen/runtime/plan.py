@@ -131,7 +131,7 @@ class CoarseningPlan:
             for device in self._devices or self._context.devices:
                 request = self.request(kernel, OriginalLaunch(device, (1,), None))
                 for wanted in self._policy.known_variants(request):
-                    if wanted.coarsenings:
+                    if wanted.is_rewritten:
                         self._build_known(kernel, wanted)
 
     def _build_known(self, kernel: str, wanted: Variant) -> None:
@@ -183,7 +183,7 @@ class CoarseningPlan:
         chosen = self.transforms if transforms is None else replace(transforms, device_kind=self._device_kind)
         if not local_size:
             chosen = chosen.without({"tile"})
-        own = local_size if local_size and chosen.tile.trips else ()
+        own = local_size if local_size and chosen.is_tiled else ()
         return Variant(own, coarsenings, definitions, chosen, any_size, arrays)
 
     def is_advised(self, kernel: str) -> bool:
@@ -305,11 +305,11 @@ class CoarseningPlan:
 
     def built(self, kernel: str, wanted: Variant, by_each_start: bool = False) -> pyopencl.Program | None:
         """Return the program of a variant, as `variant` does its kernel."""
-        key = (kernel if wanted.coarsenings else "", wanted)
+        key = (kernel if wanted.is_rewritten else "", wanted)
         if kernel in self._sealed and key not in self._programs:
             return None
         try:
-            if key not in self._programs and not wanted.coarsenings:
+            if key not in self._programs and not wanted.is_rewritten:
                 self._programs[key] = self._as_written(wanted.definitions)
             if key not in self._programs:
                 self._programs[key] = self._built(

@@ -313,48 +313,66 @@ def _are_apart(benchmark: Benchmark, preset: str) -> bool:
 #
 #     a tile of the kernel can be made ─▶ local sizes of which large blocks of work-items are merged,
 #                                         16 apart, so that 16 × 16 or 256 work-items are left of each group
+#     the kernel demands its local size,  ─▶ whole work-groups are merged, or nothing
+#     or its groups matter
 
 _TILES = (Tile.NONE, Tile.TRIPS_16, Tile.TRIPS_32)
 _APART = 16
 # Work-items that are merged along each dimension, by the number of dimensions.
 _BLOCKS: Mapping[int, tuple[tuple[int, ...], ...]] = MappingProxyType(
-    {1: ((4,), (8,), (2,)), 2: ((4, 4), (8, 8), (8, 4), (4, 8), (2, 2))}
+    {
+        1: ((4,), (8,), (2,), (1,)),
+        2: ((4, 4), (8, 8), (8, 4), (4, 8), (2, 2), (1, 1)),
+        3: ((1, 1, 1), (2, 2, 1)),
+    }
 )
 _LEFT: Mapping[int, LocalSize] = MappingProxyType({1: (256,), 2: (16, 16)})
 
 
-def tiled_starts(global_size: tuple[int, ...], transforms: Transforms) -> Iterator[Variant]:
+def tiled_starts(
+    global_size: tuple[int, ...], transforms: Transforms, fixed: LocalSize | None = None
+) -> Iterator[Variant]:
     """Enumerate variants with tiles to begin with, those first that suit most kernels.
 
     Args:
         global_size: of the launch, in work-items.
         transforms: of coarsened variants.
+        fixed: the launch's local size, where it can't be another one; there are none where it is left open.
     """
-    left = _LEFT.get(len(global_size))
-    for block in _BLOCKS.get(len(global_size), ()):
-        assert left is not None
+    left = _LEFT.get(len(global_size), ()) if fixed is None else fixed
+    if len(left) != len(global_size):
+        return
+    blocks, level, stride = _BLOCKS.get(len(global_size), ()), Level.ITEM, _APART
+    if fixed is not None:
+        blocks, level, stride = tuple(sorted(blocks, key=math.prod)), Level.GROUP, 1
+    for block in blocks:
         size = tuple(items * factor for items, factor in zip(left, block, strict=True))
         if all(whole % extent == 0 for whole, extent in zip(global_size, size, strict=True)):
-            merged = tuple(Coarsening(factor, place, _APART) for place, factor in enumerate(block))
-            yield Variant(size, merged, transforms=replace(transforms, tile=Tile.TRIPS_16))
+            merged = tuple(Coarsening(each, place, stride, level) for place, each in enumerate(block))
+            yield Variant(fixed or size, merged, transforms=replace(transforms, tile=Tile.TRIPS_16))
 
 
-def with_tiles(space: Space, benchmark: Benchmark, preset: str, kernel: Kernel) -> Space:
+def with_tiles(
+    space: Space, benchmark: Benchmark, preset: str, kernel: Kernel, fixed: LocalSize | None = None
+) -> Space:
     """Return a space with tiles inside of loops, where they can be made.
 
     Args:
         space: of the launch; as it is where there are none.
-        benchmark: what is launched; any local size suits it.
+        benchmark: what is launched.
         preset: names the sizes.
         kernel: what is coarsened.
+        fixed: as for `tiled_starts`; None where any local size suits the kernel.
 
     Raises:
         InvalidInputError: no such preset.
     """
     launches = benchmark.real_launches(preset, benchmark.preset(preset).local_size)
-    starts = [*tiled_starts(launches[0].global_size, Transforms())] if len(launches) == 1 else []
-    if not (starts and _has_tile(kernel, len(launches[0].global_size)) and _are_apart(benchmark, preset)):
+    starts = [*tiled_starts(launches[0].global_size, Transforms(), fixed)] if len(launches) == 1 else []
+    if not (starts and _has_tile(kernel, starts) and _are_apart(benchmark, preset)):
         return space
+    if fixed is not None:
+        return replace(space, transforms=replace(space.transforms, tile=_TILES))
     return replace(
         space,
         local_sizes=(*dict.fromkeys((*(space.local_sizes or ()), *(start.local_size for start in starts))),),
@@ -363,12 +381,10 @@ def with_tiles(space: Space, benchmark: Benchmark, preset: str, kernel: Kernel) 
     )
 
 
-def _has_tile(kernel: Kernel, dimensions: int) -> bool:
-    """Return True if a tile can be made where two work-items are merged: with more it takes longer to find out."""
-    first, *others = _LEFT[dimensions]
-    merged = (Coarsening(2, stride=_APART),)
-    try:
-        run_pipeline(kernel, Variant((2 * first, *others), merged, transforms=Transforms(tile=Tile.TRIPS_16)))
-    except CoarsenError:
-        return False
-    return True
+def _has_tile(kernel: Kernel, starts: Sequence[Variant]) -> bool:
+    """Return True if one of those gets a tile that merge the fewest: with more it takes longer to find out."""
+    for start in sorted(starts, key=lambda start: start.factor)[:2]:
+        with suppress(CoarsenError):
+            run_pipeline(kernel, start)
+            return True
+    return False

@@ -154,6 +154,10 @@ class _Tuning:
         self._rows = MemoryRows()
         self._context = processes.context(self._rows)
         self._kernel = lowered_own(launch.benchmark, launch.device.macros)
+        is_free = settings.local_sizes and self._kernel is not None and not groups_matter(self._kernel)
+        sizes = space.local_sizes or (launch.benchmark.preset(launch.preset).local_size,)
+        # The local size of variants with tiles, where it can't be another.
+        self._fixed = None if is_free else sizes[0]
         self._plan = self._narrowed(space)
         self._space = self._searchable()
         self._own = Variant(self._local_sizes[0], definitions=launch.benchmark.own_definitions)
@@ -181,8 +185,8 @@ class _Tuning:
         space = without_refused(space, kernel, launch.benchmark.dimensions)
         if not self._settings.distinct:
             return space
-        if self._settings.tiles and self._settings.local_sizes and not groups_matter(kernel):
-            space = with_tiles(space, launch.benchmark, launch.preset, kernel)
+        if self._settings.tiles:
+            space = with_tiles(space, launch.benchmark, launch.preset, kernel, self._fixed)
         return with_distinct(space, launch.benchmark, launch.preset, kernel)
 
     def _searchable(self) -> VariantSearchSpace:
@@ -256,7 +260,7 @@ class _Tuning:
         """Some variants with tiles."""
         launch, own = self._launch, self._own
         launches = launch.benchmark.real_launches(launch.preset, own.local_size)
-        found = tiled_starts(launches[0].global_size, transforms)
+        found = tiled_starts(launches[0].global_size, transforms, self._fixed)
         count = _TILED_STARTS.get(launch.transforms.device_kind, _OTHER_TILED_STARTS)
         return (replace(each, definitions=own.definitions) for each in islice(found, count))
 

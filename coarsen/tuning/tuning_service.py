@@ -76,7 +76,7 @@ class TuningService:
         first = None if request["first"] is None else variant_from_json(request["first"])
         deadline = Deadline(settings.seconds, time.monotonic() - (time.time() - request["begun"]))
         tuned = tune_benchmark(launch, request["groups_matter"], settings, deadline, first=first)
-        if tuned.choice.is_coarsened and not tuned.doubt and request["text"]["folder"]:
+        if tuned.choice.is_rewritten and not tuned.doubt and request["text"]["folder"]:
             _keep_text(tuned.choice, launch, request["text"])
         return tuned
 

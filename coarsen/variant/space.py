@@ -99,7 +99,7 @@ class VariantSpace:
             local_size=values.get("local_size", tied),
             coarsenings=coarsenings,
             definitions=definitions,
-            transforms=self._transforms(values),
+            transforms=self._transforms({name: each for name, each in values.items() if name not in meaningless}),
             any_size=values.get("any_size", False),
             arrays=_arrays(values),
         )
@@ -177,7 +177,12 @@ class VariantSpace:
     def _meaningless(self, coarsenings: Sequence[Coarsening]) -> set[str]:
         """The names of the dimensions that have no effect beside some coarsenings."""
         strided = {f"stride_{c.dimension}" for c in coarsenings if c.level is Level.ITEM}
-        return self._strides - strided if coarsenings else self._strides | _TRANSFORMS
+        return self._strides - strided if coarsenings else self._strides | _TRANSFORMS - self._of_uncoarsened
+
+    @cached_property
+    def _of_uncoarsened(self) -> set[str]:
+        """The transforms where nothing is merged: tiles, unless each variant is to have one."""
+        return {each.name for each in self.dimensions if each.name == "tile" and Tile.NONE in each.values}
 
     @cached_property
     def _factors(self) -> tuple[int, ...]:
@@ -323,4 +328,6 @@ def _values_of(variant: Variant) -> dict[str, Any]:
         transforms = variant.transforms
         values |= {name: getattr(transforms, name) for name in _TRANSFORMS - {"any_size"}}
         values["any_size"] = variant.any_size
+    elif variant.transforms.is_tiled:
+        values["tile"] = variant.transforms.tile
     return values

@@ -119,6 +119,11 @@ class Transforms:
     )
 
     @property
+    def is_tiled(self) -> bool:
+        """Return True if loops are to have tiles."""
+        return self.tile is not Tile.NONE
+
+    @property
     def assuming(self) -> frozenset[str]:
         """The names of those in use that take something for granted, which each launch has to keep to."""
         return frozenset(name for name in ASSUMING if getattr(self, name) != getattr(DEFAULT, name))

@@ -26,7 +26,7 @@ Definitions = tuple[tuple[str, str], ...]
 class Variant:
     """The coarsening of a kernel, its transforms, and the launch and the macros that this is for.
 
-    A kernel that is not coarsened has one form, whatever the transforms: the default ones stand there.
+    Of a kernel that is not coarsened, the tile alone has an effect: else the default transforms stand there.
 
     Args:
         local_size: that of the original launch, in work-items, one entry for each dimension; empty where it
@@ -58,7 +58,9 @@ class Variant:
         object.__setattr__(self, "definitions", tuple(sorted(self.definitions)))
         object.__setattr__(self, "arrays", _chosen_plans(self.arrays))
         if not self.coarsenings:
-            object.__setattr__(self, "transforms", DEFAULT)
+            used = self.transforms
+            plain = Transforms(device_kind=used.device_kind, tile=used.tile) if used.is_tiled else DEFAULT
+            object.__setattr__(self, "transforms", plain)
             object.__setattr__(self, "any_size", False)
 
     @property
@@ -72,9 +74,14 @@ class Variant:
         return bool(self.coarsenings)
 
     @property
+    def is_rewritten(self) -> bool:
+        """Return True if anything is merged, or loops have tiles."""
+        return bool(self.coarsenings) or self.transforms.is_tiled
+
+    @property
     def is_original(self) -> bool:
-        """Return True if the kernel is as written: nothing is merged, no array lies otherwise."""
-        return not self.coarsenings and not self.arrays
+        """Return True if it is as written: nothing is merged, no loop has tiles, no array lies otherwise."""
+        return not self.is_rewritten and not self.arrays
 
     @property
     def merges_groups(self) -> bool:
@@ -87,7 +94,7 @@ class Variant:
 
     def code_variant(self) -> Variant:
         """Return the variant whose code this one shares: the same at any local size, unless loops have tiles."""
-        return self if self.transforms.tile.trips else replace(self, local_size=())
+        return self if self.transforms.is_tiled else replace(self, local_size=())
 
     def __str__(self) -> str:
         coarsenings = " and ".join(map(str, self.coarsenings)) or "uncoarsened"

@@ -33,14 +33,14 @@ def variant_to_json(variant: Variant, implied: Transforms | None = None) -> dict
 
     Args:
         variant: any.
-        implied: transforms that need no mention; None mentions those of every coarsened variant.
+        implied: transforms of coarsened variants that need no mention; None mentions those of each.
     """
     value: dict[str, Any] = {
         "local_size": list(variant.local_size),
         "coarsenings": [_coarsening_to_json(coarsening) for coarsening in variant.coarsenings],
         "definitions": dict(variant.definitions),
     }
-    if variant.is_coarsened and variant.transforms != implied:
+    if variant.is_rewritten and variant.transforms != (implied if variant.is_coarsened else None):
         value["transforms"] = transforms_to_json(variant.transforms)
     if variant.any_size:
         value["any_size"] = True
@@ -69,7 +69,7 @@ def variant_from_json(value: object, implied: Transforms = DEFAULT) -> Variant:
             tuple(sorted((_text(name), _text(text)) for name, text in value["definitions"].items())),
             decoded(Transforms, {**_LATE, **value["transforms"]}, "a configuration's record of transforms")
             if "transforms" in value
-            else implied,
+            else (implied if value["coarsenings"] else DEFAULT),
             value.get("any_size", False),
             tuple(array_from_json(_text(name), entry) for name, entry in value.get("arrays", {}).items()),
         )

@@ -53,7 +53,7 @@ def exported_files(file: TunedFile, source: Path) -> Iterator[tuple[str, str]]:
         }
         # Of several launches those kernels that are coarsened have programs of their own.
         variant = version.variant.uncoarsened() if coarsened else version.variant
-        made = _coarsened(file, prepared, file.kernel, variant) if variant.is_coarsened else prepared
+        made = _coarsened(file, prepared, file.kernel, variant) if variant.is_rewritten else prepared
         yield f"version_{number}.cl", f"{_first_lines(file, variant, file.kernel)}{made}"
         for kernel, variant in coarsened.items():
             made = _coarsened(file, prepared, kernel, variant)

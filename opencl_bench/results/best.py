@@ -230,7 +230,7 @@ def _compared(measurement: Measurement) -> Compared:
         seconds_of(measurement.started_at),
         speedup_of(measurement, interval=False),
         measurement.invocation,
-        is_rearranged=bool(candidate.arrays),
+        is_rearranged=not (candidate.is_coarsened or candidate.is_original),
     )
 
 

@@ -135,7 +135,7 @@ def _planned(
     launches: dict[LocalSize, tuple[LaunchSizes, Mapping[str, int]]] = {}
     ran = np.flatnonzero(np.isfinite(measured.log_times).any(axis=1))
     for variant in (measured.variants[place] for place in ran):
-        if variant.definitions != benchmark.own_definitions:
+        if variant.definitions != benchmark.own_definitions or (variant.is_rewritten and not variant.is_coarsened):
             continue
         if variant.local_size not in launches:
             launches[variant.local_size] = sizes_of_launch(benchmark, kernel, measured.preset, variant.local_size)

@@ -99,7 +99,7 @@ def _command(candidate: Variant, kernel: str, file: str) -> str:
             if isinstance(value, bool)
             else [f"--{option.name}", value]
         )
-    if candidate.transforms.tile.trips and candidate.local_size:
+    if candidate.transforms.is_tiled and candidate.local_size:
         # The code is for it alone.
         words += ["--local-size", "x".join(map(str, candidate.local_size))]
     for plan in candidate.arrays:

@@ -81,6 +81,19 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """A condition on the way to taps: where they are along an axis is less than `limit`.
+
+    `has_counters` counts the windows' counters along it, too, so that it stands in the innermost loop; else it
+    stands around the loops.
+    """
+
+    axis: int
+    limit: int
+    has_counters: bool
+
+
+@dataclass(frozen=True)
 class Tap:
     """A read in the midst of the windows: how far off along each axis, and what it is multiplied by."""
 
@@ -98,13 +111,18 @@ class Field:
     width: int
 
 
-def last_read(field: Field, windows: Sequence[Window], taps: Sequence[Tap], launch: Launch) -> int:
+def last_read(
+    field: Field, windows: Sequence[Window], taps: Sequence[Tap], launch: Launch, bounds: Sequence[Bound] = ()
+) -> int:
     """Return the greatest index that the taps in some windows have in a launch, or more."""
 
     def along(tap: Tap) -> Iterator[int]:
         for number, axis in enumerate(field.axes):
             ids = sum(each.greatest(launch) for each in axis.ids)
             counters = sum(each.greatest for each in windows if each.axis == number)
+            for bound in bounds:
+                if bound.axis == number:
+                    ids = min(ids, bound.limit - 1 - (counters if bound.has_counters else 0))
             yield axis.factor(field.width) * (ids + counters + tap.offsets[number])
 
     return max((sum(along(tap)) for tap in taps), default=0)

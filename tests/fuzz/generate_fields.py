@@ -7,9 +7,10 @@ work-item may have returned.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
-from tests.fuzz.field import Axis, ElementType, Field, Id, IdKind, IndexType, Tap, Window
+from tests.fuzz.field import Axis, Bound, ElementType, Field, Id, IdKind, IndexType, Tap, Window
 from tests.fuzz.launches import Launch
 from tests.fuzz.nodes import Kernel, Stencil
 from tests.fuzz.render import DIVERGENT_TARGETS
@@ -21,6 +22,7 @@ _PITCHES = (5, 16, 33, 40, 64)
 _STRIDES = (1, 1, 1, 1, 2, 3)
 _ANYWHERE = 0.15
 _MOST_WINDOWS = 2
+_BOUNDED = 0.35
 # Strips of 8 trips, and rests of up to seven.
 _STRIP_ROUNDS = (8, 9, 15, 16, 23)
 
@@ -94,7 +96,7 @@ def _stencil(chosen: random.Random, field: Field, number: int, has_tiles: bool) 
         # The innermost one.
         windows = (*windows[:-1], replace(windows[-1], rounds=chosen.choice(_STRIP_ROUNDS)))
     count = chosen.choice((1, 1, 2, 3, 5) if windows else (2, 3, 4, 5))
-    return Stencil(
+    made = Stencil(
         chosen.choice(DIVERGENT_TARGETS),
         field,
         windows,
@@ -103,6 +105,18 @@ def _stencil(chosen: random.Random, field: Field, number: int, has_tiles: bool) 
         factored=chosen.random() < 0.5,
         turned=chosen.random() < 0.3,
     )
+    # Drawn apart, so that the rest is as without.
+    return replace(made, bounds=tuple(_bounds(random.Random(f"bounds {made}"), made)))
+
+
+def _bounds(chosen: random.Random, made: Stencil) -> Iterator[Bound]:
+    """Of some stencils, bounds along axes of one id at most."""
+    if chosen.random() < _BOUNDED:
+        for place, axis in enumerate(made.field.axes):
+            has_counters = chosen.random() < 0.5 and any(each.axis == place for each in made.windows)
+            limit = chosen.choice((1, 3, 7, 12, 20, 40))
+            if (axis.ids or has_counters) and len(axis.ids) < 2:
+                yield Bound(place, limit, has_counters)
 
 
 def _window(chosen: random.Random, axis: int, counter: str) -> Window:

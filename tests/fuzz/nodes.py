@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tests.fuzz.field import Field, Tap, Window
+from tests.fuzz.field import Bound, Field, Tap, Window
 
 # Expressions: all of type uint.
 
@@ -282,6 +282,7 @@ class Stencil:
 
     `weighted` multiplies by an element of `weights`, one for each round of the windows. `factored` writes an axis
     as a sum times its factor, or else as a sum of products; `turned` begins with the last of what is added.
+    All of `bounds` must hold for the taps.
     """
 
     target: str
@@ -291,6 +292,7 @@ class Stencil:
     weighted: bool
     factored: bool
     turned: bool
+    bounds: tuple[Bound, ...] = ()
 
 
 Statement: TypeAlias = (

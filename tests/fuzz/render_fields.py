@@ -25,9 +25,29 @@ def stencil(node: Stencil) -> list[str]:
     for tap in node.taps:
         index = _index(node, tap)
         lines.append(f"{node.target} = {node.target} * 3u + {_value(field, index)} * {tap.weight}u{weight};")
+    lines = _bounded(node, lines, has_counters=True)
     for window in reversed(node.windows):
         lines = [f"for ({_loop(window)}) {{", *("    " + line for line in lines), "}"]
-    return lines
+    return _bounded(node, lines, has_counters=False)
+
+
+def _bounded(node: Stencil, lines: list[str], *, has_counters: bool) -> list[str]:
+    """Lines under the bounds that count counters, or those that don't."""
+    bounds = [bound for bound in node.bounds if bound.has_counters == has_counters]
+    if not bounds:
+        return lines
+    conditions = (" + ".join(_terms(node, bound.axis, has_counters)) for bound in bounds)
+    text = " && ".join(
+        f"{each} < {_number(bound.limit, node.field)}" for each, bound in zip(conditions, bounds, strict=True)
+    )
+    return [f"if ({text}) {{", *("    " + line for line in lines), "}"]
+
+
+def _terms(node: Stencil, number: int, has_counters: bool = True) -> list[str]:
+    """What is added along an axis: ids, and counters if they count."""
+    terms = [_id(each, node.field) for each in node.field.axes[number].ids]
+    windows = node.windows if has_counters else ()
+    return terms + [_counter(each, node.field) for each in windows if each.axis == number]
 
 
 def _value(field: Field, index: str) -> str:
@@ -57,8 +77,7 @@ def _index(node: Stencil, tap: Tap) -> str:
     field = node.field
     parts: list[str] = []
     for number, axis in enumerate(field.axes):
-        terms = [_id(each, field) for each in axis.ids]
-        terms += [_counter(each, field) for each in node.windows if each.axis == number]
+        terms = _terms(node, number)
         if tap.offsets[number] or not terms:
             terms.append(_number(tap.offsets[number], field))
         parts += _multiplied(terms, axis, field, node.factored)

@@ -17,7 +17,8 @@ from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand
 from coarsen.transform.placement import box_copy, chunks, strips, tile, tiled_loops
-from coarsen.transform.placement.footprint import Span
+from coarsen.transform.placement.boxes import Conditions, Span
+from coarsen.transform.placement.guards import Guards
 from coarsen.transform.prologue import Queries
 from tests.fuzz import attempt
 from tests.fuzz.attempt import Attempt, Verdict
@@ -67,10 +68,21 @@ def copy_for_one_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def is_taken(self: box_copy._BoxCode, build: Builder, queries: Queries, cell: Operand) -> Operand:
         one = copy(self)
-        one._box = replace(self._box, spans=self._box.spans[:1])
+        one._box = replace(self._box, takings=self._box.takings[:1])
         return known(one, build, queries, cell)
 
     monkeypatch.setattr(box_copy._BoxCode, "is_taken", is_taken)
+
+
+def turn_conditions_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What must be so on the way to a read is taken to be otherwise."""
+    known = Guards.conditions
+
+    def conditions(self: Guards, read: Instruction) -> Conditions | None:
+        found = known(self, read)
+        return found and tuple((name, not is_true) for name, is_true in found)
+
+    monkeypatch.setattr(Guards, "conditions", conditions)
 
 
 def do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +159,7 @@ def test_is_found_and_shrunk(mistake: Mistake, monkeypatch: pytest.MonkeyPatch, 
     check_is_found(judge_on(queue), trials, monkeypatch)
 
 
-@pytest.mark.parametrize("mistake", [forget_the_last_cells, copy_for_one_read, do_not_meet])
+@pytest.mark.parametrize("mistake", [forget_the_last_cells, copy_for_one_read, turn_conditions_round, do_not_meet])
 def test_a_mistake_of_boxes_is_found(
     mistake: Mistake, monkeypatch: pytest.MonkeyPatch, queue: cl.CommandQueue
 ) -> None:
@@ -158,7 +170,10 @@ def test_a_mistake_of_boxes_is_found(
 
 @pytest.mark.parametrize(
     "mistake",
-    [forget_the_last_cells, do_not_meet_in_loops, make_the_last_trip_twice, store_without_the_pad],
+    [
+        *(forget_the_last_cells, turn_conditions_round, do_not_meet_in_loops),
+        *(make_the_last_trip_twice, store_without_the_pad),
+    ],
 )
 def test_a_mistake_of_tiles_is_found(
     mistake: Mistake, monkeypatch: pytest.MonkeyPatch, queue: cl.CommandQueue

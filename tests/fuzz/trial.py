@@ -29,6 +29,7 @@ _PLACED, _PADDED = 0.4, 0.7
 _FIELDS, _BOXES = 0.3, 0.85
 # Of those that read boxes, the ones that copy them inside of loops instead.
 _TILED = 0.4
+_UNCOARSENED = 0.2
 _SHARED = "local uint shared["
 _GROUPED = re.compile(r"get_local|get_group|get_num_groups|barrier")
 
@@ -92,7 +93,7 @@ class Trial:
         if not stencils:
             return None
         field = stencils[0].field
-        last = max(last_read(field, each.windows, each.taps, self.launch) for each in stencils)
+        last = max(last_read(field, each.windows, each.taps, self.launch, each.bounds) for each in stencils)
         weights = max(weights_read(each.windows) for each in stencils)
         return FieldBuffers(field.element, last + 1, weights, field.width)
 
@@ -118,11 +119,14 @@ def trial_of(seed: int) -> Trial:
         kernel = with_field(kernel, launch, fields, has_tiles=has_tiles)
     # The groups of a guarded kernel may have any size.
     any_size &= not has_tiles
+    # Some have tiles alone.
+    is_uncoarsened = has_tiles and random.Random(f"alone {seed}").random() < _UNCOARSENED
     grouped = has_field or _GROUPED.search(source(kernel)) is not None
+    configuration = draw_configuration(chosen, launch, any_size, grouped)
     return Trial(
         kernel,
         launch,
-        draw_configuration(chosen, launch, any_size, grouped),
+        () if is_uncoarsened else configuration,
         any_size,
         chosen.choice((1, 3, 4, 6, 8)),
         replace(

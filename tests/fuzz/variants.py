@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from coarsen.variant.coarsening import Coarsening, configuration
 from coarsen.variant.transforms import DeviceKind, Tile, Transforms, Use
-from tests.fuzz.field import Axis, Tap, Window
+from tests.fuzz.field import Axis, Bound, Tap, Window
 from tests.fuzz.launches import Launch, divides
 from tests.fuzz.nodes import (
     Condition,
@@ -198,6 +198,8 @@ def _fewer_parts(value: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     """A block of statements with less, a switch with fewer cases, a vector with simpler values."""
     if all(isinstance(part, _STATEMENTS) for part in value):
         yield from _blocks(value)
+    elif all(isinstance(part, Bound) for part in value):
+        yield from (value[:index] + value[index + 1 :] for index in range(len(value)))
     elif all(isinstance(part, Tap) for part in value):
         if len(value) > 1:
             yield from (value[:index] + value[index + 1 :] for index in range(len(value)))

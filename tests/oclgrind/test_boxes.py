@@ -11,6 +11,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.graph.builder import number
 from coarsen.ir.types import IntegerType
 from coarsen.pipeline import run_pipeline
+from coarsen.transform.placement.guards import Guards
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_plan import array_plan
 from coarsen.variant.variant import Variant
@@ -63,3 +64,12 @@ def test_a_copy_of_what_no_work_item_reads_would_be_found(
     always = number(IntegerType(1), 1)
     monkeypatch.setattr("coarsen.transform.placement.box_copy._BoxCode.is_taken", lambda *_: always)
     assert any("Invalid read" in message for message in findings(KERNELS[0], (), device))
+
+
+def test_a_copy_of_what_is_read_under_a_condition_alone_would_be_found(
+    device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The conditions are left out, as if all work-items came to the reads.
+    monkeypatch.setattr(Guards, "conditions", lambda *_: ())
+    guarded = next(kernel for kernel in KERNELS if kernel.name == "guarded_star")
+    assert any("Invalid read" in message for message in findings(guarded, (), device))

@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyopencl as cl
+import pytest
 from numpy.typing import NDArray
 
 from coarsen.drop_in.program import Program
+from coarsen.policy.remembered import is_allowed
 from coarsen.runtime.advice import Decision
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
+from coarsen.runtime.launches import words_of
+from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Tile, Transforms
 from coarsen.variant.variant import Variant
@@ -41,6 +45,17 @@ class Recorder:
         self.seen.append(divided.transforms.tile if divided.transforms else None)
 
 
+@dataclass
+class Launches:
+    """Remembers how launches were carried out."""
+
+    seen: list[DividedLaunch]
+
+    def launched(self, kernel: str, original: OriginalLaunch, divided: DividedLaunch) -> None:
+        del kernel, original
+        self.seen.append(divided)
+
+
 def filled(queue: cl.CommandQueue, values: NDArray[np.float32]) -> cl.Buffer:
     return cl.Buffer(queue.context, cl.mem_flags.COPY_HOST_PTR | cl.mem_flags.READ_WRITE, hostbuf=values)
 
@@ -65,6 +80,46 @@ def test_each_local_size_has_code_of_its_own(queue: cl.CommandQueue) -> None:
     assert seen.seen == [None] * 5
     kernels = {variant.local_size for variant in program.product._launches._variants}
     assert kernels >= {(16, 8), (8, 16), (4, 4)}
+
+
+@pytest.mark.parametrize("demand", ["", "__attribute__((reqd_work_group_size(16, 8, 1)))"])
+def test_a_tile_without_coarsening_is_launched(queue: cl.CommandQueue, demand: str) -> None:
+    seen: list[DividedLaunch] = []
+    variant = Variant((16, 8), transforms=Transforms(tile=Tile.TRIPS_8))
+    advisor = FakeAdvisor(Decision(variant, "a test says so", is_exact=True))
+    source = SOURCE.replace("kernel ", f"kernel {demand} ")
+    program = Program(queue.context, source, tune=advisor, observer=Launches(seen)).build()
+    product(queue, program, (16, 8), 37)
+    assert [each.is_rewritten for each in seen] == [True]
+    assert words_of(seen[0]) == "nothing merged, tile 8"
+    # What overlaps is read where it is.
+    same = filled(queue, np.zeros((N, N), np.float32))
+    program.product(queue, (N, N), (16, 8), same, same, same, np.int32(9))
+    assert not seen[1].is_rewritten
+
+
+def test_an_exact_tile_that_the_kernel_refuses_leaves_it_as_it_is(queue: cl.CommandQueue) -> None:
+    seen: list[DividedLaunch] = []
+    variant = Variant((16,), transforms=Transforms(tile=Tile.TRIPS_8))
+    source = "kernel void scale(global float *c) { c[get_global_id(0)] *= 2; }"
+    advisor = FakeAdvisor(Decision(variant, "a test says so", is_exact=True))
+    program = Program(queue.context, source, tune=advisor, observer=Launches(seen)).build()
+    c = filled(queue, np.ones(N, np.float32))
+    program.scale(queue, (N,), (16,), c)
+    assert not seen[0].is_rewritten
+    assert "does not fit this launch" in (seen[0].reason or "")
+
+
+def test_what_is_advised_is_coarsened_without_a_tile_where_none_is_made(queue: cl.CommandQueue) -> None:
+    seen: list[DividedLaunch] = []
+    variant = Variant((16,), (Coarsening(4),), transforms=Transforms(tile=Tile.TRIPS_8))
+    source = "kernel void scale(global float *c) { c[get_global_id(0)] *= 2; }"
+    advisor = FakeAdvisor(Decision(variant, "a test says so"))
+    program = Program(queue.context, source, tune=advisor, observer=Launches(seen)).build()
+    c = filled(queue, np.ones(N, np.float32))
+    program.scale(queue, (N,), (16,), c)
+    assert seen[0].coarsenings == (Coarsening(4),)
+    assert seen[0].transforms == Transforms(device_kind=variant.transforms.device_kind)
 
 
 def test_memory_that_overlaps_is_read_where_it_is(queue: cl.CommandQueue) -> None:
@@ -95,3 +150,9 @@ def test_what_is_advised_runs_at_its_own_local_size(queue: cl.CommandQueue) -> N
     program = Program(queue.context, SOURCE, tune=advisor, observer=seen).build()
     product(queue, program, (8, 8), 37)
     assert seen.seen == [Tile.TRIPS_16]
+
+
+def test_what_is_remembered_with_a_tile_is_left_where_none_are_allowed() -> None:
+    variant = Variant((16, 8), transforms=Transforms(tile=Tile.TRIPS_8))
+    assert is_allowed(variant, Tune())
+    assert not is_allowed(variant, Tune(tiles=False))

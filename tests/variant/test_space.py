@@ -19,7 +19,7 @@ from coarsen.variant.space import (
     VariantSpace,
     coarsening_dimensions,
 )
-from coarsen.variant.transforms import Use
+from coarsen.variant.transforms import Tile, Transforms, Use
 from coarsen.variant.variant import Variant
 
 numbers = st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=3, unique=True).map(tuple)
@@ -33,7 +33,8 @@ def spaces(draw: st.DrawFn) -> VariantSpace:
     for level in draw(st.lists(st.sampled_from(Level), min_size=1, unique=True)):
         for dimension in draw(st.lists(st.sampled_from([0, 1]), min_size=1, unique=True)):
             dimensions.extend(coarsening_dimensions(level, dimension, draw(numbers), draw(numbers)))
-    wide = TransformChoices(wide_accesses=(False, True)) if draw(st.booleans()) else TransformChoices()
+    tiles = draw(st.sampled_from([(Tile.NONE,), (Tile.NONE, Tile.TRIPS_16), (Tile.TRIPS_8,)]))
+    wide = TransformChoices(wide_accesses=(False, True) if draw(st.booleans()) else (False,), tile=tiles)
     dimensions.extend(wide.dimensions())
     if draw(st.booleans()):
         dimensions.extend(ArrayChoices("factor_1", (SOA,), (Order((1, 0)),)).dimensions())
@@ -50,6 +51,19 @@ def test_each_variant_is_there_once_and_found_again(space: VariantSpace) -> None
         tuple(0 for _ in space.dimensions),
         tuple(len(dimension.values) - 1 for dimension in space.dimensions),
     ]
+
+
+def test_a_tile_is_a_choice_of_uncoarsened_variants_unless_there_is_no_other() -> None:
+    for tiles, count in (((Tile.NONE, Tile.TRIPS_16, Tile.TRIPS_32), 6), ((Tile.TRIPS_16,), 2)):
+        space = VariantSpace(
+            (Dimension("factor_0", (1, 2)), *TransformChoices(wide_accesses=(True,), tile=tiles).dimensions())
+        )
+        assert len([*space]) == count
+        assert Variant() in [*space]
+        choices = space.standing_choices(100)
+        assert choices is not None and [*map(space.variant, choices)] == [*space]
+    # Nothing else has an effect on a kernel that isn't coarsened.
+    assert Variant(transforms=Transforms(wide_accesses=True)) == Variant()
 
 
 def test_arrays_are_dimensions_of_coarsened_and_uncoarsened_variants() -> None:

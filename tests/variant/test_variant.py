@@ -12,7 +12,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order, RecordType
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, DeviceKind, Transforms, Use
+from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, DeviceKind, Tile, Transforms, Use
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
@@ -84,6 +84,19 @@ def test_plans_that_change_nothing_make_no_other_variant() -> None:
     assert str(variant) == "uncoarsened, bodies as soa, image as order 1,0, local size 8"
     with pytest.raises(InvalidInputError, match="the argument bodies is laid out twice"):
         Variant(arrays=(bodies, bodies))
+
+
+def test_a_tile_makes_another_kernel_of_one_that_is_not_coarsened() -> None:
+    tile = Transforms(tile=Tile.TRIPS_16, wide_accesses=True, device_kind=DeviceKind.GPU)
+    variant = Variant((16, 16), transforms=tile)
+    assert variant.transforms == Transforms(tile=Tile.TRIPS_16, device_kind=DeviceKind.GPU)
+    assert (variant.is_coarsened, variant.is_rewritten, variant.is_original) == (False, True, False)
+    assert variant.uncoarsened() == Variant((16, 16)) and variant.code_variant() == variant
+    assert str(variant) == "uncoarsened, tile 16, local size 16×16"
+    for implied in (DEFAULT, tile, None):
+        assert variant_from_json(variant_to_json(variant, implied), implied or DEFAULT) == variant
+    # What is implied is of coarsened variants.
+    assert variant_from_json(variant_to_json(Variant((16, 16)), tile), tile) == Variant((16, 16))
 
 
 def test_arrays_are_said_only_where_they_lie_otherwise() -> None:

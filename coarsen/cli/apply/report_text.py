@@ -226,13 +226,14 @@ def _explained(request: Request, observer: Observer) -> tuple[list[Explanation],
         analyses = [analyse(lowered, each.dimension, each.level) for each in merged]
         explanations = [explain_kernel(analysed, source, coarsened, for_gpu=for_gpu) for analysed in analyses]
         gained = _gained(lowered) if request.transforms.distinct else ""
-        return explanations, gained + (_tiles(request, lowered) if request.local_size or for_gpu else "")
+        is_asked = bool(request.local_size or lowered.required_work_group_size) or for_gpu
+        return explanations, gained + (_tiles(request, lowered) if is_asked else "")
 
 
 def _tiles(request: Request, kernel: Kernel) -> str:
     """Say what tiles inside of loops would save of what a work-group reads, or why there are none."""
     transforms = request.transforms
-    if not transforms.tile.trips:
+    if not transforms.is_tiled:
         transforms = replace(transforms, tile=Tile.TRIPS_16)
     size = kernel.required_work_group_size or request.local_size
     if size is None:

@@ -50,8 +50,9 @@ class Request:
 
     @property
     def factors(self) -> Sequence[int]:
-        """Return the factors that were given; none where the factor is predicted."""
-        return self.asked.chosen["factor"] or []
+        """Return the factors that were given, 1 where something else is asked for; none to have it predicted."""
+        is_rewritten = self.transforms.is_tiled or bool(self.arrays)
+        return self.asked.chosen["factor"] or ([1] if is_rewritten and self.asked.device is None else [])
 
     @property
     def dimensions(self) -> Sequence[int]:
@@ -190,7 +191,7 @@ class Request:
         merged = configuration_of(factors, self.dimensions, self.asked.chosen["stride"] or [1], self.levels)
         any_size = self.asked.chosen["any_size"]
         # Other code does not depend on it.
-        own = self.local_size if self.transforms.tile.trips else None
+        own = self.local_size if self.transforms.is_tiled else None
         return Variant(own or (), merged, transforms=self.transforms, any_size=any_size, arrays=self.arrays)
 
     def _predicted(self, lowered: Kernel) -> int:

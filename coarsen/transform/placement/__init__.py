@@ -1,6 +1,8 @@
 """Placements: an argument's array read through constant memory, as unchanging memory, or from local memory.
 
 uses.py            all uses of the argument, or why that can't be said; and what the kernel may write
+boxes.py           the part of an array that a work-group reads: a box, and which cells each read takes
+guards.py          which work-items come to a read, by conditions of their ids
 footprint.py       the part of an array that a work-group reads, in one box; or why that can't be said
 tile.py            the copies that a work-group makes, and the barrier after them
 box_copy.py        a copy of that part: which cell each read takes, and the address of each cell

@@ -8,8 +8,8 @@
                                               … a_tile[local id 1 + 2][local id 0 + 1] …
 
 A cell's address is that of one of the reads, computed anew with other ids and counters, so that its place along
-each axis is the cell's. All work-items come to all reads (`footprint.py`), so that just what the kernel reads is
-copied.
+each axis is the cell's. It's known which work-items come to a read (`guards.py`), so that just what the kernel
+reads is copied.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from coarsen.ir.graph.origin import Origin
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_named
 from coarsen.ir.types import IntegerType, Type, alignment_of, size_of
-from coarsen.transform.placement.footprint import PURE, UNIFORM_QUERIES, Footprint, Footprints, Span
+from coarsen.transform.placement.boxes import Footprint, Span, is_signed
+from coarsen.transform.placement.footprint import Footprints
+from coarsen.transform.placement.guards import PURE_CONDITIONS, UNIFORM_QUERIES
 from coarsen.transform.placement.tile import Tile, check_copied, check_copied_whole, share_at_start, tile_of
 from coarsen.transform.placement.uses import ArrayUses, allow_changes
 from coarsen.transform.prologue import INDEX, Queries
@@ -161,9 +163,12 @@ class _BoxCode:
         self._pad = pad
         self._given = given
         names = {each.phi for spans in box.spans for span in spans for each, _ in span.counters}
+        names |= {name for taking in box.takings for name, _ in taking.counters}
+        conditions = {name for taking in box.takings for name, _ in taking.conditions}
         # What other copies are made by may be called the same as yet.
-        own = (each for each in function.instructions() if each.has_unique_name)
-        self._phis = {each.name: each for each in own if each.opcode is Opcode.PHI and each.name in names}
+        own = {each.name: each for each in function.instructions() if each.has_unique_name}
+        self._phis = {name: own[name] for name in names if own[name].opcode is Opcode.PHI}
+        self._conditions = {name: own[name] for name in conditions}
 
     def cell_of_read(self, read: Instruction, spans: Sequence[Span]) -> Operand:
         """Build, before a read, the number of the cell that it takes."""
@@ -200,25 +205,33 @@ class _BoxCode:
         """Build whether any read takes a cell."""
         along = self._places(build, queries, cell)
         found: Operand | None = None
-        for spans in dict.fromkeys(self._box.spans):
+        for taking in self._box.takings:
             taken: Operand | None = None
-            for axis, place, span in zip(self._box.axes, along, spans, strict=True):
-                inside = self._is_inside(build, queries, place, span, span.least - axis.least)
+            carriers: dict[int | str, Operand] = {name: queries.constant(value) for name, value in taking.counters}
+            for axis, place, span in zip(self._box.axes, along, taking.spans, strict=True):
+                distance = _total(build, queries, [place], axis.least - span.least, "distance")
+                inside = self._is_inside(build, queries, distance, span)
                 taken = inside if taken is None else build.binary(Opcode.AND, taken, inside, "taken")
+                for dimension, scale in span.ids if taking.conditions else ():
+                    carriers[dimension] = _over(build, queries, distance, scale)
             assert taken is not None
+            reader = _AtCell(build, queries, carriers, frozenset(self._phis), self._given, is_reader=True)
+            for name, is_true in taking.conditions:
+                met = reader.operand(self._conditions[name])
+                met = met if is_true else build.binary(Opcode.XOR, met, number(met.type, 1), "not")
+                taken = build.binary(Opcode.AND, taken, met, "taken")
             found = taken if found is None else build.binary(Opcode.OR, found, taken, "any")
         assert found is not None
         return found
 
-    def _is_inside(self, build: Builder, queries: Queries, place: Operand, span: Span, first: int) -> Operand:
-        """Compare a place along an axis with those of a read, in a group of the size that it has."""
+    def _is_inside(self, build: Builder, queries: Queries, distance: Operand, span: Span) -> Operand:
+        """Compare a distance from a read's first place along an axis with its places, in a group of any size."""
         sizes = [
             _times(build, queries, queries.ask(build, Query.LOCAL_SIZE, dimension), scale)
             for dimension, scale in span.ids
         ]
         counted = sum(scale * (each.greatest - each.least) for each, scale in span.counters)
         count = _total(build, queries, sizes, 1 + counted - sum(scale for _, scale in span.ids), "count")
-        distance = _total(build, queries, [place], -first, "distance")
         inside = build.compare("ult", distance, count, "inside")
         # A read may stay where it is along an axis.
         step = min((scale for _, scale in (*span.ids, *span.counters)), default=1)
@@ -252,7 +265,7 @@ class _BoxCode:
             # Whole steps, rounded down, and the cells beyond the last one.
             rounds = max(0, -(distance // step))
             moved = _total(build, queries, [place], distance + rounds * step, "moved")
-            steps = build.binary(Opcode.UDIV, moved, queries.constant(step), "steps")
+            steps = _over(build, queries, moved, step)
             carriers[carrier] = _total(build, queries, [steps], -rounds, "at")
             rests.append((axis.factor, build.binary(Opcode.UREM, moved, queries.constant(step), "rest")))
         return _AtCell(build, queries, carriers, frozenset(self._phis), self._given, rests)
@@ -261,6 +274,11 @@ class _BoxCode:
 def _times(build: Builder, queries: Queries, value: Operand, scale: int) -> Operand:
     """Build a value times a number."""
     return value if scale == 1 else build.binary(Opcode.MUL, value, queries.constant(scale), "scaled")
+
+
+def _over(build: Builder, queries: Queries, value: Operand, scale: int) -> Operand:
+    """Build a value divided by a number."""
+    return value if scale == 1 else build.binary(Opcode.UDIV, value, queries.constant(scale), "steps")
 
 
 def _total(build: Builder, queries: Queries, operands: Sequence[Operand], constant: int, name: str) -> Operand:
@@ -274,7 +292,7 @@ def _total(build: Builder, queries: Queries, operands: Sequence[Operand], consta
 
 
 class _AtCell:
-    """Computes a value at the kernel's start, with other ids and counters than a work-item has.
+    """Computes a value where boxes are copied, with other ids and counters than a work-item has.
 
     Args:
         build: where.
@@ -283,6 +301,7 @@ class _AtCell:
         counters: names of phis.
         given: names of values that are known there, and the same for all work-items of a group.
         rests: cells beyond the one of the ids and counters, each with what a cell adds to the index.
+        is_reader: whether these are the ids and counters of a work-item that may read the cell.
     """
 
     def __init__(
@@ -293,6 +312,8 @@ class _AtCell:
         counters: frozenset[str],
         given: Collection[str],
         rests: Sequence[tuple[Polynomial, Operand]] = (),
+        *,
+        is_reader: bool = False,
     ) -> None:
         self._build = build
         self._queries = queries
@@ -300,6 +321,7 @@ class _AtCell:
         self._counters = counters
         self._given = given
         self._rests = rests
+        self._is_reader = is_reader
         self._made: dict[Instruction, Operand] = {}
 
     def index(self, original: Operand) -> Operand:
@@ -307,7 +329,8 @@ class _AtCell:
         if not isinstance(original, Instruction) or original.opcode not in _EXTENSIONS:
             return self._beyond(self.operand(original))
         core = self._beyond(self.operand(original.operands[0]))
-        cast = Instruction(original.opcode, original.type, [core], original.name, origin=Origin())
+        opcode = Opcode.SEXT if is_signed(original) else original.opcode
+        cast = Instruction(opcode, original.type, [core], original.name, origin=Origin())
         return self._build.insert(cast)
 
     def _beyond(self, core: Operand) -> Operand:
@@ -351,12 +374,13 @@ class _AtCell:
             return self._query(query, dimension)
         if original.opcode is Opcode.PHI and original.name in self._counters:
             return self._counter(original)
-        if str(original.opcode) not in PURE:
+        if str(original.opcode) not in PURE_CONDITIONS:
             # It cancels out, or the footprint would not be known.
             return number(original.type, 0)
         extended = original.operands[0]
         if (
             original.opcode is Opcode.ZEXT
+            and not self._is_reader
             and isinstance(extended, Instruction)
             and extended.name in self._counters
         ):
@@ -368,7 +392,8 @@ class _AtCell:
 
     def _like(self, original: Instruction, opcode: Opcode) -> Operand:
         operands = [self.operand(each) for each in original.operands]
-        return self._build.insert(Instruction(opcode, original.type, operands, original.name, origin=Origin()))
+        made = Instruction(opcode, original.type, operands, original.name, detail=original.detail, origin=Origin())
+        return self._build.insert(made)
 
     def _query(self, query: Query, dimension: int) -> Operand:
         if query in (Query.GLOBAL_ID, Query.LOCAL_ID):

@@ -35,10 +35,11 @@ from coarsen.ir.metadata import node_items
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
 from coarsen.ir.types import Type, size_of
 from coarsen.transform.placement.box_copy import BoxCopy, element_index
-from coarsen.transform.placement.footprint import Footprint, Footprints
+from coarsen.transform.placement.boxes import Footprint
+from coarsen.transform.placement.footprint import Footprints
 from coarsen.transform.placement.strips import TRIP
 from coarsen.transform.placement.tile import meet, share, tile_of
-from coarsen.transform.placement.together import unsettled_values
+from coarsen.transform.placement.together import changeable_values
 from coarsen.transform.placement.uses import ArrayUses, uses_of
 from coarsen.transform.prologue import Queries
 
@@ -69,7 +70,7 @@ class GroupFlow:
         self._kernel = kernel
         self._flow = ControlFlow(kernel)
         self._divergence = Divergence(kernel, 0, self._flow, every_dimension=True)
-        self._unsettled, self._doubtful = unsettled_values(kernel, self._flow, tiles)
+        self._changeable, self._doubtful = changeable_values(kernel, self._flow, tiles)
 
     def check_together(self, header: str) -> None:
         """Raise RefusalError, `tile-not-together`, unless all work-items begin each round of a loop together."""
@@ -90,8 +91,8 @@ class GroupFlow:
         outside = [block for block in kernel.blocks if block.name not in strip.loop.blocks]
         named = [each for block in outside for each in block.instructions if each.name]
         forms = ExactForms(kernel)
-        settled = (each for each in named if each.name not in self._unsettled)
-        alike = (each for each in settled if not self._divergence.is_divergent(each))
+        stay = (each for each in named if each.name not in self._changeable)
+        alike = (each for each in stay if not self._divergence.is_divergent(each))
         quotients = (each for each in named if _is_of_group(each, forms, kernel, sizes))
         return frozenset(each.name for each in (*alike, *quotients))
 

@@ -19,128 +19,34 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from coarsen.analysis.algebra.exact_forms import ExactForms
 from coarsen.analysis.algebra.numbers import POINTER_BITS, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.control_flow import EXIT, ControlFlow, FlowGraph, Loop
+from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.loop_counters import Counter, counters_of
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
+from coarsen.transform.placement.boxes import Axis, Conditions, Footprint, Span, Taking, is_signed
+from coarsen.transform.placement.guards import PURE, UNIFORM_QUERIES, Guards
 
 _EXTENSIONS = ("sext", "zext")
 _MORE = "its index depends on more than ids, counters and what is the same for all"
 # The bits of a counter that is extended.
 _LEAST_WIDTH = 32
-UNIFORM_QUERIES = frozenset(
-    {Query.GROUP_ID, Query.GLOBAL_SIZE, Query.LOCAL_SIZE, Query.GROUP_COUNT, Query.GLOBAL_OFFSET}
-)
-"""Those with a dimension that all work-items of a group get the same answer to."""
-PURE = frozenset(
-    {"add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "trunc", "sext", "zext", "freeze"}
-)
-"""What may be computed anywhere: it neither traps nor looks at memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """An axis of a box: what a step multiplies in the core, its first cell, and how many it has."""
-
-    factor: Polynomial
-    least: int
-    extent: int
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The cells of a read along an axis: `offset`, and a sum of ids in the group and counters, each so many times.
-
-    Attributes:
-        offset: in cells.
-        ids: dimensions, each with the cells that a step of the id makes.
-        counters: each with the cells that a step of it makes.
-    """
-
-    offset: int
-    ids: tuple[tuple[int, int], ...]
-    counters: tuple[tuple[Counter, int], ...]
-
-    @property
-    def least(self) -> int:
-        """The first cell."""
-        return self.offset + sum(scale * counter.least for counter, scale in self.counters)
-
-    def greatest(self, sizes: Sequence[int]) -> int:
-        """Return the last cell in a work-group of a size."""
-        return self.offset + sum(
-            (scale * (sizes[dimension] - 1) for dimension, scale in self.ids),
-            start=sum(scale * counter.greatest for counter, scale in self.counters),
-        )
-
-    def cells(self, sizes: Sequence[int]) -> NDArray[np.int64]:
-        """Return the cells in a work-group of a size, ascending."""
-        found = np.array([self.offset])
-        steps = [(np.arange(sizes[dimension]), scale) for dimension, scale in self.ids]
-        steps += [(np.arange(each.least, each.greatest + 1), scale) for each, scale in self.counters]
-        for values, scale in steps:
-            found = np.unique(found[:, None] + scale * values[None, :])
-        return found
-
-    @property
-    def carrier(self) -> tuple[int | str, int]:
-        """The id or counter (a dimension, a name) that makes the shortest steps, and the cells of one."""
-        known: list[tuple[int | str, int]] = [*self.ids, *((each.phi, scale) for each, scale in self.counters)]
-        return min(known, key=lambda each: each[1])
-
-
-@dataclass(frozen=True, slots=True)
-class Footprint:
-    """A box.
-
-    Attributes:
-        axes: of it.
-        spans: of each read, along each axis.
-        model: the number of the read by whose address cells are found: it varies along every axis.
-    """
-
-    axes: tuple[Axis, ...]
-    spans: tuple[tuple[Span, ...], ...]
-    model: int
-
-    @property
-    def cells(self) -> int:
-        """Return their number."""
-        return math.prod(axis.extent for axis in self.axes)
-
-    def places(self, spans: Sequence[Span], ids: Sequence[int]) -> list[int]:
-        """Return where along each axis a read takes its first cell, from 0 on, for ids in the group."""
-        return [
-            span.least - axis.least + sum(scale * ids[dimension] for dimension, scale in span.ids)
-            for axis, span in zip(self.axes, spans, strict=True)
-        ]
-
-    def is_read_whole(self, sizes: Sequence[int]) -> bool:
-        """Return True if a work-group of a size reads every cell."""
-        read = np.zeros([axis.extent for axis in self.axes], dtype=np.bool_)
-        for spans in dict.fromkeys(self.spans):
-            along = zip(self.axes, spans, strict=True)
-            read[np.ix_(*(span.cells(sizes) - axis.least for axis, span in along))] = True
-        return bool(read.all())
 
 
 @dataclass(frozen=True, slots=True)
 class _Core:
-    """A core's varying part, by the symbols that vary, and the rest."""
+    """A core's varying part, by the symbols that vary, and the rest; and the conditions on the way to the read."""
 
     read: Instruction
     extension: tuple[str, int]
     factors: Mapping[str, Polynomial]
     rest: Polynomial
+    conditions: Conditions
 
 
 class Footprints:
@@ -179,6 +85,11 @@ class Footprints:
             return found
         return {name: each for name, each in found.items() if each.loop.blocks <= self._loop.blocks}
 
+    @cached_property
+    def _guards(self) -> Guards:
+        start = self._loop.header if self._loop else None
+        return Guards(self._kernel, self._flow, self._counters, self._given, start)
+
     def of(self, reads: Sequence[tuple[Instruction, Operand]]) -> Footprint:
         """Return the box of some reads, each with the index of the element.
 
@@ -203,7 +114,16 @@ class Footprints:
             tuple(Span(offset, *varying) for offset, varying in zip(steps, varying_along, strict=True))
             for steps, varying_along in zip(offsets, along, strict=True)
         )
-        return Footprint(tuple(self._bounds(units, spans)), spans, model)
+        takings = dict.fromkeys(
+            taking for core, each in zip(cores, spans, strict=True) for taking in self._takings(core, each)
+        )
+        return Footprint(tuple(self._bounds(units, spans)), spans, model, tuple(takings))
+
+    def _takings(self, core: _Core, spans: Sequence[Span]) -> Sequence[Taking]:
+        found = self._guards.takings(core.read, spans, core.conditions)
+        if found is None:
+            raise self._refusal(core.read, "an element doesn't tell whether work-items come to this read of it")
+        return found
 
     def _is_model(self, along: Sequence[_Varying], axes: Sequence[_Axis]) -> bool:
         """Return True for a read that varies along every axis, from cell to cell or by what is at hand."""
@@ -228,8 +148,9 @@ class Footprints:
         return self._cores[read.name]
 
     def _core(self, read: Instruction, index: Operand) -> _Core:
-        if not self._is_always_executed(self._kernel.block_of[read.name]):
-            raise self._refusal(read, "not every work-item comes to this read, a known number of times")
+        conditions = self._guards.conditions(read)
+        if conditions is None:
+            raise self._refusal(read, "it isn't known which work-items come to this read, and how often")
         core, extension = self._peeled(index)
         self._check_extensions(read, core)
         self._check_phis(read, core)
@@ -247,14 +168,14 @@ class Footprints:
                 )
             factors[symbol] = factor
             rest = rest - factor * Polynomial.symbol(symbol)
-        return _Core(read, (extension, width), factors, rest)
+        return _Core(read, (extension, width), factors, rest, conditions)
 
     def _peeled(self, index: Operand) -> tuple[Operand, str]:
         """An index without its extension."""
         if index.kind is ValueKind.INSTRUCTION:
             widened = self._kernel.definition[index.text]
             if widened.opcode in _EXTENSIONS:
-                return widened.operands[0], widened.opcode
+                return widened.operands[0], "sext" if is_signed(widened) else widened.opcode
         return index, "sext" if width_of(index.type) < POINTER_BITS else ""
 
     def _check_extensions(self, read: Instruction, core: Operand) -> None:
@@ -337,22 +258,6 @@ class Footprints:
         if inner == Polynomial.symbol(varying[0]) and width == extension.width:
             return inner
         raise self._refusal(read, "its index is a number of more bits made of an id or a counter of fewer")
-
-    def _is_always_executed(self, block: str) -> bool:
-        """Return True if all work-items that begin pass a block, and in loops with counters in each round."""
-        flow, counted = self._flow, {counter.loop.header for counter in self._counters.values()}
-        place = block
-        for loop in flow.loops_around(block):
-            latches = [start for start, end in flow.back_edges if end == loop.header]
-            # The header is passed once more, when the loop is left.
-            if loop.header not in counted or place == loop.header:
-                return False
-            if not all(flow.dominates(place, latch) for latch in latches):
-                return False
-            place = loop.header
-            if self._loop is not None and place == self._loop.header:
-                return True
-        return self._loop is None and place in _passed_by_all(flow)
 
     def _is_uniform(self, instruction: Instruction) -> bool:
         """Return True if all work-items of a group compute the same, of nothing but arguments and the launch."""
@@ -500,15 +405,3 @@ def _coarsest_first(entry: tuple[_Key, Polynomial]) -> tuple[int, int, str]:
     """Factors of names before numbers, large numbers before small ones."""
     [(product, coefficient)] = entry[1].terms.items()
     return -len(product), -abs(coefficient), str(product)
-
-
-def _passed_by_all(flow: FlowGraph) -> Collection[str]:
-    """The blocks that are on every path through the kernel."""
-    passed, block = [flow.entry], flow.entry
-    while block != EXIT:
-        following = flow.immediate_post_dominator.get(block)
-        if following is None:
-            break
-        passed.append(following)
-        block = following
-    return passed

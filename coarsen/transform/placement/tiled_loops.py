@@ -29,6 +29,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace, PointerType, size_of
 from coarsen.transform.distinct import apart_in_words
 from coarsen.transform.layouts.elements import element_type
+from coarsen.transform.placement.boxes import Footprint
 from coarsen.transform.placement.chunks import (
     Box,
     GroupFlow,
@@ -38,7 +39,6 @@ from coarsen.transform.placement.chunks import (
     is_in,
     strips_of,
 )
-from coarsen.transform.placement.footprint import Footprint
 from coarsen.transform.placement.strips import innermost_loops, strip_mined
 from coarsen.transform.placement.tile import check_copied_whole
 from coarsen.transform.placement.together import copied_for_whole_groups
@@ -189,16 +189,18 @@ class _Tiler:
         self._trips = trips
         self._renew = renew
         self._padding = padding
+        self._left_out: list[CopiedArray] = []
 
     def chosen(self, kernel: Kernel) -> tuple[list[int], list[RefusalError]]:
         """Return the places of the loops that get a tile, among the innermost ones, and why others don't."""
         refusals: list[RefusalError] = []
         loops, flow = innermost_loops(kernel.graph.function(kernel.name)), GroupFlow(kernel)
-        chosen = []
+        chosen, left = [], _bytes_left(kernel)
+        self._left_out = []
         for place, counted in enumerate(loops):
             try:
                 flow.check_together(counted.header.name)
-                self._check_tile(kernel, place)
+                left -= self._bytes_of_tile(kernel, place, left)
                 chosen.append(place)
             except RefusalError as refusal:
                 refusals.append(refusal)
@@ -207,7 +209,7 @@ class _Tiler:
     def tiled(self, kernel: Kernel, places: list[int]) -> TiledLoops:
         """Give some of the innermost loops, by their places, their tiles."""
         tiled = self._in_strips(kernel, places)
-        arrays: list[CopiedArray] = []
+        arrays = [*self._left_out]
         pairs: set[tuple[int, int]] = set()
         tiles: set[str] = set()
         left = _bytes_left(tiled)
@@ -230,8 +232,8 @@ class _Tiler:
             tiled = self._renew(module)
         return TiledLoops(tiled, tuple(arrays), tuple(sorted(pairs)))
 
-    def _check_tile(self, kernel: Kernel, place: int) -> None:
-        """Raise RefusalError unless a loop gets a tile."""
+    def _bytes_of_tile(self, kernel: Kernel, place: int, left: int) -> int:
+        """The local memory that a loop's tile takes, of so much; raises RefusalError where it gets none."""
         tried = self._in_strips(kernel, [place])
         strip = next(strips_of(tried), None)
         if strip is None:
@@ -239,10 +241,12 @@ class _Tiler:
         flow = GroupFlow(tried)
         flow.check_together(strip.loop.header)
         given = flow.same_before(strip)
-        boxes, notes = self._boxes(tried, strip, given, _bytes_left(tried))
+        boxes, notes = self._boxes(tried, strip, given, left)
         if not boxes:
+            self._left_out += notes
             none = "the loop reads no array that the kernel only reads"
             raise RefusalError("place-footprint-unknown", next((note.why_not for note in notes), none))
+        return sum(box.bytes for box in boxes)
 
     def _in_strips(self, kernel: Kernel, places: list[int]) -> Kernel:
         """Cut some of the innermost loops into strips."""

@@ -114,7 +114,7 @@ def _all(module: Module, function: Function, goes: Operand, is_true: bool, build
 # Programs do so with flags, race or not. A vote is safe: who reads it comes from a barrier after the last store.
 
 
-def unsettled_values(
+def changeable_values(
     kernel: Kernel, flow: ControlFlow, tiles: Collection[str] = ()
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of such values, and of the blocks whose branches depend on one.
@@ -134,20 +134,20 @@ def unsettled_values(
         found = roots.of_all(touched.writes)
         written = None if touched.writes_anything or found is None or written is None else written | set(found)
 
-    def is_settled(name: str) -> bool:
+    def is_shared_safely(name: str) -> bool:
         return name.endswith(VOTE) or name in tiles
 
-    def reads_unsettled(instruction: Instruction) -> bool:
+    def reads_what_changes(instruction: Instruction) -> bool:
         touched = effects.of(instruction)
         pointers = [each for each in touched.reads if not _is_private(each)]
         if touched.reads_anything or not pointers:
             return touched.reads_anything
         read = roots.of_all(pointers)
-        if read is not None and all(isinstance(root, Variable) and is_settled(root.name) for root in read):
+        if read is not None and all(isinstance(root, Variable) and is_shared_safely(root.name) for root in read):
             return False
         return read is None or written is None or bool(set(read) & written)
 
-    values = {each.name for each in kernel.instructions() if each.name and reads_unsettled(each)}
+    values = {each.name for each in kernel.instructions() if each.name and reads_what_changes(each)}
     branches: set[str] = set()
     if not values:
         return frozenset(), frozenset()

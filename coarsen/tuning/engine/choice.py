@@ -187,7 +187,7 @@ class Compared:
         launch: the same uncoarsened.
         baseline: the launch that it was timed against; None where it never ran.
         factor: of its coarsening.
-        is_rearranged: whether arrays lie otherwise than in the source.
+        is_rearranged: whether arrays lie otherwise than in the source, or are copied in loops.
         role: what it was measured for.
         started: when, in seconds since any moment.
         gain: its speed-up over the baseline; None where it has none.
@@ -209,7 +209,7 @@ class Compared:
 
     @property
     def is_original(self) -> bool:
-        """Return True if it is the kernel as written: nothing is merged, and all arrays lie as in the source."""
+        """Return True if it is the kernel as written: nothing is merged, and arrays are read as in the source."""
         return self.factor == 1 and not self.is_rearranged
 
     @property

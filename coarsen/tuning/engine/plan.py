@@ -312,7 +312,7 @@ class LaunchConstraint:
         launches = self._launches_of(variant)
         if isinstance(launches, str):
             return launches
-        if variant.is_coarsened and launches and not any(map(self._benchmark.coarsens, launches)):
+        if variant.is_rewritten and launches and not any(map(self._benchmark.coarsens, launches)):
             return not_launched(self._benchmark.kernel)
         # Launches that aren't coarsened stay as they are.
         made_of = [
@@ -332,7 +332,7 @@ class LaunchConstraint:
         return self._launches[original]
 
     def _violations(self, launch: Launch, variant: Variant) -> Iterator[str]:
-        if not launch.local_size and needs_local_size(variant.coarsenings):
+        if not launch.local_size and (variant.transforms.is_tiled or needs_local_size(variant.coarsenings)):
             yield LEFT_OPEN
             return
         # Launches may be known for smaller problems alone: whether work-groups divide shows when they are made.

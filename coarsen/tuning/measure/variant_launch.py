@@ -53,10 +53,10 @@ def variant_launches(
         UndividedError: the sizes do not divide, or no launch is of the kernel that is coarsened.
     """
     made: list[Launch] = []
-    has_own = not variant.is_coarsened
+    has_own = not variant.is_rewritten
     for launch in launches:
         is_own = not code.is_sequence or launch.kernel == code.kernel
-        is_alike = not is_own and launch.is_coarsened and variant.is_coarsened
+        is_alike = not is_own and launch.is_coarsened and variant.is_rewritten
         has_own = has_own or is_own or is_alike
         if is_own or is_alike:
             added = code.added_arguments if is_own else code.kernel_of(launch.kernel, is_alike)[0].added_arguments
@@ -86,7 +86,7 @@ def variant_launch(
     Raises:
         UndividedError: the sizes do not divide, or a buffer is passed twice where arguments must be distinct.
     """
-    is_apart = variant.transforms.distinct or variant.transforms.tile.trips > 0
+    is_apart = variant.transforms.distinct or variant.transforms.is_tiled
     if is_apart and (shared := buffer_passed_twice(launch)):
         raise UndividedError(f"the buffer {shared} is passed for two arguments, which are taken as distinct")
     sized = _guarded(launch, variant) if variant.any_size else _divided(launch, variant.coarsenings)

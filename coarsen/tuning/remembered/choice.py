@@ -94,7 +94,7 @@ class RememberedChoice:
     @property
     def leaves_as_is(self) -> bool:
         """Return True if nothing that was tried is faster than the launch as it was."""
-        return not self.variant.is_coarsened and not self.variant.local_size
+        return not self.variant.is_rewritten and not self.variant.local_size
 
 
 def allowed_text(allowed: Mapping[str, object]) -> str:

@@ -6,13 +6,16 @@ import itertools
 
 import pytest
 
+from coarsen.analysis.legality import groups_matter
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.plan import DeviceLimits, Space, variant_space
 from coarsen.tuning.launch_space import AT_ONCE, MOST_MERGED, tiled_starts, with_tiles
 from coarsen.tuning.search.spaces import VariantSearchSpace, count_valid
+from coarsen.variant.coarsening import Level
 from coarsen.variant.space import TransformChoices
 from coarsen.variant.transforms import Tile, Transforms
+from coarsen.variant.variant import Variant
 
 LIMITS = DeviceLimits(1024, (1024, 1024, 64), 48 << 10)
 
@@ -32,9 +35,41 @@ def test_starts_leave_groups_of_256_work_items() -> None:
     starts = [*tiled_starts((4096, 2048), Transforms())]
     assert [start.local_size for start in starts[:3]] == [(64, 64), (128, 128), (128, 64)]
     assert all(start.transforms.tile is Tile.TRIPS_16 for start in starts)
-    assert {start.local_size[0] // start.coarsenings[0].factor for start in starts} == {16}
-    assert [start.local_size for start in tiled_starts((1024,), Transforms())] == [(1024,), (512,)]
+    assert {start.local_size[0] // start.coarsenings[0].factor for start in starts[:-1]} == {16}
+    assert starts[-1] == Variant((16, 16), transforms=Transforms(tile=Tile.TRIPS_16))
+    assert [start.local_size for start in tiled_starts((1024,), Transforms())] == [(1024,), (512,), (256,)]
     assert not [*tiled_starts((100, 100), Transforms())] and not [*tiled_starts((8, 8, 8), Transforms())]
+
+
+def test_where_the_local_size_is_fixed_work_groups_are_merged() -> None:
+    starts = [*tiled_starts((256, 64), Transforms(), (32, 8))]
+    assert {start.local_size for start in starts} == {(32, 8)}
+    assert {each.level for start in starts for each in start.coarsenings} == {Level.GROUP}
+    assert [start.factor for start in starts] == [1, 4, 16, 32, 32, 64]
+    assert [*tiled_starts((64, 64, 64), Transforms(), (8, 8, 4))]
+    assert not [*tiled_starts((64, 64), Transforms(), ())]
+
+
+@pytest.mark.parametrize("demand", ["__attribute__((reqd_work_group_size(16, 16, 1)))", "own[0] = n; barrier(1);"])
+def test_a_kernel_that_cares_for_its_groups_has_tiles_at_its_own_local_size(demand: str) -> None:
+    benchmark = find_benchmark("sgemm")
+    own = benchmark.preset("gpu").local_size
+    is_required = demand.startswith("__")
+    kernel = lower(
+        f"kernel {demand if is_required else ''} void k(global const float *a, global float *c, int n)"
+        f" {{ local int own[1]; {'' if is_required else demand} int x = get_global_id(0), y = get_global_id(1);"
+        " float s = 0; for (int k = 0; k < n; ++k) s += a[x + k*n] * a[y + k*n]; c[x + y*n] = s + own[0]; }",
+        "k",
+    )
+    assert groups_matter(kernel)
+    space = Space(local_sizes=(own,), at_once=AT_ONCE, levels=(Level.ITEM, Level.GROUP), strides=(1,), arrays=())
+    found = with_tiles(space, benchmark, "gpu", kernel, own)
+    assert found.local_sizes == (own,) and found.transforms.tile[0] is Tile.NONE
+    variants = variant_space(benchmark, "gpu", found, LIMITS)
+    launch = benchmark.real_launches("gpu", own)[0]
+    starts = [*tiled_starts(launch.global_size, Transforms(), own)]
+    assert starts[0] == Variant(own, transforms=Transforms(tile=Tile.TRIPS_16))
+    assert all(variants.variant(variants.choice_of(start)) == start for start in starts)
 
 
 @pytest.mark.parametrize(("name", "has_tiles"), [("sgemm", True), ("nbody", True), ("mt", False), ("spmv", False)])

@@ -17,7 +17,10 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.pipeline import laid_out, run_pipeline
+from coarsen.transform.placement.boxes import Conditions
+from coarsen.transform.placement.guards import Guards
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.data_plan import array_plan
 from coarsen.variant.variant import Variant
@@ -88,6 +91,10 @@ PRODUCT = """int sum = 0;
     for (int k = 0; k < 16; ++k) sum += a[y*16 + k] * b[k*n + x];
     *to = sum;"""
 
+INSIDE = f"x < n - 1 && y < {H} - 1 && x > 0 && y > 0"
+GUARDED_STAR = "*to = 4 * a[y*n + x] - a[y*n + x - 1] - a[y*n + x + 1] - a[(y - 1)*n + x] - a[(y + 1)*n + x];"
+PAIR = "*to = a[y*n + x] - 2 * a[(y + 1)*n + x];"
+
 KERNELS = (
     BoxKernel("star", STAR, 60, LAST_OF_STAR),
     BoxKernel("star_offset", STAR, 60, LAST_OF_STAR, offset=(3, 5)),
@@ -154,6 +161,59 @@ KERNELS = (
         b_read=H + 1,
     ),
     BoxKernel("between", "*to = a[4 * x] - 3 * a[4 * x + 1];", 30, 4 * (W - 1) + 2),
+    # Conditions on the way to reads: buffers end with the last element that a work-item reads which meets them.
+    BoxKernel("guarded_star", f"*to = 0; if ({INSIDE}) {GUARDED_STAR}", 60, W * H - 1, number=W),
+    BoxKernel("guarded_star_offset", f"*to = 0; if ({INSIDE}) {GUARDED_STAR}", 60, W * H - 1, ("a",), W, (3, 5)),
+    BoxKernel(
+        "early_returns",
+        f"*to = 0; if (x >= n || y >= 5) return; {PAIR} if (y > 3) return; {PAIR}",
+        40,
+        162,
+        number=27,
+    ),
+    BoxKernel(
+        "nested_conditions",
+        f"*to = 0; if (x > 2) {{ *to = n; if (y < n - 20) {{ {PAIR} }} }}",
+        40,
+        7 * 27 + W,
+        number=27,
+    ),
+    BoxKernel(
+        "each_side",
+        "int i = y*n + x; *to = x == 0 ? 2 * a[i + 1] : x == n - 1 ? 3 * a[i - 1] : a[i - 1] - a[i + 1];",
+        40,
+        W * H,
+        number=W,
+    ),
+    BoxKernel(
+        "window_at_the_edge",
+        """int sum = 0;
+    for (int i = -1; i <= 1; ++i)
+        for (int j = -1; j <= 1; ++j)
+            if (x + j >= 0 && x + j < n && y + i >= 0 && y + i < 7) sum += a[(y + i)*n + x + j] * (3*i + j + 5);
+    *to = sum;""",
+        60,
+        W * 7,
+        number=W,
+    ),
+    BoxKernel(
+        "in_some_rounds",
+        "*to = 0; for (int k = 0; k < 3; ++k) if (x + k < n) *to = 3 * *to + a[x + k];",
+        10,
+        20,
+        number=20,
+    ),
+    BoxKernel(
+        "unsigned_wrap",
+        "uint i = get_global_id(0); *to = 0; if (i - 1 < n - 2u) *to = a[i - 1] - 3 * a[i + 1];",
+        10,
+        20,
+        number=20,
+    ),
+    BoxKernel("never_negative", "*to = 0; if (x > 0) *to = a[x - 1] - 3 * a[x];", 9, W),
+    BoxKernel("by_steps", "*to = 0; if (x < n) *to = a[4*x] - 3 * a[4*x + 1];", 30, 4 * 19 + 2, number=20),
+    BoxKernel("not_met", "*to = 0; if (n > 9) *to = a[x] + a[x + 1];", 9, 1, number=3),
+    BoxKernel("met_by_all", "*to = 0; if (n > 9) *to = a[x] + a[x + 1];", 9, W + 1),
     BoxKernel("unsigned", "uint i = get_global_id(0), m = n; *to = a[m*y + i] ^ a[m*y + i + m];", 40, H * 34 + W),
 )
 CONFIGURATIONS: tuple[Configuration, ...] = (
@@ -166,7 +226,7 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Return True if any of a kernel's configurations is for the device."""
-    return "device" not in parameters or bool(
+    return "kernel" not in parameters or bool(
         turns_of(parameters["device"], KERNELS.index(parameters["kernel"]), len(CONFIGURATIONS))
     )
 
@@ -196,11 +256,21 @@ class Refused:
 
 
 MORE = "depends on more than ids, counters"
-NOT_ALL = "not every work-item comes to this read"
+NOT_ALL = "it isn't known which work-items come to this read, and how often"
+UNTOLD = "an element doesn't tell whether work-items come to this read of it"
 REFUSED = (
-    Refused("early_return", "if (x >= n) return;\n*to = a[x];", NOT_ALL, 2),
-    Refused("condition", "if (x > 2)\n*to = a[x];", NOT_ALL, 2),
-    Refused("inner_condition", "for (int k = 0; k < 4; ++k)\nif (k != y)\n*to += a[x + k];", NOT_ALL, 3),
+    Refused("condition_of_data", "if (b[x] > 2)\n*to = a[x];", UNTOLD, 2),
+    Refused("condition_of_another_id", "if (y > 2)\n*to = a[x];", UNTOLD, 2),
+    Refused("condition_of_both_ids", "if (x + y > 2)\n*to = a[4*y + x];", UNTOLD, 2),
+    Refused("condition_in_an_open_loop", "for (int k = 0; k < n; ++k) if (k < x)\n*to += a[x + 1];", NOT_ALL, 2),
+    Refused("many_rounds", "for (int k = 0; k < 17; ++k) if (x + k < n)\n*to += a[x + k];", UNTOLD, 2),
+    Refused(
+        "two_ways_to_it",
+        "if (x < 2) { *to = n; if (y < 2) return; goto read; }\nif (y > 5) { read: *to = a[8*y + x]; }",
+        NOT_ALL,
+        2,
+    ),
+    Refused("inner_condition", "for (int k = 0; k < 4; ++k)\nif (k != y)\n*to += a[x + k];", UNTOLD, 3),
     Refused("open_loop", "for (int k = 0; k < n; ++k)\n*to += a[x + k];", NOT_ALL, 2),
     Refused("left_early", "for (int k = 0; k < 4; ++k) { if (b[k]) break;\n*to += a[x + k]; }", NOT_ALL, 2),
     Refused("tested_last", "int k = 0; do\n*to += a[x + k]; while (++k < 4);", NOT_ALL, 2),
@@ -241,6 +311,20 @@ def test_refused(refused: Refused) -> None:
     assert found.code == "place-footprint-unknown" and refused.why in str(found)
     assert found.position is not None
     assert found.position.line == 6 + refused.line
+
+
+def test_a_mistaken_condition_is_noticed(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Guards.conditions
+
+    def mistaken(self: Guards, read: Instruction) -> Conditions | None:
+        found = known(self, read)
+        return found and tuple((name, not is_true) for name, is_true in found)
+
+    monkeypatch.setattr(Guards, "conditions", mistaken)
+    case = next(kernel.case for kernel in KERNELS if kernel.name == "guarded_star")
+    made = run_pipeline(laid_out(lowered(case), [array_plan("a", place="local")]), Variant())
+    with pytest.raises(AssertionError):
+        assert_same(original_outcome(queue.context, case), coarsened_outcome(queue, made, "opencl_c", case, ()), 0)
 
 
 def test_what_is_not_read_is_not_copied() -> None:

@@ -14,7 +14,7 @@ import pytest
 from coarsen.errors import RefusalError
 from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.transform.placement import strips, tiled_loops
-from coarsen.variant.coarsening import Coarsening, Configuration
+from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.transforms import DeviceKind, Tile, Transforms
 from coarsen.variant.variant import Variant
 from tests.transform.cases import Case, integers, zeros
@@ -108,6 +108,23 @@ KERNELS = (
         "nested_guards",
         f"if (x < m) {{ sum = 5; if (y < m - 3) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y]; }}",
     ),
+    Loop(
+        "condition_in_the_loop",
+        f"for (int k = 0; k < n; ++k) if (x + k < m) sum += a[x + k] * b[y + k*{H}];",
+        ("a",),
+    ),
+    Loop("condition_on_an_argument", "for (int k = 0; k < n; ++k) if (m > 9) sum += a[x + k] * b[y + k];"),
+    Loop("condition_on_a_counter", "for (int k = 0; k < n; ++k) if (k != m) sum += a[x + k] * b[y + k];"),
+    Loop(
+        "condition_on_each_id",
+        f"for (int k = 0; k < n; ++k) sum += (x < m ? a[x + k*{W}] : 3) * (y < m - 20 ? b[y + k*{H}] : k);",
+    ),
+    Loop(
+        "barriers",
+        "local int own[128]; int l = get_local_id(1)*16 + get_local_id(0); own[l] = x + 3*y;"
+        " barrier(CLK_LOCAL_MEM_FENCE);"
+        f" for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y] - own[(l + k) & 127];",
+    ),
     Loop("an_array_that_has_no_box", f"for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[(k*k) & 15];", ("a",)),
 )
 LENGTHS = ((0, 1), (1, 3), (8, 32), (19, 24))
@@ -115,6 +132,8 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
     (Coarsening(2),),
     (Coarsening(2, stride=8), Coarsening(4, 1, 2)),
     (Coarsening(2, 1),),
+    (),
+    (Coarsening(2, level=Level.GROUP), Coarsening(2, 1, level=Level.GROUP)),
 )
 
 
@@ -133,7 +152,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize(
-    "chosen", CONFIGURATIONS, ids=lambda chosen: "_".join(str(each.factor) for each in chosen)
+    "chosen", CONFIGURATIONS, ids=lambda chosen: "_".join(f"{each.factor}{each.level.value[0]}" for each in chosen)
 )
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_results_are_those_of_the_kernel(kernel: Loop, chosen: Configuration, queue: cl.CommandQueue) -> None:
@@ -220,7 +239,10 @@ def test_local_memory_is_shared_out_among_loops(monkeypatch: pytest.MonkeyPatch)
     made = tiled(next(each for each in KERNELS if each.name == "two_loops"), CONFIGURATIONS[0], Tile.TRIPS_16)
     assert made.tiles is not None
     assert sum(each.bytes for each in made.tiles.arrays) <= 200
-    assert [bool(each.why_not) for each in made.tiles.arrays] == [False, True]
+    assert [bool(each.why_not) for each in made.tiles.arrays] == [True, False]
+    # What has no room is no loop of strips either.
+    assert made.opencl_c.count("barrier(") == 2
+    assert made.opencl_c.count("while (true)") == 1
 
 
 def test_without_a_local_size_it_is_asked_for() -> None:
