@@ -113,7 +113,11 @@ def _body(kernel: NestKernel, whole: str, inside: isl.Set) -> Iterator[str]:
     ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, 0)
     for name in _loop_names(kernel):
         ids = ids.add(isl.Id(name))
-    node = isl.AstBuild.from_context(inside).set_iterators(ids).node_from_schedule_map(schedule)
+    # isl takes one parameter for another in quotients where two orders of parameters meet.
+    names = [*nest.parameters, *kernel.steps, *kernel.dimensions]
+    same = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names)
+    build = isl.AstBuild.from_context(inside.align_params(same)).set_iterators(ids)
+    node = build.node_from_schedule_map(schedule.align_params(same))
     private = frozenset(each.name for each in nest.arrays.values() if each.is_private)
     return Body(nest, kernel.statements, Writer(whole, private), frozenset(always)).lines(node)
 

@@ -8,10 +8,14 @@ Prints the seed and the text of each function whose kernels do something else, t
 from __future__ import annotations
 
 import argparse
+import functools
+import multiprocessing
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -87,39 +91,71 @@ def failures(seed: int, queues: dict[str, cl.CommandQueue], folder: Path) -> Ite
                 yield f"{name}, sizes {sizes}: {what}"
 
 
+@functools.cache
+def _queue(name: str) -> tuple[cl.Context, cl.CommandQueue]:
+    (device,) = (each for each in devices_that_work() if short_name(each) == name)
+    context = cl.Context([open_device(device)])
+    return context, cl.CommandQueue(context)
+
+
+def outcome(seed: int, names: tuple[str, ...]) -> tuple[str, list[str]]:
+    """Return the code of a function's refusal, or nothing, and what is wrong with its kernels on devices."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return "", [*failures(seed, {name: _queue(name)[1] for name in names}, Path(folder))]
+    except RefusalError as refusal:
+        return refusal.code, []
+    except Exception as error:
+        return "", [f"{type(error).__name__}: {str(error)[:300]}"]
+
+
+class Child:
+    """A process in which functions are compiled and run: a device's compiler may crash."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+
+    def outcome(self, seed: int, names: tuple[str, ...]) -> tuple[str, list[str]]:
+        """As the function of this name; a crash is something wrong."""
+        self._pool = self._pool or ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+        try:
+            return self._pool.submit(outcome, seed, names).result()
+        except BrokenProcessPool:
+            self._pool = None
+            return "", [f"{', '.join(names)}: the process crashed"]
+
+    def end(self) -> None:
+        """End the process."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.loops.fuzz")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", action="append", help="intel, pocl or oclgrind; the first two if left out")
-    parser.add_argument("--show", action="store_true", help="print each function and its kernels")
+    parser.add_argument("--show", action="store_true", help="print each function")
     asked = parser.parse_args()
-    wanted = asked.device or ["intel", "pocl"]
-    found = {short_name(each): each for each in devices_that_work()}
-    contexts = {name: cl.Context([open_device(found[name])]) for name in wanted if name in found}
-    queues = {name: cl.CommandQueue(context) for name, context in contexts.items()}
+    names = tuple(asked.device or ["intel", "pocl"])
     refused: Counter[str] = Counter()
     wrong: list[int] = []
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(asked.seed, asked.seed + asked.count):
-            if asked.show:
-                print(drawn(seed).text)
-            try:
-                for what in failures(seed, queues, Path(folder)):
-                    print(f"seed {seed}: {what}", flush=True)
-                    wrong += [seed]
-            except RefusalError as refusal:
-                refused[refusal.code] += 1
-                if asked.show:
-                    print(refusal)
-            except Exception as error:
-                print(f"seed {seed}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-                wrong += [seed]
-    print(
-        f"{asked.count} functions in {time.monotonic() - begun:.0f} s on {', '.join(queues)}: {asked.count - refused.total()} taken,"
-    )
-    print(f"{len({*wrong})} wrong: {sorted({*wrong})}; refused: {dict(refused.most_common())}")
+    child = Child()
+    for seed in range(asked.seed, asked.seed + asked.count):
+        if asked.show:
+            print(drawn(seed).text)
+        code, sentences = child.outcome(seed, names)
+        refused.update([code] if code else [])
+        for what in sentences:
+            print(f"seed {seed}: {what}", flush=True)
+        wrong += [seed] * bool(sentences)
+        done = seed - asked.seed + 1
+        if done % 50 == 0 or done == asked.count:
+            took = f"{done} functions in {time.monotonic() - begun:.0f} s on {', '.join(names)}"
+            print(f"{took}: {done - refused.total()} taken, {len(wrong)} wrong", flush=True)
+    child.end()
+    print(f"wrong: {wrong}; refused: {dict(refused.most_common())}")
 
 
 if __name__ == "__main__":
