@@ -259,7 +259,7 @@ class _Tuning:
     def _tiled_starts(self, transforms: Transforms) -> Iterator[Variant]:
         """Some variants with tiles."""
         launch, own = self._launch, self._own
-        launches = launch.benchmark.real_launches(launch.preset, own.local_size)
+        launches = launch.benchmark.own_launches(launch.preset, own.local_size)
         found = tiled_starts(launches[0].global_size, transforms, self._fixed)
         count = _TILED_STARTS.get(launch.transforms.device_kind, _OTHER_TILED_STARTS)
         return (replace(each, definitions=own.definitions) for each in islice(found, count))
@@ -315,7 +315,7 @@ class _Tuning:
         return Tuned(
             kernel=benchmark.kernel,
             device=str(launch.device),
-            global_size=benchmark.real_launches(launch.preset, own.local_size)[0].global_size,
+            global_size=benchmark.own_launches(launch.preset, own.local_size)[0].global_size,
             local_size=own.local_size or None,
             decision=decision,
             trials=evaluator.tried,
@@ -395,6 +395,6 @@ def _too_short(deadline: Deadline, when: str) -> TimeOverError:
 
 
 def launches_alike(benchmark: Benchmark, preset: str) -> bool:
-    """Return True if all launches of a preset are of one kernel and have the same sizes."""
-    launches = benchmark.real_launches(preset, benchmark.preset(preset).local_size)
+    """Return True if all launches of a preset that are of the kernel that is coarsened have the same sizes."""
+    launches = benchmark.own_launches(preset, benchmark.preset(preset).local_size)
     return len({(launch.kernel, launch.global_size, launch.local_size) for launch in launches}) == 1

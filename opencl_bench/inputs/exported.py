@@ -64,7 +64,7 @@ def _first_lines(file: TunedFile, variant: Variant, kernel: str) -> str:
     """Return what the version is, how it is built, and for a source as it was written the values of its macros."""
     options = comment_text(" ".join(file.build_options), MOST_INPUT_BYTES)
     lines = [f"/* {kernel}: {variant}. Build with: {options} */"]
-    if not variant.is_coarsened:
+    if not variant.is_rewritten:
         lines += [f"#define {name} {value}" for name, value in variant.definitions]
     return "".join(f"{line}\n" for line in lines)
 

@@ -119,7 +119,7 @@ def _tuned_file(tuned: Tuned, subject: Subject, path: Path | None) -> Path | Non
     if path is None:
         note(f"no tuned file is written: {subject.name} is described by no file, so say where by -o")
         return None
-    if not launches_alike(subject.benchmark, subject.preset):
+    if subject.benchmark.other_kernels or not launches_alike(subject.benchmark, subject.preset):
         note("no tuned file is written: the launches differ in their kernels or sizes")
         return None
     layouts_file(tuned, subject.benchmark, subject.options, subject.device).write(path)
@@ -144,7 +144,7 @@ def _remember_no_result(subject: Subject, facts: KernelFacts, settings: Tune) ->
 
     if launches_alike(subject.benchmark, subject.preset):
         own = subject.benchmark.preset(subject.preset).local_size
-        sizes = subject.benchmark.real_launches(subject.preset, own)[0].global_size, own or None
+        sizes = subject.benchmark.own_launches(subject.preset, own)[0].global_size, own or None
         key = _key(subject, facts, *sizes)
         remember(no_result(key, subject.device, *sizes, settings.seconds), settings.store)
 

@@ -326,6 +326,14 @@ class Benchmark:
             return self.launches(preset, local_size)
         return self.workload(preset, seed, local_size).launches
 
+    def own_launches(self, preset: str, local_size: LocalSize | None = None) -> tuple[Launch, ...]:
+        """Return those of `real_launches` that are of the kernel that is coarsened, of which there is one at least.
+
+        Arguments and errors are those of `launches`.
+        """
+        launches = self.real_launches(preset, local_size)
+        return tuple(each for each in launches if each.kernel == self.kernel) or launches
+
     def _left_open(self, launches: tuple[Launch, ...]) -> tuple[Launch, ...]:
         """The launches without their local size. Raises InvalidInputError where an argument depends on it."""
         if any(isinstance(argument, LocalArgument) for launch in launches for argument in launch.arguments):

@@ -19,7 +19,7 @@ def sizes_of_launch(
     Raises:
         InvalidInputError: the local size is one that the algorithm can't use.
     """
-    launch = max(benchmark.real_launches(preset, local_size), key=lambda each: np.prod(each.global_size))
+    launch = max(benchmark.own_launches(preset, local_size), key=lambda each: np.prod(each.global_size))
     names = [argument.name for argument in kernel.arguments]
     scalars = {
         name: int(argument.value)
