@@ -1,9 +1,9 @@
 """What loops of C become, beside other makers of kernels: `python -m coarsen.opencl_bench.studies.c_loops`.
 
 The functions are those of `opencl_bench/kernels/loops`. Each is run as its kernels are written, and tuned from
-nothing, in turns; and beside them what is installed: PyTorch's products where it finds a GPU (cuBLAS, TF32 off),
-CLBlast's and loopy's, by hand-given tiles. A line of CSV for each on standard output
-(`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, host included.
+nothing, in turns; beside them, where PyTorch finds a GPU, its product (cuBLAS, TF32 off), and what a copy takes
+within the device of as many bytes as the launches read and write, each array once for each launch. A line of CSV for
+each on standard output (`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, host included.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from coarsen.devices.drivers import prepare_loader
 from coarsen.devices.selection import find_device
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.drop_in.loop_program import LoopProgram
+from coarsen.loops.launches import each_launch, extents_in
 from coarsen.loops.program import read_program
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.workload.element_types import Array
@@ -84,8 +85,6 @@ class _Measured:
         path = FOLDER / f"{case.function}.c"
         self._read = read_program(path, case.function)
         nest = self._read.nest
-        from coarsen.loops.launches import extents_in
-
         random = np.random.default_rng(0)
         self._contents = {
             each.name: random.random(
@@ -110,6 +109,29 @@ class _Measured:
             self.outputs[word] = [self._read_back(name) for name in self._read.outputs]
             self._runs[word] = partial(program, self._queue, *given)
         self._runs |= dict(_torch(case, self._contents))
+        self._copied = sum(self._buffers[name].size for name in self._touched(case)) / 2
+
+    def _touched(self, case: Case) -> Iterator[str]:
+        """The arrays of each launch, those that it reads and writes twice."""
+        for launch, *_ in each_launch(self._read.launches, dict(case.sizes)):
+            statements = launch.kernel.kernel.statements
+            for kind in ("reads", "writes"):
+                found = {access.array for each in statements for access in getattr(each, kind)}
+                yield from (name for name in found if name in self._buffers)
+
+    def copy_milliseconds(self) -> float:
+        """Return what a copy within the device takes of as many bytes as the launches move."""
+        import pyopencl as cl
+
+        largest = max(self._buffers.values(), key=lambda each: each.size)
+        other = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, largest.size)
+        times = []
+        for _ in range(_REPETITIONS):
+            self._queue.finish()
+            started = time.perf_counter()
+            cl.enqueue_copy(self._queue, other, largest, byte_count=largest.size).wait()
+            times.append(1e3 * (time.perf_counter() - started))
+        return median(times) * self._copied / largest.size
 
     def _fill(self) -> None:
         import pyopencl as cl
@@ -187,6 +209,7 @@ def main() -> None:
             settings = Tune(seconds=asked.seconds, store=str(Path(folder) / "found.db"))
             found = _Measured(case, context, settings)
             times = found.milliseconds()
+            times["copy"] = found.copy_milliseconds()
         for word, each in times.items():
             difference = f"{found.difference():.2g}" if word == "tuned" else ""
             gain = f"{times['written'] / each:.3f}"
