@@ -86,10 +86,12 @@ MAY_IMPORT["drop_in"] = (
     | {"policy"}
     | {f"opencl_bench.{room}" for room in ROOMS if room not in ("calibration", "reporting", "studies")}
 )
+# What runs any program and records it reads what Python writes for a script.
+MAY_IMPORT["layer"] = LIBRARY | {"policy", "drop_in"}
 MAY_IMPORT["opencl_bench"] |= {"drop_in"}
 MAY_IMPORT["opencl_bench.studies"] |= {"drop_in"}
 MAY_IMPORT["__init__"] = LIBRARY | {"drop_in"}
-MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench", "drop_in", "policy"}
+MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench", "drop_in", "policy", "layer"}
 MAY_IMPORT["__main__"] = {"cli"}
 
 FOLDERS = {
