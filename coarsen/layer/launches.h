@@ -230,7 +230,8 @@ static int taken(uint64_t size)
 }
 
 /* Read what one argument holds to the end of a file. Returns what went wrong, NULL if nothing did. */
-static const char *read_argument(cl_command_queue queue, const struct Passed *each, struct Bytes *meta, int file)
+static const char *read_argument(cl_command_queue queue, const struct Passed *each, struct Bytes *meta, int file,
+                                 uint64_t *used)
 {
     size_t region[DIMENSIONS], size = each->size;
     if (each->is_image && !put_image(meta, (cl_mem)each->handle, region, &size))
@@ -238,6 +239,7 @@ static const char *read_argument(cl_command_queue queue, const struct Passed *ea
     put64(meta, size);
     if (!taken(size))
         return "its buffers and images hold more than may still be recorded (--most-bytes)";
+    *used += size;
     char *content = malloc(size ? size : 1);
     if (!content)
         return "there is not enough memory for a copy of its buffers";
@@ -270,6 +272,7 @@ static int captured(cl_command_queue queue, uint32_t kind, const struct Passed *
     int file = open(path, WRITE_ONLY | CREATE | EXCLUSIVE | CLOSE_ON_EXEC, 0600);
     const char *problem = file < 0 ? "a file can't be made in the folder of the recording" : NULL;
     struct Bytes meta = {0};
+    uint64_t used = 0;
     put32(&meta, number);
     for (uint32_t i = 0; i < count && !problem; i++) {
         enum Form form = all[i].form;
@@ -280,11 +283,12 @@ static int captured(cl_command_queue queue, uint32_t kind, const struct Passed *
         if (form == SAMPLED)
             put_sampler(&meta, (cl_sampler)all[i].handle);
         else if (form != AGAIN && is_memory(&all[i]))
-            problem = read_argument(queue, &all[i], &meta, file);
+            problem = read_argument(queue, &all[i], &meta, file, &used);
     }
     close(file);
     if (problem) {
         unlink(path);
+        __atomic_fetch_add(here.left, used, __ATOMIC_RELAXED);
         note(kind, problem);
     } else {
         lock();

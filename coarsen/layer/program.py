@@ -183,7 +183,7 @@ def recording_environment(program: Path | None, folder: Path) -> dict[str, str]:
 
 
 def loader_of(program: Path, environment: Mapping[str, str]) -> Path | None:
-    """Return the OpenCL loader that a program gets, by its own libraries or else by name; None if none is known."""
+    """Return the OpenCL loader that a program gets, by its own libraries or by name; None if none is known."""
     linker = _dynamic_linker(program)
     if linker is not None:
         listed = subprocess.run(
@@ -196,7 +196,7 @@ def loader_of(program: Path, environment: Mapping[str, str]) -> Path | None:
         )
         for line in listed.stdout.splitlines():
             name, _, rest = line.strip().partition(" => ")
-            if name.startswith("libOpenCL.so"):
+            if name.startswith("libOpenCL") and ".so" in name:
                 return Path(rest.partition(" (0x")[0])
     return next((path for path in _by_name(environment) if path.exists()), None)
 

@@ -80,7 +80,7 @@ def index(working_devices: tuple[DeviceDescription, ...]) -> str:
 
 
 def lines_of(*rows: LaunchRow, otherwise: Otherwise = Otherwise.TUNE, **changes: Any) -> list[str]:  # noqa: ANN401
-    content: dict[str, Any] = {"found": (), "recorded": (), "not_recorded": (), **changes}
+    content: dict[str, Any] = {"found": (), **changes}
     result = RunResult(exit_code=0, rows=rows, store="/home/me/store", **content)
     return list(report_lines(Script("program.py", ("-x",)), otherwise, result))
 
