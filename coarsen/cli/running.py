@@ -143,8 +143,7 @@ def run_with(options: RunOptions) -> int:
     # Imported late: they load PyOpenCL.
     from coarsen.cli.run_report import print_report, write_report
     from coarsen.drop_in.running import run_program
-    from coarsen.drop_in.script import Script
-    from coarsen.layer.program import executable_of
+    from coarsen.drop_in.script import Script, executable_of
 
     if not options.module and not options.program.startswith("python") and executable_of(options.program):
         raise InvalidInputError(
@@ -181,8 +180,8 @@ def _recorded(options: RunOptions, record: str, file: Path | None) -> int:
         )
     # Imported late: who records nothing does without them.
     from coarsen.cli.record_report import print_recording, write_recording
-    from coarsen.drop_in.script import Script, check_script
-    from coarsen.layer.program import executable_of, recorded_run
+    from coarsen.drop_in.script import Script, check_script, executable_of
+    from coarsen.layer.program import recorded_run
 
     script = Script(options.program, tuple(options.arguments or ()), options.module)
     program = None if script.is_module else executable_of(script.name)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import signal
 import struct
 import subprocess
@@ -23,7 +22,7 @@ import platformdirs
 
 from coarsen.base.files import replace_file
 from coarsen.devices.drivers import linked_libraries, packaged_loader, prepare_loader
-from coarsen.drop_in.script import Script
+from coarsen.drop_in.script import ELF, Script
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.clang import INSTALL_HINT, packaged_clang
 from coarsen.layer.recording import Recording, check_folder, read_recording
@@ -33,7 +32,6 @@ _CLANG_OPTIONS = ("-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffreest
 LOADER = "libOpenCL.so.1"
 # A loader without this word knows no layers.
 _LAYERS = b"OPENCL_LAYERS"
-_ELF = b"\x7fELF"
 _INTERPRETER = 3  # of ELF's program headers, the one with the dynamic linker's path
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
 _OF_SIGNALS = 128  # what shells add to a signal's number
@@ -130,23 +128,6 @@ def _is_own(path: Path) -> bool:
     return all(each.st_uid == os.geteuid() and not each.st_mode & 0o022 for each in states)
 
 
-def executable_of(name: str) -> Path | None:
-    """Return the program that a name stands for where it is none in Python: a binary, or a script of a shell.
-
-    Args:
-        name: a path; where there is no such file, and the name has no folder, a command on PATH.
-    """
-    path = Path(name)
-    if not path.exists() and path.name == name:
-        path = Path(shutil.which(name) or name)
-    if not path.is_file() or not os.access(path, os.X_OK):
-        return None
-    with path.open("rb") as file:
-        start = file.readline(256)
-    is_other_script = start.startswith(b"#!") and b"python" not in start
-    return path.absolute() if start.startswith(_ELF) or is_other_script else None
-
-
 def recording_environment(program: Path | None, folder: Path) -> dict[str, str]:
     """Return the environment in which a program is recorded.
 
@@ -226,7 +207,7 @@ def _dynamic_linker(program: Path) -> str | None:
     """The dynamic linker that an ELF file of 64 bits names; None for what has none, or is no such file."""
     with program.open("rb") as file:
         head = file.read(64)
-        if len(head) < 64 or not head.startswith(_ELF + b"\x02\x01"):
+        if len(head) < 64 or not head.startswith(ELF + b"\x02\x01"):
             return None
         (start,), (size, count) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<HH", head, 54)
         file.seek(start)

@@ -11,7 +11,8 @@
 #include "opencl.h"
 #include "support.h"
 
-enum { MOST_KINDS = 1 << 16, MOST_KINDS_OF_KERNEL = 4096, MOST_PENDING = 4096, MOST_TRIES = 3, DIMENSIONS = 3 };
+enum { MOST_KINDS = 1 << 16, MOST_KINDS_OF_KERNEL = 4096, MOST_PENDING = 4096, MOST_TRIES = 3, DIMENSIONS = 3,
+       ALL_TIMED = 256, TIMED_OF = 16 };
 #define HOST_BITS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS)
 
 static void *next[256];

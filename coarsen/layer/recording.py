@@ -186,7 +186,10 @@ def _row(size_class: str, members: Sequence[RecordedKind]) -> KernelRow:
     counts: Counter[tuple[int, ...]] = Counter()
     for each in members:
         counts[each.global_size] += each.launches
-    launches, timed = counts.total(), sum(each.timed for each in members)
+    timed = sum(each.timed for each in members)
+    # Not every launch is timed; one of whose kind none is takes as long as the others, as far as is known.
+    mean = sum(each.nanoseconds for each in members) / timed if timed else None
+    estimates = (each.launches * (each.nanoseconds / each.timed if each.timed else mean or 0) for each in members)
     return KernelRow(
         first.kernel,
         first.device.name,
@@ -195,8 +198,8 @@ def _row(size_class: str, members: Sequence[RecordedKind]) -> KernelRow:
         counts.most_common(1)[0][0],
         first.local_size,
         len(counts) - 1,
-        launches,
-        sum(each.nanoseconds for each in members) / timed * launches if timed else None,
+        counts.total(),
+        None if mean is None else sum(estimates),
     )
 
 

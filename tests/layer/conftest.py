@@ -17,10 +17,10 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.drivers import packaged_loader
-from coarsen.drop_in.script import Script
+from coarsen.drop_in.script import Script, executable_of
 from coarsen.frontend.clang import packaged_clang
 from coarsen.layer import program as layer
-from coarsen.layer.program import RecordedRun, executable_of, recorded_run
+from coarsen.layer.program import RecordedRun, recorded_run
 from coarsen.layer.recording import KernelRow
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.workload.benchmark import Array
