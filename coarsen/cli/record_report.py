@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ _UNKNOWN = "-"
 # A program of whose kernel time this share is a kernel's gains too little by it.
 _WORTH_TUNING = 0.05
 _MOST_COMMANDS = 5
+_MOST_ROWS = 25
+_MOST_REASONS = 10
 _REPORT_FORMAT = 1
 
 
@@ -56,8 +58,12 @@ def recording_lines(script: Script, run: RecordedRun) -> Iterator[str]:
             f"coarsen: {launches} launch{'' if launches == 1 else 'es'} of {counted(kernels, 'kernel')}: "
             f"{time_text(total)} on the device{share} {time_text(run.seconds * 1e9)}"
         )
-        yield from _table(rows)
-    yield from recording.not_recorded
+        yield from _table(rows[:_MOST_ROWS], total)
+        yield from _others("kernel", rows[_MOST_ROWS:])
+        if any(row.nanoseconds is None for row in rows):
+            yield "times that aren't known are of queues that the driver can't profile"
+    yield from recording.not_recorded[:_MOST_REASONS]
+    yield from _others("reason", recording.not_recorded[_MOST_REASONS:])
     yield from _next(run)
 
 
@@ -65,11 +71,17 @@ def _total(rows: Sequence[KernelRow]) -> float:
     return sum(row.nanoseconds or 0 for row in rows)
 
 
-def _table(rows: Sequence[KernelRow]) -> Iterator[str]:
-    total = _total(rows)
+def _others(noun: str, others: Sequence[object]) -> Iterator[str]:
+    if others:
+        yield f"and {counted(len(others), f'other {noun}')}: --report FILE has all"
+
+
+def _table(rows: Sequence[KernelRow], total: float) -> Iterator[str]:
     columns = {
         "kernel": [row.kernel for row in rows],
-        "share": [_UNKNOWN if row.nanoseconds is None else f"{row.nanoseconds / total:.0%}" for row in rows],
+        "share": [
+            _UNKNOWN if row.nanoseconds is None else f"{row.nanoseconds / (total or 1):.0%}" for row in rows
+        ],
         "time": [_UNKNOWN if row.nanoseconds is None else time_text(row.nanoseconds) for row in rows],
         "launches": [str(row.launches) for row in rows],
         "device": [f"{row.device} ({row.platform})" for row in rows],
@@ -81,6 +93,10 @@ def _table(rows: Sequence[KernelRow]) -> Iterator[str]:
     if len(set(columns["device"])) == 1:
         del columns["device"]
     yield from aligned(list(columns), zip(*columns.values(), strict=True), _NUMBERS)
+
+
+def _known(nanoseconds: float | None, write: Callable[[float], str]) -> str:
+    return _UNKNOWN if nanoseconds is None else write(nanoseconds)
 
 
 def _global_size(row: KernelRow) -> str:

@@ -706,7 +706,7 @@ static void *mapped(const char *folder, const char *name, size_t size)
 static void start_recording(void)
 {
     const char *folder = getenv("COARSEN_RECORDING");
-    if (here.is_on || !folder)
+    if (here.is_on || !folder || !next[PLACE_clCloneKernel])
         return;
     here.log = file_of_process(folder);
     here.left = mapped(folder, "/left", 2 * sizeof *here.left);

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -134,6 +135,25 @@ def test_offsets_shared_buffers_and_no_local_size(run_text: RunText, tmp_path: P
     assert reason == "a launch is not recorded: the kernel 'both': it has no more than one work-item"
 
 
+LINKED = """\
+one = cl.Program(context, SOURCE).compile(options=["-DN=1"])
+other = cl.Program(context, "float twice(float x) { return 2 * x; }").compile()
+values = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * COUNT)
+for programs in ([one], [one, other]):
+    cl.link_program(context, programs).number(queue, (COUNT,), (32,), values)
+"""
+
+
+def test_linked_programs(run_text: RunText) -> None:
+    result = run_text(f"{HEAD}SOURCE = {SOURCE!r}\n{LINKED}")
+    assert result.exit_code == 0
+    assert [row.path is not None for row in sorted(result.recording.rows, key=lambda row: row.path is None)] == [
+        *(True, False)
+    ]
+    (reason,) = result.recording.not_recorded
+    assert reason == "a launch is not recorded: the kernel 'number': its program is linked from several"
+
+
 def test_a_program_without_launches(run_text: RunText) -> None:
     result = run_text(HEAD)
     assert (result.exit_code, result.recording.rows, result.recording.saw_opencl) == (0, (), True)
@@ -257,6 +277,17 @@ def test_the_report(run_text: RunText, tmp_path: Path, intel: DeviceDescription)
     data = json.loads(json.dumps(recording_as_data(Script("program.py"), result)))
     assert (data["exit_code"], [row["launches"] for row in data["launches"]].count(1)) == (0, 2)
     assert data["launches"][0]["path"] == str(path) and data["launches"][0]["nanoseconds"] > 0
+
+
+def test_a_long_report_is_cut(run_text: RunText) -> None:
+    result = run_text(SCALE)
+    recording = result.recording
+    many = recording._replace(rows=30 * recording.rows[:1], not_recorded=("a launch is not recorded: why",) * 12)
+    lines = list(recording_lines(Script("program.py"), result._replace(recording=many)))
+    assert "and 5 other kernels: --report FILE has all" in lines
+    assert "and 2 other reasons: --report FILE has all" in lines
+    unknown = recording._replace(rows=(replace(recording.rows[0], nanoseconds=None),))
+    assert "can't profile" in "\n".join(recording_lines(Script("p.py"), result._replace(recording=unknown)))
 
 
 def test_programs_see_where_they_are(record: Record, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
