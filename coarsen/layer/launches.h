@@ -327,7 +327,7 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel kernel, const struct
     uint32_t device = of_queue->queue.device;
     struct Entry *entry = object->kernel.last, *class = object->kernel.last_class;
     if (object->kernel.is_same && class && class->state == DONE && object->kernel.last_device == device &&
-        !memcmp(&object->kernel.last_sizes, sizes, sizeof *sizes)) {
+        object->kernel.last_wholes == objects.wholes && !memcmp(&object->kernel.last_sizes, sizes, sizeof *sizes)) {
         unlock();
         return entry;
     }
@@ -340,6 +340,7 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel kernel, const struct
     object->kernel.last = entry;
     object->kernel.last_class = class;
     object->kernel.last_device = device;
+    object->kernel.last_wholes = objects.wholes;
     object->kernel.last_sizes = *sizes;
     object->kernel.is_same = 1;
     int points_elsewhere = object->kernel.points_elsewhere;

@@ -42,8 +42,9 @@ struct Object {
             uint32_t unit, count;
             struct Argument *arguments;
             char *name;
-            int points_elsewhere, is_same; /* is_same: no argument was set since the last launch */
+            int points_elsewhere, is_same; /* is_same: no argument has changed since the last launch */
             struct Entry *last, *last_class;
+            uint64_t last_wholes; /* by which a new object with an old handle shows */
             uint32_t last_device;
             struct Sizes last_sizes;
         } kernel;

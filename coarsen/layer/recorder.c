@@ -587,6 +587,9 @@ static void set_argument(struct Object *kernel, cl_uint index, struct Argument g
 {
     struct Argument *argument = argument_of(kernel, index);
     char *bytes = argument->bytes;
+    if (argument->form == given.form && argument->size == given.size && argument->pointer == given.pointer &&
+        (given.form != VALUE || !memcmp(bytes, given.bytes, given.size)))
+        return;
     if (given.form != VALUE) {
         free(bytes);
         bytes = NULL;
