@@ -105,9 +105,9 @@ def _global_size(row: KernelRow) -> str:
 
 
 def _answer(row: KernelRow) -> str:
-    if row.refusal:
-        return f"no: {row.refusal}"
-    return _UNKNOWN if row.path is None else "yes"
+    if row.refusal is None:
+        return _UNKNOWN
+    return f"no: {row.refusal}" if row.refusal else "yes"
 
 
 def _next(run: RecordedRun) -> Iterator[str]:

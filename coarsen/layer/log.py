@@ -142,7 +142,7 @@ class _Reader:
 
     def text(self) -> str:
         end = self._data.index(b"\0", self._at)
-        found = self._data[self._at : end].decode(errors="surrogateescape")
+        found = self._data[self._at : end].decode(errors="replace")
         self._at = end + 1
         return found
 
@@ -175,9 +175,12 @@ def _read_log(log: Path) -> list[RecordedKind]:
             kinds[number].contents = tuple(_contents(reader, kinds[number].arguments or ()))
         elif letter == "N":
             kinds[number].notes.append(data.decode())
-    counts = log.with_suffix(".counts").read_bytes()
+    # A process that ends in its first moments has none.
+    file = log.with_suffix(".counts")
+    counts = file.read_bytes() if file.exists() else b""
     for number, kind in kinds.items():
-        kind.launches, kind.timed, kind.nanoseconds = _COUNTS.unpack_from(counts, number * _COUNTS.size)
+        if counts:
+            kind.launches, kind.timed, kind.nanoseconds = _COUNTS.unpack_from(counts, number * _COUNTS.size)
     return list(kinds.values())
 
 

@@ -158,32 +158,39 @@ static cl_int answer(const void *data, size_t data_size, size_t size, void *valu
     return CL_SUCCESS;
 }
 
-cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info name, size_t size, void *value, size_t *size_ret)
+/* Whether the program made a queue without profiling; with the properties that it gave. */
+static int is_hiding_times(cl_command_queue queue, const cl_queue_properties **given, size_t *byte_count)
 {
-    cl_int status = NEXT(clGetCommandQueueInfo)(queue, name, size, value, size_ret);
-    if (status || !IS_ON)
-        return status;
     lock();
     struct Object *object = found(queue, QUEUE);
-    if (object && object->queue.hides_times && name == CL_QUEUE_PROPERTIES && value)
-        *(cl_command_queue_properties *)value &= ~(cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE;
-    if (object && object->queue.hides_times && name == CL_QUEUE_PROPERTIES_ARRAY)
-        status = answer(object->queue.properties, object->queue.byte_count, size, value, size_ret);
+    int hides_times = object && object->queue.hides_times;
+    *given = hides_times ? object->queue.properties : NULL;
+    *byte_count = hides_times ? object->queue.byte_count : 0;
     unlock();
+    return hides_times;
+}
+
+cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info name, size_t size, void *value, size_t *size_ret)
+{
+    const cl_queue_properties *given = NULL;
+    size_t byte_count = 0;
+    int hides_times = IS_ON && is_hiding_times(queue, &given, &byte_count);
+    if (hides_times && name == CL_QUEUE_PROPERTIES_ARRAY)
+        return answer(given, byte_count, size, value, size_ret);
+    cl_int status = NEXT(clGetCommandQueueInfo)(queue, name, size, value, size_ret);
+    if (!status && hides_times && name == CL_QUEUE_PROPERTIES && value)
+        *(cl_command_queue_properties *)value &= ~(cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE;
     return status;
 }
 
 cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t size, void *value, size_t *size_ret)
 {
     cl_command_queue queue = NULL;
-    if (IS_ON && !NEXT(clGetEventInfo)(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL)) {
-        lock();
-        struct Object *object = found(queue, QUEUE);
-        int hides_times = object && object->queue.hides_times;
-        unlock();
-        if (hides_times)
-            return CL_PROFILING_INFO_NOT_AVAILABLE;
-    }
+    const cl_queue_properties *given;
+    size_t byte_count;
+    if (IS_ON && !NEXT(clGetEventInfo)(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL) &&
+        is_hiding_times(queue, &given, &byte_count))
+        return CL_PROFILING_INFO_NOT_AVAILABLE;
     return NEXT(clGetEventProfilingInfo)(event, name, size, value, size_ret);
 }
 

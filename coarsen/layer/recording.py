@@ -93,7 +93,7 @@ class KernelRow:
         other_sizes: how many other global sizes there were.
         launches: their number.
         nanoseconds: that they took on the device, estimated from those whose times are known; None if none is.
-        refusal: the code for which the kernel can't be coarsened; empty where it can be, or that isn't known.
+        refusal: the code for which the kernel can't be coarsened; empty where it can be; None if unknown.
         path: the first of them, recorded; None where it isn't.
         byte_count: of what its buffers and images hold there.
     """
@@ -107,7 +107,7 @@ class KernelRow:
     other_sizes: int
     launches: int
     nanoseconds: float | None
-    refusal: str = ""
+    refusal: str | None = None
     path: Path | None = None
     byte_count: int = 0
 
@@ -209,11 +209,11 @@ def _recorded(
     """Write a captured launch of a row, see whether its kernel can be coarsened; return why there is no file."""
     try:
         kernel = kernels.lowered(of)
-        row.refusal = _refusal(kernel, row.global_size)
+        is_single = math.prod(row.global_size) <= 1
+        row.refusal = None if is_single else _refusal(kernel, row.global_size)
         kind = next((each for each in members if each.file is not None), None)
         if kind is None:
             notes = [note for each in members for note in each.notes]
-            is_single = math.prod(row.global_size) <= 1
             return notes[0] if notes else "it has no more than one work-item" if is_single else "it was cut off"
         launch = kernels.captured(kind)
         path = _free_path(folder, launch)
@@ -399,10 +399,13 @@ def _list_written(kinds: Sequence[RecordedKind], kernels: _Kernels, folder: Path
     counts: dict[_Listed, Counter[ListedLaunch | None]] = {}
     sources: dict[str, str] = {}
     for kind in kinds:
+        try:
+            options, source = options_of(kind.program), kind.program.source
+        except InvalidInputError:
+            continue
         if kind.program.problem:
             continue
-        options, source = options_of(kind.program), kind.program.source
-        source_hash = hash_with_headers(source.encode(errors="replace").decode(), options)
+        source_hash = hash_with_headers(source, options)
         sources[source_hash] = source
         key = _Listed(source_hash, without_own_folder(options), kind.kernel)
         _count(counts.setdefault(key, Counter()), _listed(kind, kernels), kind.launches)
@@ -415,7 +418,7 @@ def _list_written(kinds: Sequence[RecordedKind], kernels: _Kernels, folder: Path
         for each in before.launches:
             _count(of_kernel, replace(each, count=1), each.count)
     for source_hash, text in sources.items():
-        replace_file(text.encode(errors="surrogateescape"), folder / _source_file(source_hash))
+        replace_file(text.encode(), folder / _source_file(source_hash))
     listed = (
         ListedKernel(
             key.name,
