@@ -8,7 +8,7 @@ enum { ROUNDS = 100, THREADS = 4 };
 
 static cl_kernel stage(const char *options, cl_mem buffer)
 {
-    const char *source = "kernel void stage(global int *values) { values[get_global_id(0)] += STEP; }";
+    const char *source = "// In Latin-1: \xe9\nkernel void stage(global int *values) { values[get_global_id(0)] += STEP; }";
     cl_program program = built(source, options);
     cl_kernel kernel = clCreateKernel(program, "stage", NULL);
     CHECK(kernel && !clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
