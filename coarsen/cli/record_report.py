@@ -22,7 +22,7 @@ _log = logging.getLogger("coarsen")
 
 _NUMBERS = ("share", "time", "launches")
 _UNKNOWN = "-"
-# A program of whose kernel time this share is a kernel's gains too little by it.
+# Who has less than this share of the time gains too little by being faster: a kernel, or all of them.
 _WORTH_TUNING = 0.05
 _MOST_COMMANDS = 5
 _MOST_ROWS = 25
@@ -117,8 +117,10 @@ def _next(run: RecordedRun) -> Iterator[str]:
         for row in recording.rows
         if row.path is not None and not row.refusal and (row.nanoseconds or 0) >= _WORTH_TUNING * total
     ]
+    if worth and total / 1e9 < _WORTH_TUNING * run.seconds:
+        yield "the kernels take so little of the program's time that it gains nothing to speak of by faster ones"
     if worth:
-        yield "what takes most of the time, to be tuned next:"
+        yield "what takes most of the kernels' time, to be tuned next:"
     for row in worth[:_MOST_COMMANDS]:
         yield f"  coarsen tune {shlex.quote(str(row.path))} -d {shlex.quote(row.device)}"
     if recording.launch_list is not None:
