@@ -177,7 +177,7 @@ def loader_of(program: Path, environment: Mapping[str, str]) -> Path | None:
         )
         for line in listed.stdout.splitlines():
             name, _, rest = line.strip().partition(" => ")
-            if name.startswith("libOpenCL") and ".so" in name:
+            if name.startswith("libOpenCL") and rest.startswith("/"):
                 return Path(rest.partition(" (0x")[0])
     return next((path for path in _by_name(environment) if path.exists()), None)
 

@@ -179,6 +179,16 @@ def test_a_recorded_launch_is_measured(run: Run, tmp_path: Path, index: str, sto
         assert {row.invalidity for row in rows} == {Invalidity.CORRECT}
 
 
+def test_the_report_of_a_recording_as_json(run: Run, tmp_path: Path) -> None:
+    folder, file = tmp_path / "recorded", tmp_path / "report.json"
+    outcome = run("run", "--record", folder, "--report", file, "true", "--tune")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+    report = json.loads(file.read_text())
+    assert (report["format"], report["program"], report["arguments"]) == (1, "true", ["--tune"])
+    assert (report["exit_code"], report["saw_opencl"], report["launches"]) == (0, False, [])
+    assert (report["launch_list"], list(folder.iterdir())) == (None, [])
+
+
 @pytest.mark.parametrize(("ending", "code"), [("raise SystemExit(3)", 3), ("raise KeyError", 1), ("pass", 0)])
 def test_the_exit_code_is_the_programs(ending: str, code: int, run: Run, tmp_path: Path) -> None:
     path = written(tmp_path, ending)

@@ -16,7 +16,7 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.devices.drivers import packaged_loader
+from coarsen.devices.drivers import linked_libraries, packaged_loader
 from coarsen.drop_in.script import Script, executable_of
 from coarsen.frontend.clang import packaged_clang
 from coarsen.layer import program as layer
@@ -35,6 +35,7 @@ _FOUND: dict[str, Callable[[], object]] = {
     "opencl_headers": (HEADERS / "CL" / "cl_layer.h").exists,
 }
 MOST_BYTES = 1 << 24
+LINKERS = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}
 
 Record = Callable[..., RecordedRun]
 Build = Callable[..., Path]
@@ -104,9 +105,8 @@ def compiled_program(source: Path, program: Path, *libraries: str) -> Path:
         "-c",
     )
     subprocess.run([*clang.command, *options, str(source), "-o", str(unlinked)], check=True)
-    (libc,) = Path("/lib").glob(f"{os.uname().machine}-linux-gnu/libc.so.6")
-    linker = next(Path("/").glob("lib*/ld-linux-*.so.*"))
-    words = ("-pie", "-dynamic-linker", str(linker), str(unlinked), *libraries, str(libc), "-o", str(program))
+    linker, libc = LINKERS[os.uname().machine], linked_libraries("libc.so.6")[0]
+    words = ("-pie", "-dynamic-linker", linker, str(unlinked), *libraries, str(libc), "-o", str(program))
     subprocess.run([clang.command[0], "ld.lld", *words], check=True)
     return program
 
