@@ -345,7 +345,7 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel kernel, const struct
     object->kernel.is_same = 1;
     int points_elsewhere = object->kernel.points_elsewhere;
     /* One that was counted by its sizes alone has no arguments in the log. */
-    int is_wanted = class && class->state == WANTED && entry && entry->key[0] == 'L';
+    int is_wanted = class && class->state == WANTED && entry && entry->key[0] == 'L' && !object->kernel.is_left_alone;
     if (is_wanted)
         class->state = BUSY;
     unlock();

@@ -42,6 +42,7 @@ struct Object {
             uint32_t unit, count;
             struct Argument *arguments;
             char *name;
+            int is_left_alone; /* its text is not known */
             int points_elsewhere, is_same; /* is_same: no argument has changed since the last launch */
             struct Entry *last, *last_class;
             uint64_t last_wholes; /* by which a new object with an old handle shows */

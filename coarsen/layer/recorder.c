@@ -220,7 +220,8 @@ static void add_pending(cl_event event, uint32_t kind)
 /* Look at some of the pending launches, and add up the times of those that have ended. Nothing is waited for. */
 static void harvest(unsigned most)
 {
-    for (unsigned i = 0; IS_ON && i < most; i++) {
+    unsigned there = IS_ON ? __atomic_load_n(&pending.count, __ATOMIC_RELAXED) : 0;
+    for (unsigned i = 0; i < most && i < there; i++) {
         lock();
         int is_any = pending.count > 0;
         cl_event event = pending.ring[pending.first].event;
@@ -552,6 +553,7 @@ static void add_kernel(cl_kernel kernel, cl_program program, const char *name)
     put_text(&key, is_text ? of->program.source : NULL);
     put_text(&key, is_text ? of->program.options : NULL);
     object->kernel.unit = numbered(&key, &here.units);
+    object->kernel.is_left_alone = !is_text;
     object->kernel.name = copied(name, strlen(name));
     unlock();
     free(key.data);
@@ -619,6 +621,7 @@ cl_kernel clCloneKernel(cl_kernel kernel, cl_int *error)
     if (found(kernel, KERNEL)) {
         struct Object *to = made(clone, KERNEL), *from = found(kernel, KERNEL);
         to->kernel.unit = from->kernel.unit;
+        to->kernel.is_left_alone = from->kernel.is_left_alone;
         to->kernel.points_elsewhere = from->kernel.points_elsewhere;
         to->kernel.name = copied(from->kernel.name, strlen(from->kernel.name));
         for (uint32_t i = 0; i < from->kernel.count; i++)

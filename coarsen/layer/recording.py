@@ -214,7 +214,13 @@ def _recorded(
         kind = next((each for each in members if each.file is not None), None)
         if kind is None:
             notes = [note for each in members for note in each.notes]
-            return notes[0] if notes else "it has no more than one work-item" if is_single else "it was cut off"
+            return (
+                notes[0]
+                if notes
+                else "it has no more than one work-item"
+                if is_single
+                else "it has too many different launches, or was cut off"
+            )
         launch = kernels.captured(kind)
         path = _free_path(folder, launch)
         replace_file_by(partial(write_launch, launch, name=path.stem), path)
