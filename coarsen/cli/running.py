@@ -173,7 +173,12 @@ _MOST_BYTES = "1G"
 
 def _recorded(options: RunOptions, record: str, file: Path | None) -> int:
     """Run any program with the recorder under its OpenCL loader, and report. Returns the program's exit code."""
-    given = {"--tune": options.tune, "--predict": options.predict, "--seconds": options.seconds is not None}
+    given = {
+        "--tune": options.tune,
+        "--predict": options.predict,
+        "--seconds": options.seconds,
+        "--store": options.store,
+    }
     if unwanted := next((name for name, is_given in given.items() if is_given), None):
         raise InvalidInputError(
             f"--record leaves kernels as they are: leave out {unwanted}, tune what was recorded"

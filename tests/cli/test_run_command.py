@@ -227,6 +227,7 @@ def test_a_module_gets_its_own_options(run: Run, tmp_path: Path, monkeypatch: py
         (("/bin/true",), "/bin/true is no program in Python, and only those run coarsened; coarsen run --record"),
         (("--record", "x", "--tune", "good.py"), "--record leaves kernels as they are: leave out --tune"),
         (("--record", "x", "--predict", "good.py"), "--record leaves kernels as they are: leave out --predict"),
+        (("--record", "x", "--store", "s", "good.py"), "--record leaves kernels as they are: leave out --store"),
         (("--record", "x", "nothing"), "nothing: there is no such file"),
         (("--record", "bytes.py/x", "good.py"), "{folder}/bytes.py/x: can't be written: Not a directory"),
         (("--most-bytes", "1G", "good.py"), "--most-bytes says how much to record: add --record FOLDER"),
