@@ -86,10 +86,12 @@ MAY_IMPORT["drop_in"] = (
     | {"policy"}
     | {f"opencl_bench.{room}" for room in ROOMS if room not in ("calibration", "reporting", "studies")}
 )
+# What runs any program and records it reads what Python writes for a script.
+MAY_IMPORT["layer"] = LIBRARY | {"policy", "drop_in"}
 MAY_IMPORT["opencl_bench"] |= {"drop_in"}
 MAY_IMPORT["opencl_bench.studies"] |= {"drop_in"}
 MAY_IMPORT["__init__"] = LIBRARY | {"drop_in"}
-MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench", "drop_in", "policy"}
+MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench", "drop_in", "policy", "layer"}
 MAY_IMPORT["__main__"] = {"cli"}
 
 FOLDERS = {
@@ -323,9 +325,10 @@ def test_modules_that_use_regular_expressions_are_listed_with_their_reason() -> 
 
 
 # What was left of 141,800 lines in 1,293 files: 100,000. Decided since: tiles inside of loops 1,900 with a page,
-# a light start of predictions 200, loops of C 4,500, of which reading and explaining them takes 3,400.
+# a light start of predictions 200, loops of C 4,500, of which reading and explaining them takes 3,400; a
+# recorder of any program 800.
 # Raising a number is a decision, not a commit's by-product.
-MOST_LINES = 105_500
+MOST_LINES = 106_000
 MOST_FILES = 550
 MOST_IN_A_FOLDER = 25
 

@@ -24,7 +24,7 @@ from coarsen.cli.options import Debug, Quiet, Verbose, Version
 
 _EVERYDAY = MappingProxyType(
     {
-        "run": "Run a PyOpenCL program as it is, with its kernels coarsened.",
+        "run": "Run a PyOpenCL program coarsened, or record any program.",
         "tune": "Find the fastest variant of a kernel, and remember it.",
         "describe": "Describe a kernel's arguments in a file, for tune and bench.",
         "apply": "Coarsen a kernel, or explain the effect of coarsening it.",

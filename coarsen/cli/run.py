@@ -1,4 +1,4 @@
-"""`coarsen run`: run a PyOpenCL program as it is, with its kernels coarsened."""
+"""`coarsen run`: run a PyOpenCL program with its kernels coarsened, or record any OpenCL program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coarsen.cli.running import RunOptions, run_with
 
 @takes(RunOptions)
 def run(asked: RunOptions) -> None:
-    """Run a PyOpenCL program as it is, with its kernels coarsened.
+    """Run a PyOpenCL program coarsened, or record any program.
 
     Nothing in the program need be changed: while it runs, pyopencl.Program coarsens what is made from OpenCL C,
     using remembered variants or, with --tune, a search. Other launches stay as they are: nothing runs that was
@@ -20,6 +20,13 @@ def run(asked: RunOptions) -> None:
     Processes that the program starts run as without coarsen. Drivers that pip installed are there for the program,
     too.
 
+    With --record, PROGRAM may be any executable or command. A layer under its OpenCL loader counts, times and
+    captures its launches, also those of processes that it starts. The table shows for each kernel its share of
+    the program's kernel time and whether it can be coarsened, and the commands that tune what takes most of it.
+    Kernels stay as they are.
+
     Example: coarsen run --tune --seconds 30 simulation.py --steps 100
+
+    Example: coarsen run --record launches ./simulation --steps 100
     """
     raise typer.Exit(run_with(asked))

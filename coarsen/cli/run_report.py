@@ -6,7 +6,6 @@ import logging
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,6 @@ def report_lines(script: Script, otherwise: Otherwise, result: RunResult) -> Ite
         yield from _table(rows)
         yield from _explanations(result)
     yield from _remembered(result)
-    yield from _recorded(result)
     yield from _next(script, otherwise, result)
 
 
@@ -68,7 +66,7 @@ def _table(rows: Sequence[LaunchRow]) -> Iterator[str]:
         "ran": [row.runs for row in rows],
         "speed-up": [_UNKNOWN if row.speedup is None else str(row.speedup) for row in rows],
         "a launch": [_times(row) for row in rows],
-        "saved": [_UNKNOWN if row.saved is None else _time(row.saved * 1e9) for row in rows],
+        "saved": [_UNKNOWN if row.saved is None else time_text(row.saved * 1e9) for row in rows],
         "why": [row.why for row in rows],
     }
     if len(set(columns["device"])) == 1:
@@ -83,23 +81,13 @@ def _explanations(result: RunResult) -> Iterator[str]:
     if any(row.speedup for row in result.rows):
         yield "Speed-ups and times are those that tuning measured, over the launch as the program makes it."
     if result.saved is not None:
-        yield f"Saved in all, estimated as launches times the difference: {_time(result.saved * 1e9)}"
+        yield f"Saved in all, estimated as launches times the difference: {time_text(result.saved * 1e9)}"
 
 
 def _remembered(result: RunResult) -> Iterator[str]:
     if result.found:
         yield f"{counted(len(result.found), 'choice')} of this run will be remembered, in {result.store}"
         yield "'coarsen results export FILE --remembered' writes them to a file to ship with the program"
-
-
-def _recorded(result: RunResult) -> Iterator[str]:
-    for each in result.recorded:
-        device = shlex.quote(each.device)
-        yield f"recorded: coarsen bench {shlex.quote(str(each.path))} -d {device}"
-    yield from result.not_recorded
-    if result.launch_list is not None:
-        folder = shlex.quote(str(result.launch_list.parent))
-        yield f"listed what all launches pass: coarsen tune KERNEL.toml --inputs-from {folder}"
 
 
 def _next(script: Script, otherwise: Otherwise, result: RunResult) -> Iterator[str]:
@@ -115,10 +103,11 @@ def _global_size(row: LaunchRow) -> str:
 
 
 def _times(row: LaunchRow) -> str:
-    return _UNKNOWN if row.nanoseconds is None else " → ".join(map(_time, row.nanoseconds))
+    return _UNKNOWN if row.nanoseconds is None else " → ".join(map(time_text, row.nanoseconds))
 
 
-def _time(nanoseconds: float) -> str:
+def time_text(nanoseconds: float) -> str:
+    """Return a time with its unit: `1.25 ms`."""
     for unit, size in (("s", 1e9), ("ms", 1e6)):
         if abs(nanoseconds) >= size:
             return f"{nanoseconds / size:.3g} {unit}"
@@ -144,9 +133,6 @@ def report_as_data(script: Script, result: RunResult) -> dict[str, Any]:
         "seconds_saved": result.saved,
         "store": result.store,
         "remembered": [choice_to_json(choice) for choice in result.found],
-        "recorded": [{**asdict(each), "path": str(each.path)} for each in result.recorded],
-        "not_recorded": list(result.not_recorded),
-        "launch_list": None if result.launch_list is None else str(result.launch_list),
     }
 
 

@@ -1,7 +1,8 @@
 """A run by `coarsen run`: its options, and what is done. It needs none of the command line's packages.
 
     fields of RunOptions ─▶ options of the command (`run.py`), its help, messages about mistakes
-                         ─▶ plain_run ─▶ run_with
+                         ─▶ plain_run ─▶ run_with ─▶ a script in Python, with its kernels coarsened
+                                                  ─▶ any program, recorded (--record)
 
 typer takes as long to load as a program with one kernel takes to start: words without mistakes do without it.
 """
@@ -27,7 +28,6 @@ from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from coarsen.drop_in.mode import Otherwise
-    from coarsen.drop_in.recorder import Recorder
     from coarsen.tuning.settings import Tune
 
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class RunOptions:
     """The options of `coarsen run`."""
 
-    program: str = argument("The program's file, or folder.", "PROGRAM")
+    program: str = argument("The program's file or folder; with --record also any executable.", "PROGRAM")
     arguments: list[str] | None = argument(
         "All that comes after the program's name is its own, options too.", "ARGUMENT", default=None
     )
@@ -51,13 +51,14 @@ class RunOptions:
         default=False,
     )
     record: str | None = option(
-        "Write the first launch of each kernel and class of sizes as NAME.npz, for coarsen bench, tune and "
-        "predict, and a list of what all launches pass, for coarsen tune KERNEL.toml --inputs-from FOLDER.",
+        "Leave the kernels as they are, and write the first launch of each kernel and class of sizes as NAME.npz, "
+        "for coarsen tune, bench and predict, and a list of what all launches pass, for coarsen tune KERNEL.toml "
+        "--inputs-from FOLDER.",
         "FOLDER",
     )
     most_bytes: str | None = option(
-        "The most that the buffers of recorded launches may hold in all: 500M, 2G; with 0 no launches are "
-        "written, only the list.  [default: 1G]",
+        "The most that the buffers and images of recorded launches may hold in all: 500M, 2G; with 0 no launches "
+        "are written, only the list.  [default: 1G]",
         "NUMBER",
     )
     report: str | None = option("Write the table there as JSON, not on standard error.", "FILE")
@@ -122,32 +123,40 @@ def _read(word: str, following: Iterator[str]) -> tuple[str, bool | float | str]
 
 
 def run_with(options: RunOptions) -> int:
-    """Run a PyOpenCL program, and report what was launched. Returns the program's exit code.
+    """Run a program, and report what was launched. Returns the program's exit code.
 
     Raises:
         InvalidInputError: options that exclude each other or are out of range; a package is missing; no such
             program.
         KeyboardInterrupt: the program was interrupted.
     """
-    otherwise = mode_of(options.tune, options.seconds, options.store, options.predict)
-    settings = settings_of(options.seconds, options.store)
-    recorder = recorder_of(options.record, options.most_bytes)
-    file = None
     if options.report is not None:
         check_writable(Path(options.report))
-        file = Path(options.report).absolute()  # the program may go to another folder
+    # The program may go to another folder.
+    file = None if options.report is None else Path(options.report).absolute()
+    if options.record is not None:
+        return _recorded(options, options.record, file)
+    if options.most_bytes is not None:
+        raise InvalidInputError("--most-bytes says how much to record: add --record FOLDER")
+    otherwise = mode_of(options.tune, options.seconds, options.store, options.predict)
+    settings = settings_of(options.seconds, options.store)
     # Imported late: they load PyOpenCL.
     from coarsen.cli.run_report import print_report, write_report
     from coarsen.drop_in.running import run_program
-    from coarsen.drop_in.script import Script
+    from coarsen.drop_in.script import Script, executable_of
 
+    if not options.module and not options.program.startswith("python") and executable_of(options.program):
+        raise InvalidInputError(
+            f"{options.program} is no program in Python, and only those run coarsened; "
+            "coarsen run --record FOLDER records any program"
+        )
     script = Script(options.program, tuple(options.arguments or ()), options.module)
     process = os.getpid()
     if not gc.isenabled():
         # What is loaded stays: the program's own collections pass it over.
         gc.freeze()
         gc.enable()
-    result = run_program(script, otherwise, settings, recorder)
+    result = run_program(script, otherwise, settings)
     if os.getpid() == process:
         # A process that the program forked may come here too.
         if file is None:
@@ -156,6 +165,38 @@ def run_with(options: RunOptions) -> int:
             write_report(script, result, file)
     if result.is_interrupted:
         raise KeyboardInterrupt
+    return result.exit_code
+
+
+_MOST_BYTES = "1G"
+
+
+def _recorded(options: RunOptions, record: str, file: Path | None) -> int:
+    """Run any program with the recorder under its OpenCL loader, and report. Returns the program's exit code."""
+    given = {
+        "--tune": options.tune,
+        "--predict": options.predict,
+        "--seconds": options.seconds,
+        "--store": options.store,
+    }
+    if unwanted := next((name for name, is_given in given.items() if is_given), None):
+        raise InvalidInputError(
+            f"--record leaves kernels as they are: leave out {unwanted}, tune what was recorded"
+        )
+    # Imported late: who records nothing does without them.
+    from coarsen.cli.record_report import print_recording, write_recording
+    from coarsen.drop_in.script import Script, check_script, executable_of
+    from coarsen.layer.program import recorded_run
+
+    script = Script(options.program, tuple(options.arguments or ()), options.module)
+    program = None if script.is_module else executable_of(script.name)
+    if program is None:
+        check_script(script)
+    result = recorded_run(script, program, Path(record).absolute(), byte_count(options.most_bytes or _MOST_BYTES))
+    if file is None:
+        print_recording(script, result)
+    else:
+        write_recording(script, result, file)
     return result.exit_code
 
 
@@ -191,18 +232,6 @@ def settings_of(seconds: float | None, store: str | None) -> Tune:
     from coarsen.tuning.settings import Tune
 
     return Tune(store=store) if seconds is None else Tune(seconds=seconds, store=store)
-
-
-def recorder_of(folder: str | None, most_bytes: str | None) -> Recorder | None:
-    """Return what records launches; None for nothing. Raises InvalidInputError for a limit of nothing."""
-    if folder is None:
-        if most_bytes is not None:
-            raise InvalidInputError("--most-bytes says how much to record: add --record FOLDER")
-        return None
-    # Imported late: it loads PyOpenCL.
-    from coarsen.drop_in.recorder import MOST_BYTES, Recorder
-
-    return Recorder(Path(folder), MOST_BYTES if most_bytes is None else byte_count(most_bytes))
 
 
 def byte_count(text: str) -> int:

@@ -164,12 +164,12 @@ def _nvidia_libraries() -> Iterator[Path]:
     """Yield the paths where NVIDIA's OpenCL library may be, in the dynamic linker's order."""
     folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     yield from (folder / _NVIDIA_LIBRARY for folder in folders)
-    yield from _linked(_NVIDIA_LIBRARY)
+    yield from linked_libraries(_NVIDIA_LIBRARY)
     yield from (folder / _NVIDIA_LIBRARY for folder in _NVIDIA_FOLDERS)
 
 
-def _linked(library: str) -> list[Path]:
-    """The paths of a library that the dynamic linker knows, from its cache: asking `ldconfig` takes a process."""
+def linked_libraries(library: str) -> list[Path]:
+    """Return the paths of a library in the dynamic linker's cache: asking `ldconfig` takes a process."""
     try:
         cache = _LINKER_CACHE.read_bytes()
     except OSError:
@@ -242,6 +242,12 @@ def _pyopencl_driver_folder() -> Path | None:
         return None
     folder = Path(os.path.normpath(Path(spec.origin).parent / ".libs"))
     return folder if any(folder.glob("libOpenCL*")) else None
+
+
+def packaged_loader() -> Path | None:
+    """Return the loader that PyOpenCL's wheel carries; None where it has none."""
+    folder = _pyopencl_driver_folder()
+    return None if folder is None else next(folder.glob("libOpenCL*"), None)
 
 
 def _debian_oclgrind() -> Path | None:

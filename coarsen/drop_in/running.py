@@ -1,6 +1,6 @@
 """A run of an unmodified PyOpenCL program, whose programs from source are coarsened.
 
-    script ─▶ pyopencl.Program is ours while it runs ─▶ its exit code, what was launched, what was recorded
+    script ─▶ pyopencl.Program is ours while it runs ─▶ its exit code, what was launched
 
 Processes that it starts run plainly, whether they are started afresh or by a fork; so do launches of threads that
 are there when the script has ended.
@@ -11,8 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pyopencl
 
@@ -20,18 +19,15 @@ from coarsen.base.bug_report import bug_message
 from coarsen.devices.drivers import prepare_loader
 from coarsen.drop_in.launch_table import LaunchRow, LaunchTable
 from coarsen.drop_in.mode import Otherwise, remembered_in, with_guesses
-from coarsen.drop_in.named_program import ObserverOf, programs_are_coarsened
+from coarsen.drop_in.named_program import programs_are_coarsened
 from coarsen.drop_in.script import Script, check_script, execute
-from coarsen.errors import CoarsenError, InternalError, InvalidInputError
+from coarsen.errors import CoarsenError, InternalError
 from coarsen.policy.remembered import Known, Remembered
 from coarsen.runtime.advice import Decision, LaunchRequest, Policy
 from coarsen.tuning.remembered.choice import RememberedChoice
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.place import chosen_store, sqlite_file
 from coarsen.variant.variant import Variant
-
-if TYPE_CHECKING:
-    from coarsen.drop_in.recorder import Recorded, Recorder
 
 _log = logging.getLogger("coarsen")
 
@@ -46,20 +42,14 @@ class RunResult(NamedTuple):
         rows: what was launched.
         found: the choices that were found and are remembered from now on.
         store: where choices are remembered, without a password.
-        recorded: the workloads that were written.
-        not_recorded: a sentence for each launch that could not be recorded.
         is_interrupted: whether the program was interrupted, by Ctrl-C.
-        launch_list: the list of what all launches passed; None where none was written.
     """
 
     exit_code: int
     rows: tuple[LaunchRow, ...]
     found: tuple[RememberedChoice, ...]
     store: str
-    recorded: tuple[Recorded, ...]
-    not_recorded: tuple[str, ...]
     is_interrupted: bool = False
-    launch_list: Path | None = None
 
     @property
     def saved(self) -> float | None:
@@ -74,15 +64,12 @@ class RunPolicy(Policy):
     Args:
         remembered: knows.
         table: where it is noted.
-        recorder: records launches first; None for none.
     """
 
-    def __init__(self, remembered: Remembered, table: LaunchTable, recorder: Recorder | None) -> None:
+    def __init__(self, remembered: Remembered, table: LaunchTable) -> None:
         self._remembered = remembered
         self._table = table
-        self._recorder = recorder
-        captures = recorder is not None and recorder.captures
-        self.looks_at_arguments = captures or remembered.looks_at_arguments
+        self.looks_at_arguments = remembered.looks_at_arguments
 
     def known_variants(self, request: LaunchRequest) -> Iterable[Variant]:
         """Return the variants of what is remembered."""
@@ -95,8 +82,6 @@ class RunPolicy(Policy):
     def choose(self, request: LaunchRequest) -> Decision | None:
         """Return what is remembered, or found now, else the launch as it is; None where it is to be predicted."""
         try:
-            if self._recorder is not None:
-                self._recorder.record(request)
             known = self._remembered.known(request)
         except InternalError as error:
             return self._failed(request, error)
@@ -117,16 +102,13 @@ class RunPolicy(Policy):
         return Decision(Variant(), reason)
 
 
-def run_program(
-    script: Script, otherwise: Otherwise, settings: Tune | None = None, recorder: Recorder | None = None
-) -> RunResult:
+def run_program(script: Script, otherwise: Otherwise, settings: Tune | None = None) -> RunResult:
     """Run a program in this process.
 
     Args:
         script: the program.
         otherwise: what is done with launches of which nothing is remembered.
         settings: of tuning, and where choices are remembered; `Tune()` if None.
-        recorder: records launches; None for not at all.
 
     Raises:
         InvalidInputError: there is no such program, or it isn't one in Python; the store's URL is malformed.
@@ -138,45 +120,15 @@ def run_program(
     chosen = _with_absolute_store(settings or Tune())
     store = _shown(str(chosen.store))
     table = LaunchTable()
-    decides = RunPolicy(remembered_in(otherwise, chosen, says_reasons=False), table, recorder)
+    decides = RunPolicy(remembered_in(otherwise, chosen, says_reasons=False), table)
     policy = with_guesses(decides, otherwise) or decides
     is_interrupted = False
-    with programs_are_coarsened(policy, _observer_of(table, recorder)):
+    with programs_are_coarsened(policy, table.observer):
         try:
             exit_code = execute(script)
         except KeyboardInterrupt:
             exit_code, is_interrupted = INTERRUPTED, True
-    rows = table.rows()
-    launch_list, problems = _listed(recorder)
-    return RunResult(
-        exit_code,
-        rows,
-        table.found,
-        store,
-        () if recorder is None else tuple(recorder.recorded),
-        () if recorder is None else (*recorder.skipped, *recorder.missed(rows), *problems),
-        is_interrupted,
-        launch_list,
-    )
-
-
-def _observer_of(table: LaunchTable, recorder: Recorder | None) -> ObserverOf:
-    if recorder is None:
-        return table.observer
-    # Imported late: most runs record nothing.
-    from coarsen.drop_in.recorder import RecordingObserver
-
-    return lambda source: RecordingObserver(table, source, recorder)
-
-
-def _listed(recorder: Recorder | None) -> tuple[Path | None, tuple[str, ...]]:
-    """The list of launches that is written now, and what is to be said where that fails."""
-    if recorder is None:
-        return None, ()
-    try:
-        return recorder.passed.write(), ()
-    except InvalidInputError as error:
-        return None, (f"the launches are not listed: {error}",)
+    return RunResult(exit_code, table.rows(), table.found, store, is_interrupted)
 
 
 def _with_absolute_store(settings: Tune) -> Tune:

@@ -1,9 +1,10 @@
-"""A Python program executed as Python does it: its arguments, its folder of modules, its exit code."""
+"""A program: which it is; one in Python executed as Python does it: its arguments, its folder, its exit code."""
 
 from __future__ import annotations
 
 import os
 import runpy
+import shutil
 import sys
 import tokenize
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from typing import NamedTuple
 
 from coarsen.errors import InvalidInputError
 
+# What executables of Linux start with.
+ELF = b"\x7fELF"
 _LOADERS = ("<frozen runpy>", "<frozen importlib", runpy.__file__, __file__)
 
 
@@ -32,6 +35,23 @@ class Script(NamedTuple):
 
     def __str__(self) -> str:
         return f"-m {self.name}" if self.is_module else self.name
+
+
+def executable_of(name: str) -> Path | None:
+    """Return the program that a name stands for where it is none in Python: a binary, or a script of a shell.
+
+    Args:
+        name: a path; where there is no such file, and the name has no folder, a command on PATH.
+    """
+    path = Path(name)
+    if not path.exists() and path.name == name:
+        path = Path(shutil.which(name) or name)
+    if not path.is_file() or not os.access(path, os.X_OK):
+        return None
+    with path.open("rb") as file:
+        start = file.readline(256)
+    is_other_script = start.startswith(b"#!") and b"python" not in start
+    return path.absolute() if start.startswith(ELF) or is_other_script else None
 
 
 def check_script(script: Script) -> None:

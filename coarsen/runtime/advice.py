@@ -3,7 +3,6 @@
     program that is built       ─▶ Policy.known_variants(LaunchRequest) ─▶ built with it
     launch that isn't known yet ─▶ Policy.choose(LaunchRequest)         ─▶ Decision, or None: there is none
     every launch                ─▶ LaunchObserver.launched(kernel, original, divided)
-                                ─▶ PassingObserver.passed(LaunchRequest), where the observer is one
 
 Before a launch such an observer may ask to read its buffers.
 
@@ -14,7 +13,7 @@ launch's own local size, to the original kernel; but where it is exact, to the o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import pyopencl
 
@@ -158,13 +157,4 @@ class LaunchObserver(Protocol):
 
     def launched(self, kernel: str, original: OriginalLaunch, divided: DividedLaunch) -> None:
         """See a launch that was made: what was asked for, and how it was carried out."""
-        ...
-
-
-@runtime_checkable
-class PassingObserver(Protocol):
-    """Sees what launches pass, too."""
-
-    def passed(self, request: LaunchRequest) -> None:
-        """See a launch that was made; nothing was waited for."""
         ...

@@ -16,7 +16,6 @@ from weakref import WeakValueDictionary
 import pyopencl
 
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.runtime.advice import PassingObserver
 from coarsen.runtime.arguments import (
     ENQUEUE,
     PLAIN,
@@ -134,7 +133,7 @@ class Kernel(NotedKernel):
         event, target = self._enqueued(queue, target, sizes, options)
         if target is not None:
             self._keep_for_enqueue(target, sizes, options)
-            self._show(target, sizes, options)
+            self._show(target)
         return event
 
     def _enqueued(
@@ -339,7 +338,7 @@ class Kernel(NotedKernel):
                 self._up_to_date = target.launched
             event, target = self._enqueued(queue, target, sizes, options)
             if target is not None:
-                self._show(target, sizes, options)
+                self._show(target)
                 self._keep_ready(queue, sizes, args, options, target)
         finally:
             self._end_call()
@@ -383,7 +382,7 @@ class Kernel(NotedKernel):
             event = self._call_original(queue, target.sizes, args, changed, {})
         else:
             event = target.kernel(queue, *target.sizes, *with_added(args, target.added), **changed)
-        self._show(target, sizes, options)
+        self._show(target)
         self._keep_ready(queue, sizes, args, options, target)
         return event
 
@@ -396,8 +395,7 @@ class Kernel(NotedKernel):
         target: Target,
     ) -> None:
         """Keep what was decided for the next call of the same kind, if that is all that it depends on."""
-        observer = self._launches.observer
-        if options["global_offset"] is not None or options["g_times_l"] or isinstance(observer, PassingObserver):
+        if options["global_offset"] is not None or options["g_times_l"]:
             return
         if self._types is not None and len(self._types) != self._launches.argument_count:
             # One of them stands for several.
@@ -417,7 +415,7 @@ class Kernel(NotedKernel):
         ready = ready_for(self._launches, self._types, args, known, target)
         if ready is None:
             return
-        if observer is not None:
+        if self._launches.observer is not None:
             ready = ready._replace(shown=(target.original, known))
         try:
             key = (*map(type, args), *sizes)

@@ -20,7 +20,6 @@ from coarsen.runtime.advice import (
     LaunchRefusedError,
     LaunchRequest,
     Numbers,
-    PassingObserver,
 )
 from coarsen.runtime.arguments import (
     PLAIN,
@@ -316,13 +315,6 @@ class NotedKernel(pyopencl.Kernel):
         offset = _offset(local, options)
         return launches.plan.request(launches.name, original, queue, self._set.in_order(), offset)
 
-    def _passed(self, original: OriginalLaunch, local: AnySizes | None, options: LaunchOptions) -> LaunchRequest:
-        """Return a launch with what it passes, as far as that is known."""
-        is_known = self._set.are_complete and not self._is_exposed
-        arguments = self._set.in_order() if is_known else None
-        offset = _offset(local, options)
-        return self._launches.plan.request(self._launches.name, original, None, arguments, offset)
-
     def _as_divided(self, original: OriginalLaunch, launch: DividedLaunch) -> Target:
         """Return what is launched where a launch is carried out so."""
         launches = self._launches
@@ -411,14 +403,11 @@ class NotedKernel(pyopencl.Kernel):
         self._up_to_date = target.launched
         return target
 
-    def _show(self, target: Target, sizes: tuple[Any, Any], options: LaunchOptions) -> None:
+    def _show(self, target: Target) -> None:
         """Show the observer a launch that was made."""
         observer = self._launches.observer
-        if observer is None:
-            return
-        observer.launched(self._launches.name, target.original, target.launch)
-        if isinstance(observer, PassingObserver):
-            observer.passed(self._passed(target.original, sizes[1], options))
+        if observer is not None:
+            observer.launched(self._launches.name, target.original, target.launch)
 
 
 def _offset(local: AnySizes | None, options: LaunchOptions) -> tuple[int, ...] | None:

@@ -83,7 +83,7 @@ def captured_launch(request: LaunchRequest, most_bytes: int | None = None) -> Ca
         )
     macros = describe_device(queue.device).macros
     lowered = lower(request.source, kernel, list(request.options), macros)
-    unread = _unread(lowered, passed)
+    unread = unread_buffers(lowered, passed)
     return CapturedLaunch(
         request.source,
         request.options,
@@ -100,8 +100,8 @@ def captured_launch(request: LaunchRequest, most_bytes: int | None = None) -> Ca
     )
 
 
-def _unread(kernel: Kernel, passed: Sequence[PassedArgument]) -> dict[int, PassedBuffer]:
-    """The buffers that the kernel writes alone, by whichever of its parameters."""
+def unread_buffers(kernel: Kernel, passed: Sequence[PassedArgument]) -> dict[int, PassedBuffer]:
+    """Return the buffers that the kernel writes alone, by whichever of its parameters; with their indices."""
     uses = pointer_uses(kernel)
     read = set()
     for index, (parameter, each) in enumerate(zip(kernel.arguments, passed, strict=False)):
@@ -195,7 +195,7 @@ def _content(queue: pyopencl.CommandQueue, argument: Any, byte_count: int) -> np
 
 # Captures the images and samplers of a launch: their formats, and what the images hold on the device.
 
-_KINDS = {
+_KINDS: dict[int, str] = {
     pyopencl.mem_object_type.IMAGE2D: "image2d",
     pyopencl.mem_object_type.IMAGE2D_ARRAY: "image2d_array",
     pyopencl.mem_object_type.IMAGE3D: "image3d",
@@ -230,18 +230,34 @@ def _byte_count_of_images(kernel: str, arguments: Sequence[Any]) -> int:
 
 def format_of(image: pyopencl.Image) -> ImageFormat:
     """Return the format of an image. Raises InvalidInputError where no description has such images."""
-    if image.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT) is not None:
-        raise InvalidInputError("it is an image that is made of a buffer or of another image")
     type_of_object: Any = image.get_info(pyopencl.mem_info.TYPE)
-    kind = _KINDS.get(type_of_object)
-    if kind is None:
-        raise InvalidInputError("it is an image of one dimension, which no description has")
     described: Any = image.get_image_info(pyopencl.image_info.FORMAT)
-    channels = _name_of(pyopencl.channel_order, described.channel_order)
-    channel_type = _name_of(pyopencl.channel_type, described.channel_data_type).lower()
-    if channels not in CHANNELS or channel_type not in CHANNEL_TYPES:
-        raise InvalidInputError(f"it is an image of {channels} {channel_type}, which no description has")
-    return ImageFormat(kind, channels, channel_type)
+    has_parent = image.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT) is not None
+    return image_format_of(type_of_object, described.channel_order, described.channel_data_type, has_parent)
+
+
+def image_format_of(kind: int, channel_order: int, channel_type: int, has_parent: bool) -> ImageFormat:
+    """Return the format of an image.
+
+    Args:
+        kind: OpenCL's number of it, as are the next two.
+        channel_order: of its pixels.
+        channel_type: of its pixels.
+        has_parent: whether it is made of a buffer or of another image.
+
+    Raises:
+        InvalidInputError: no description has such images.
+    """
+    if has_parent:
+        raise InvalidInputError("it is an image that is made of a buffer or of another image")
+    name = _KINDS.get(kind)
+    if name is None:
+        raise InvalidInputError("it is an image of one dimension, which no description has")
+    order = _name_of(pyopencl.channel_order, channel_order)
+    type_name = _name_of(pyopencl.channel_type, channel_type).lower()
+    if order not in CHANNELS or type_name not in CHANNEL_TYPES:
+        raise InvalidInputError(f"it is an image of {order} {type_name}, which no description has")
+    return ImageFormat(name, order, type_name)
 
 
 def _captured_image(queue: pyopencl.CommandQueue, image: pyopencl.Image, is_read: bool) -> CapturedImage:
@@ -259,12 +275,17 @@ def _captured_image(queue: pyopencl.CommandQueue, image: pyopencl.Image, is_read
 def captured_sampler(sampler: pyopencl.Sampler) -> SamplerArgument:
     """Return what a sampler is."""
     information = pyopencl.sampler_info
-    addressing: Any = sampler.get_info(information.ADDRESSING_MODE)
-    chosen: Any = sampler.get_info(information.FILTER_MODE)
+    names = (information.NORMALIZED_COORDS, information.ADDRESSING_MODE, information.FILTER_MODE)
+    numbers: list[Any] = [sampler.get_info(name) for name in names]
+    return sampler_of(*numbers)
+
+
+def sampler_of(is_normalized: int, addressing: int, chosen: int) -> SamplerArgument:
+    """Return a sampler by OpenCL's numbers: whether coordinates are normalised, addressing mode, filter mode."""
     return SamplerArgument(
         Addressing(_name_of(pyopencl.addressing_mode, addressing).lower()),
         Filter(_name_of(pyopencl.filter_mode, chosen).lower()),
-        bool(sampler.get_info(information.NORMALIZED_COORDS)),
+        bool(is_normalized),
     )
 
 

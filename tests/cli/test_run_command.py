@@ -80,7 +80,7 @@ def index(working_devices: tuple[DeviceDescription, ...]) -> str:
 
 
 def lines_of(*rows: LaunchRow, otherwise: Otherwise = Otherwise.TUNE, **changes: Any) -> list[str]:  # noqa: ANN401
-    content: dict[str, Any] = {"found": (), "recorded": (), "not_recorded": (), **changes}
+    content: dict[str, Any] = {"found": (), **changes}
     result = RunResult(exit_code=0, rows=rows, store="/home/me/store", **content)
     return list(report_lines(Script("program.py", ("-x",)), otherwise, result))
 
@@ -158,9 +158,8 @@ def test_the_traceback_of_a_bug_is_shown_where_it_is_asked_for(
 def test_a_recorded_launch_is_measured(run: Run, tmp_path: Path, index: str, store: Path) -> None:
     folder = tmp_path / "recorded"
     outcome = run("run", "--record", folder, written(tmp_path, SCALE), index)
-    recorded = [line for line in outcome.err.splitlines() if line.startswith("recorded: ")]
-    assert len(recorded) == 3
-    assert recorded[1].startswith(f"recorded: coarsen bench {folder}/scale-1024.npz -d ")
+    recorded = {line.split()[2] for line in outcome.err.splitlines() if line.startswith("  coarsen tune ")}
+    assert recorded and recorded <= {f"{folder}/{name}.npz" for name in ("number-1024", "scale-1024", "scale-512")}
     words = (
         "--quick",
         "--no-confirmation",
@@ -178,6 +177,16 @@ def test_a_recorded_launch_is_measured(run: Run, tmp_path: Path, index: str, sto
     with open_store(str(store)) as opened:
         rows = opened.measurements()
         assert {row.invalidity for row in rows} == {Invalidity.CORRECT}
+
+
+def test_the_report_of_a_recording_as_json(run: Run, tmp_path: Path) -> None:
+    folder, file = tmp_path / "recorded", tmp_path / "report.json"
+    outcome = run("run", "--record", folder, "--report", file, "true", "--tune")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+    report = json.loads(file.read_text())
+    assert (report["format"], report["program"], report["arguments"]) == (1, "true", ["--tune"])
+    assert (report["exit_code"], report["saw_opencl"], report["launches"]) == (0, False, [])
+    assert (report["launch_list"], list(folder.iterdir())) == (None, [])
 
 
 @pytest.mark.parametrize(("ending", "code"), [("raise SystemExit(3)", 3), ("raise KeyError", 1), ("pass", 0)])
@@ -215,9 +224,15 @@ def test_a_module_gets_its_own_options(run: Run, tmp_path: Path, monkeypatch: py
         ),
         (("--seconds", "3", "good.py"), "--seconds says how long to tune: add --tune"),
         (("--tune", "--seconds", "0", "good.py"), "tuning takes more than 0 seconds, not 0.0"),
+        (("/bin/true",), "/bin/true is no program in Python, and only those run coarsened; coarsen run --record"),
+        (("--record", "x", "--tune", "good.py"), "--record leaves kernels as they are: leave out --tune"),
+        (("--record", "x", "--predict", "good.py"), "--record leaves kernels as they are: leave out --predict"),
+        (("--record", "x", "--store", "s", "good.py"), "--record leaves kernels as they are: leave out --store"),
+        (("--record", "x", "nothing"), "nothing: there is no such file"),
+        (("--record", "bytes.py/x", "good.py"), "{folder}/bytes.py/x: can't be written: Not a directory"),
         (("--most-bytes", "1G", "good.py"), "--most-bytes says how much to record: add --record FOLDER"),
         (("--store", "mysql://host/x", "good.py"), "the store must be in SQLite or PostgreSQL, not in 'mysql'"),
-        (("--record", "good.py", "good.py"), "good.py is not a folder"),
+        (("--record", "good.py", "good.py"), "{folder}/good.py is not a folder"),
         (("--report", "folder", "good.py"), "folder: can't be written: it is a folder"),
         (("--report", "none/report.json", "good.py"), "none/report.json: can't be written: there is no folder"),
         (
@@ -238,7 +253,7 @@ def test_bad_input(
     monkeypatch.chdir(tmp_path)
     outcome = run("run", *words)
     assert outcome.code == 2
-    assert outcome.error.startswith(error)
+    assert outcome.error.startswith(error.replace("{folder}", str(tmp_path)))
 
 
 @pytest.mark.parametrize(("package", "words"), [("pyopencl", ()), ("sqlalchemy", ("--tune",))])

@@ -13,7 +13,6 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in import ahead, measured_launch
 from coarsen.drop_in.mode import Otherwise
-from coarsen.drop_in.recorder import Recorder
 from coarsen.drop_in.running import RunResult, run_program
 from coarsen.drop_in.script import Script
 from coarsen.runtime.advice import LaunchRequest
@@ -41,11 +40,10 @@ def run_text(tmp_path: Path, index: str) -> Callable[..., RunResult]:
         text: str,
         otherwise: Otherwise = Otherwise.LEAVE,
         settings: Tune | None = None,
-        recorder: Recorder | None = None,
     ) -> RunResult:
         chosen = settings or Tune(store=str(tmp_path / "store.sqlite"))
         script = Script(str(written(tmp_path, text)), (index, "--steps", "3"))
-        return run_program(script, otherwise, chosen, recorder)
+        return run_program(script, otherwise, chosen)
 
     return run_here
 

@@ -1,0 +1,269 @@
+"""A program that runs with the recorder under its OpenCL loader.
+
+recorder.c ─▶ clang, lld ─▶ a shared library, kept in the user's cache ─▶ OPENCL_LAYERS of the program
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import platformdirs
+
+from coarsen.base.files import replace_file
+from coarsen.devices.drivers import linked_libraries, packaged_loader, prepare_loader
+from coarsen.drop_in.script import ELF, Script
+from coarsen.errors import InvalidInputError
+from coarsen.frontend.clang import INSTALL_HINT, packaged_clang
+from coarsen.layer.recording import Recording, check_folder, read_recording
+
+_SOURCES = ("recorder.c", "launches.h", "objects.h", "support.h", "opencl.h")
+_CLANG_OPTIONS = ("-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffreestanding", "-c")
+LOADER = "libOpenCL.so.1"
+# A loader without this word knows no layers.
+_LAYERS = b"OPENCL_LAYERS"
+_INTERPRETER = 3  # of ELF's program headers, the one with the dynamic linker's path
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
+_OF_SIGNALS = 128  # what shells add to a signal's number
+
+
+class RecordedRun(NamedTuple):
+    """How a recorded program ended.
+
+    Attributes:
+        exit_code: as a shell has it: 128 and a signal's number where one ended it.
+        seconds: that it took.
+        recording: what it launched.
+    """
+
+    exit_code: int
+    seconds: float
+    recording: Recording
+
+
+def recorded_run(script: Script, program: Path | None, folder: Path, most_bytes: int) -> RecordedRun:
+    """Run a program with the recorder, and write what it launched.
+
+    Args:
+        script: the program and its arguments.
+        program: its file; None where it is one in Python.
+        folder: of the recording; made where it isn't there.
+        most_bytes: that the contents of buffers and images may have in all.
+
+    Raises:
+        InvalidInputError: the folder can't be made, or has a list that can't be read; the program's loader loads
+            no layers; the program can't be started.
+    """
+    check_folder(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        logs = tempfile.TemporaryDirectory(prefix=".logs-", dir=folder)
+    except OSError as error:
+        raise InvalidInputError(f"{folder}: can't be written: {error.strerror}") from None
+    with logs:
+        place = Path(logs.name)
+        (place / "left").write_bytes(struct.pack("<QQ", most_bytes, most_bytes))
+        prepare_loader(is_for_program=True)
+        environment = recording_environment(program, place)
+        python = () if program else (sys.executable, *(("-m",) if script.is_module else ()))
+        start = time.monotonic()
+        exit_code = run_to_end((*python, script.name, *script.arguments), environment, program)
+        seconds = time.monotonic() - start
+        return RecordedRun(exit_code, seconds, read_recording(place, folder, captures=most_bytes > 0))
+
+
+def recorder_library(folder: Path) -> Path:
+    """Return the recorder's shared library, compiled now where that was not done before.
+
+    Args:
+        folder: takes it where the user's cache folder can't.
+
+    Raises:
+        InvalidInputError: there is no packaged clang, or it fails.
+    """
+    texts = [Path(__file__).with_name(name).read_bytes() for name in _SOURCES]
+    clang = packaged_clang()
+    if clang is None:
+        raise InvalidInputError(f"the recorder is compiled by the packaged clang: {INSTALL_HINT}")
+    made_of = (*texts, repr((clang.command, _CLANG_OPTIONS, Path(clang.command[0]).stat().st_mtime_ns)).encode())
+    name = f"recorder-{hashlib.sha256(b''.join(made_of)).hexdigest()[:16]}.so"
+    kept = platformdirs.user_cache_path("coarsen") / "layers" / name
+    if _is_own(kept):
+        return kept
+    made = folder / name
+    unlinked = made.with_suffix(".o")
+    source = Path(__file__).with_name(_SOURCES[0])
+    for words in (
+        (*clang.command, *_CLANG_OPTIONS, str(source), "-o", str(unlinked)),
+        (clang.command[0], "ld.lld", "-shared", str(unlinked), "-o", str(made)),
+    ):
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+        if done.returncode:
+            raise InvalidInputError(f"the recorder can't be compiled: {done.stderr.strip().partition(chr(10))[0]}")
+    try:
+        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(made.read_bytes(), kept)
+        kept.chmod(0o700)
+    except (OSError, InvalidInputError):
+        return made
+    return kept if _is_own(kept) else made
+
+
+def _is_own(path: Path) -> bool:
+    """Return True for a file that nobody else can have written: programs load it."""
+    try:
+        states = (path.parent.stat(), path.stat())
+    except OSError:
+        return False
+    return all(each.st_uid == os.geteuid() and not each.st_mode & 0o022 for each in states)
+
+
+def recording_environment(program: Path | None, folder: Path) -> dict[str, str]:
+    """Return the environment in which a program is recorded.
+
+    Args:
+        program: an executable; None for a script in Python.
+        folder: of the recording's raw files, which are for this process alone.
+
+    Raises:
+        InvalidInputError: the program's loader loads no layers; the recorder can't be compiled.
+    """
+    environment = dict(os.environ)
+    library = recorder_library(folder)
+    layers = [environment.get("OPENCL_LAYERS", ""), str(library)]
+    environment["OPENCL_LAYERS"] = ":".join(filter(None, layers))
+    environment["COARSEN_RECORDING"] = str(folder)
+    # What PyOpenCL keeps are binaries, whose source is not known.
+    environment["PYOPENCL_NO_CACHE"] = "1"
+    if program is None or _takes_layers(loader_of(program, environment)):
+        return environment
+    able = next((path for path in _other_loaders() if _takes_layers(path)), None)
+    if able is not None:
+        (folder / LOADER).symlink_to(able)
+        if able == packaged_loader():
+            environment.setdefault("PYOPENCL_HOME", str(able.parents[1]))  # without which it crashes
+        paths = (str(folder), environment.get("LD_LIBRARY_PATH", ""))
+        environment["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
+    loader = loader_of(program, environment)
+    if not _takes_layers(loader):
+        raise InvalidInputError(
+            f"{program.name} gets the OpenCL loader {loader}, which loads no layers, so that its kernels can't be "
+            "seen; put one that does before it (Debian's ocl-icd-libopencl1, Khronos' loader)"
+        )
+    return environment
+
+
+def loader_of(program: Path, environment: Mapping[str, str]) -> Path | None:
+    """Return the OpenCL loader that a program gets, by its own libraries or by name; None if none is known."""
+    linker = _dynamic_linker(program)
+    if linker is not None:
+        listed = subprocess.run(
+            [linker, "--list", program],
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        for line in listed.stdout.splitlines():
+            name, _, rest = line.strip().partition(" => ")
+            if name.startswith("libOpenCL") and rest.startswith("/"):
+                return Path(rest.partition(" (0x")[0])
+    return next((path for path in _by_name(environment) if path.exists()), None)
+
+
+def _by_name(environment: Mapping[str, str]) -> Iterator[Path]:
+    """Yield where the dynamic linker looks for a loader that a program asks for while it runs."""
+    yield from (Path(folder) / LOADER for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder)
+    yield from linked_libraries(LOADER)
+
+
+def _other_loaders() -> Iterator[Path]:
+    yield from linked_libraries(LOADER)
+    packaged = packaged_loader()
+    if packaged is not None:
+        yield packaged
+
+
+def _takes_layers(loader: Path | None) -> bool:
+    """Return True if a loader knows layers, or there is none to be asked."""
+    try:
+        return loader is None or _LAYERS in loader.read_bytes()
+    except OSError:
+        return False
+
+
+def _dynamic_linker(program: Path) -> str | None:
+    """The dynamic linker that an ELF file of 64 bits names; None for what has none, or is no such file."""
+    with program.open("rb") as file:
+        head = file.read(64)
+        if len(head) < 64 or not head.startswith(ELF + b"\x02\x01"):
+            return None
+        (start,), (size, count) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<HH", head, 54)
+        file.seek(start)
+        headers = file.read(size * count)
+        for offset in range(0, len(headers) - size + 1, size):
+            kind, _, place, _, _, length = struct.unpack_from("<IIQQQQ", headers, offset)
+            if kind == _INTERPRETER:
+                file.seek(place)
+                return os.fsdecode(file.read(length).rstrip(b"\0"))
+    return None
+
+
+def run_to_end(words: Sequence[str], environment: Mapping[str, str], program: Path | None = None) -> int:
+    """Run a program to its end, with this process's standard streams and the signals that this one is sent.
+
+        Args:
+        words: the program's name and arguments, as it gets them.
+        environment: all of it.
+        program: its file; None where it is the first word.
+
+    Raises:
+        InvalidInputError: it can't be started.
+    """
+    sys.stdout.flush()
+    try:
+        process = subprocess.Popen(words, env=environment, executable=program)
+    except OSError as error:
+        raise InvalidInputError(f"{words[0]} can't be run: {error.strerror}") from None
+    with _signals_forwarded(process):
+        code = process.wait()
+    return _OF_SIGNALS - code if code < 0 else code
+
+
+@contextmanager
+def _signals_forwarded(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    def forward(number: int, _frame: object) -> None:
+        if number != signal.SIGINT or not _is_on_terminal():
+            process.send_signal(number)
+
+    before = {number: signal.signal(number, forward) for number in _FORWARDED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _is_on_terminal() -> bool:
+    """Return True if Ctrl-C reaches the program, too: the terminal sends it to all that run in its foreground."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)

@@ -1,0 +1,759 @@
+/* A layer under the OpenCL loader (OPENCL_LAYERS) that counts, times and captures a program's launches.
+ *
+ *     program ─▶ loader ─▶ functions of this file ─▶ `next`: the loader's own, which calls the driver
+ *                                  └─▶ FOLDER/PROCESS.log, .counts, -NUMBER.content: read by `log.py`
+ *
+ * The log has records, each written at once, so that what was seen survives a crash: devices (D), texts of programs
+ * with their options (U), kinds of launches (L with arguments, S by sizes alone), captures (C), notes (N). The counts
+ * are a table in shared memory, a row for each kind of launch. What a program sees of its objects stays as it made
+ * them, though queues take times here and all buffers can be read by the host.
+ */
+#include "opencl.h"
+#include "support.h"
+
+enum { MOST_KINDS = 1 << 16, MOST_KINDS_OF_KERNEL = 4096, MOST_PENDING = 4096, MOST_TRIES = 3, DIMENSIONS = 3,
+       ALL_TIMED = 256, TIMED_OF = 16 };
+#define HOST_BITS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS)
+
+static void *next[256];
+
+#define NEXT(function) ((__typeof__(&function))next[PLACE_##function])
+
+struct Count {
+    uint64_t launches, timed, nanoseconds;
+};
+
+/* Where a recording goes. `is_on` is a page of which a forked child gets zeros: OpenCL does not survive a fork, and
+ * another thread may have held the lock. */
+static struct {
+    volatile char *is_on;
+    int log;
+    char start[4096];
+    struct Count *counts;
+    uint64_t *left; /* shared by all processes: bytes that captures may still take, and what they might at first */
+    uint32_t units, devices, kinds, contents;
+    int has_user_events;
+    long patience; /* nanoseconds to wait for what may be the program's to do; less once that was in vain */
+} here = {.patience = 2000000000};
+
+#define IS_ON (here.is_on && *here.is_on)
+
+#include "objects.h"
+
+/* --- The log. --- */
+
+static void write_record(char kind, uint32_t number, const void *data, size_t size)
+{
+    static struct Bytes record;
+    record.size = 0;
+    put32(&record, kind);
+    put32(&record, number);
+    put64(&record, size);
+    put(&record, data, size);
+    if (write(here.log, record.data, record.size) < 0)
+        *here.is_on = 0;
+}
+
+/* The number of a key whose first byte is its kind; written when it comes first. */
+static uint32_t numbered(const struct Bytes *key, uint32_t *count)
+{
+    int is_new;
+    struct Entry *entry = entry_of(key->data, key->size, &is_new);
+    if (is_new) {
+        entry->number = (*count)++;
+        write_record(key->data[0], entry->number, key->data + 1, key->size - 1);
+    }
+    return entry->number;
+}
+
+static void note(uint32_t kind, const char *text)
+{
+    lock();
+    write_record('N', kind, text, strlen(text));
+    unlock();
+}
+
+/* --- Queues, and the times that their events tell. --- */
+
+static uint32_t device_number(cl_device_id device)
+{
+    char name[256] = "", platform[256] = "";
+    cl_platform_id of = NULL;
+    NEXT(clGetDeviceInfo)(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
+    if (!NEXT(clGetDeviceInfo)(device, CL_DEVICE_PLATFORM, sizeof of, &of, NULL))
+        NEXT(clGetPlatformInfo)(of, CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
+    struct Bytes key = {0};
+    put8(&key, 'D');
+    put_text(&key, name);
+    put_text(&key, platform);
+    lock();
+    uint32_t number = numbered(&key, &here.devices);
+    unlock();
+    free(key.data);
+    return number;
+}
+
+static void add_queue(cl_command_queue queue, cl_device_id device, int is_timed, int hides_times,
+                      const cl_queue_properties *properties)
+{
+    uint32_t number = device_number(device);
+    size_t size = 0;
+    while (properties && properties[size])
+        size += 2;
+    lock();
+    struct Object *object = made(queue, QUEUE);
+    object->queue.device = number;
+    object->queue.is_timed = is_timed;
+    object->queue.hides_times = hides_times;
+    if (properties) {
+        object->queue.byte_count = (size + 1) * sizeof *properties;
+        object->queue.properties = (void *)copied(properties, object->queue.byte_count);
+    }
+    unlock();
+}
+
+cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
+                                      cl_int *error)
+{
+    cl_command_queue_properties timed = properties | CL_QUEUE_PROFILING_ENABLE;
+    cl_command_queue queue = NEXT(clCreateCommandQueue)(context, device, IS_ON ? timed : properties, error);
+    if (queue && IS_ON)
+        add_queue(queue, device, 1, timed != properties, NULL);
+    return queue ? queue : NEXT(clCreateCommandQueue)(context, device, properties, error);
+}
+
+cl_command_queue clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
+                                                    const cl_queue_properties *properties, cl_int *error)
+{
+    cl_queue_properties timed[64] = {0};
+    size_t size = 0, place = LENGTH(timed);
+    for (; properties && properties[size] && size < LENGTH(timed) - 4; size += 2) {
+        timed[size] = properties[size];
+        timed[size + 1] = properties[size + 1];
+        if (properties[size] == CL_QUEUE_PROPERTIES)
+            place = size;
+    }
+    if (place == LENGTH(timed)) {
+        place = size;
+        timed[place] = CL_QUEUE_PROPERTIES;
+    }
+    cl_queue_properties before = timed[place + 1];
+    timed[place + 1] |= CL_QUEUE_PROFILING_ENABLE;
+    cl_command_queue queue = NULL;
+    if (IS_ON && !(before & CL_QUEUE_ON_DEVICE))
+        queue = NEXT(clCreateCommandQueueWithProperties)(context, device, timed, error);
+    if (queue)
+        add_queue(queue, device, 1, before != timed[place + 1], properties);
+    return queue ? queue : NEXT(clCreateCommandQueueWithProperties)(context, device, properties, error);
+}
+
+static cl_int answer(const void *data, size_t data_size, size_t size, void *value, size_t *size_ret)
+{
+    if (value && size < data_size)
+        return CL_INVALID_VALUE;
+    if (value && data_size)
+        memcpy(value, data, data_size);
+    if (size_ret)
+        *size_ret = data_size;
+    return CL_SUCCESS;
+}
+
+/* Whether the program made a queue without profiling; with the properties that it gave. */
+static int is_hiding_times(cl_command_queue queue, const cl_queue_properties **given, size_t *byte_count)
+{
+    lock();
+    struct Object *object = found(queue, QUEUE);
+    int hides_times = object && object->queue.hides_times;
+    *given = hides_times ? object->queue.properties : NULL;
+    *byte_count = hides_times ? object->queue.byte_count : 0;
+    unlock();
+    return hides_times;
+}
+
+cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info name, size_t size, void *value, size_t *size_ret)
+{
+    const cl_queue_properties *given = NULL;
+    size_t byte_count = 0;
+    int hides_times = IS_ON && is_hiding_times(queue, &given, &byte_count);
+    if (hides_times && name == CL_QUEUE_PROPERTIES_ARRAY)
+        return answer(given, byte_count, size, value, size_ret);
+    cl_int status = NEXT(clGetCommandQueueInfo)(queue, name, size, value, size_ret);
+    if (!status && hides_times && name == CL_QUEUE_PROPERTIES && value)
+        *(cl_command_queue_properties *)value &= ~(cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE;
+    return status;
+}
+
+cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t size, void *value, size_t *size_ret)
+{
+    cl_command_queue queue = NULL;
+    const cl_queue_properties *given;
+    size_t byte_count;
+    if (IS_ON && !NEXT(clGetEventInfo)(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL) &&
+        is_hiding_times(queue, &given, &byte_count))
+        return CL_PROFILING_INFO_NOT_AVAILABLE;
+    return NEXT(clGetEventProfilingInfo)(event, name, size, value, size_ret);
+}
+
+/* Launches that have not ended, as far as is known: a ring. */
+static struct {
+    struct {
+        cl_event event;
+        uint32_t kind;
+    } ring[MOST_PENDING];
+    unsigned first, count;
+} pending;
+
+static void add_pending(cl_event event, uint32_t kind)
+{
+    lock();
+    int has_room = pending.count < MOST_PENDING;
+    if (has_room) {
+        unsigned last = (pending.first + pending.count++) % MOST_PENDING;
+        pending.ring[last].event = event;
+        pending.ring[last].kind = kind;
+    }
+    unlock();
+    if (!has_room)
+        NEXT(clReleaseEvent)(event);
+}
+
+/* Look at some of the pending launches, and add up the times of those that have ended. Nothing is waited for. */
+static void harvest(unsigned most)
+{
+    unsigned there = IS_ON ? __atomic_load_n(&pending.count, __ATOMIC_RELAXED) : 0;
+    for (unsigned i = 0; i < most && i < there; i++) {
+        lock();
+        int is_any = pending.count > 0;
+        cl_event event = pending.ring[pending.first].event;
+        uint32_t kind = pending.ring[pending.first].kind;
+        if (is_any) {
+            pending.first = (pending.first + 1) % MOST_PENDING;
+            pending.count--;
+        }
+        unlock();
+        if (!is_any)
+            return;
+        cl_int state = -1;
+        cl_ulong start = 0, end = 0;
+        if (!NEXT(clGetEventInfo)(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) && state > 0) {
+            add_pending(event, kind);
+            continue;
+        }
+        if (state == CL_COMPLETE &&
+            !NEXT(clGetEventProfilingInfo)(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL) &&
+            !NEXT(clGetEventProfilingInfo)(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) && end >= start) {
+            __atomic_fetch_add(&here.counts[kind].timed, 1, __ATOMIC_RELAXED);
+            __atomic_fetch_add(&here.counts[kind].nanoseconds, end - start, __ATOMIC_RELAXED);
+        }
+        NEXT(clReleaseEvent)(event);
+    }
+}
+
+/* Functions after which launches have often ended. */
+#define HARVESTING(name, parameters, given)                                                                          \
+    cl_int name parameters                                                                                           \
+    {                                                                                                                \
+        cl_int status = NEXT(name) given;                                                                            \
+        harvest(MOST_PENDING);                                                                                       \
+        return status;                                                                                               \
+    }
+
+HARVESTING(clReleaseCommandQueue, (cl_command_queue queue), (queue))
+HARVESTING(clFinish, (cl_command_queue queue), (queue))
+HARVESTING(clWaitForEvents, (cl_uint count, const cl_event *events), (count, events))
+HARVESTING(clEnqueueReadBuffer,
+           (cl_command_queue queue, cl_mem buffer, cl_bool waits, size_t offset, size_t size, void *to, cl_uint count,
+            const cl_event *events, cl_event *event),
+           (queue, buffer, waits, offset, size, to, count, events, event))
+
+cl_event clCreateUserEvent(cl_context context, cl_int *error)
+{
+    here.has_user_events = 1;
+    return NEXT(clCreateUserEvent)(context, error);
+}
+
+/* --- Memory and samplers. --- */
+
+static void CL_CALLBACK forget_memory(cl_mem memory, void *unused)
+{
+    (void)unused;
+    if (!IS_ON)
+        return;
+    lock();
+    if (found(memory, MEMORY))
+        forget(memory);
+    unlock();
+}
+
+static cl_mem with_memory(cl_mem memory, cl_mem_flags flags, size_t size, int is_image)
+{
+    if (!memory || !IS_ON)
+        return memory;
+    lock();
+    struct Object *object = made(memory, MEMORY);
+    object->memory.size = size;
+    object->memory.whole = ++objects.wholes;
+    object->memory.hidden = flags & HOST_BITS;
+    object->memory.is_image = is_image;
+    unlock();
+    NEXT(clSetMemObjectDestructorCallback)(memory, forget_memory, NULL);
+    return memory;
+}
+
+/* So that what it holds can be read. */
+static cl_mem_flags readable(cl_mem_flags flags)
+{
+    return IS_ON ? flags & ~(cl_mem_flags)HOST_BITS : flags;
+}
+
+#define MAKING_MEMORY(name, bytes, is_image, parameters, given)                                                      \
+    cl_mem name parameters                                                                                           \
+    {                                                                                                                \
+        return with_memory(NEXT(name) given, flags, bytes, is_image);                                                \
+    }
+
+MAKING_MEMORY(clCreateBuffer, size, 0,
+              (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *error),
+              (context, readable(flags), size, host, error))
+MAKING_MEMORY(clCreateBufferWithProperties, size, 0,
+              (cl_context context, const cl_mem_properties *properties, cl_mem_flags flags, size_t size, void *host,
+               cl_int *error),
+              (context, properties, readable(flags), size, host, error))
+MAKING_MEMORY(clCreateImage, 0, 1,
+              (cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *description,
+               void *host, cl_int *error),
+              (context, readable(flags), format, description, host, error))
+MAKING_MEMORY(clCreateImageWithProperties, 0, 1,
+              (cl_context context, const cl_mem_properties *properties, cl_mem_flags flags, const cl_image_format *format,
+               const cl_image_desc *description, void *host, cl_int *error),
+              (context, properties, readable(flags), format, description, host, error))
+MAKING_MEMORY(clCreateImage2D, 0, 1,
+              (cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width, size_t height,
+               size_t row, void *host, cl_int *error),
+              (context, readable(flags), format, width, height, row, host, error))
+MAKING_MEMORY(clCreateImage3D, 0, 1,
+              (cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width, size_t height,
+               size_t depth, size_t row, size_t slice, void *host, cl_int *error),
+              (context, readable(flags), format, width, height, depth, row, slice, host, error))
+
+cl_mem clCreateSubBuffer(cl_mem whole, cl_mem_flags flags, cl_buffer_create_type type, const void *region, cl_int *error)
+{
+    cl_mem part = NEXT(clCreateSubBuffer)(whole, readable(flags), type, region, error);
+    if (!part || !IS_ON || type != CL_BUFFER_CREATE_TYPE_REGION)
+        return part;
+    const cl_buffer_region *given = region;
+    with_memory(part, flags, given->size, 0);
+    lock();
+    struct Object *object = found(part, MEMORY), *of = found(whole, MEMORY);
+    if (object && of) {
+        object->memory.whole = of->memory.whole;
+        object->memory.origin = given->origin;
+        if (!(flags & (HOST_BITS | CL_MEM_HOST_READ_ONLY)))
+            object->memory.hidden = of->memory.hidden;
+    }
+    unlock();
+    return part;
+}
+
+cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info name, size_t size, void *value, size_t *size_ret)
+{
+    cl_int status = NEXT(clGetMemObjectInfo)(memory, name, size, value, size_ret);
+    if (status || !value || name != CL_MEM_FLAGS || !IS_ON)
+        return status;
+    lock();
+    struct Object *object = found(memory, MEMORY);
+    if (object)
+        *(cl_mem_flags *)value |= object->memory.hidden;
+    unlock();
+    return status;
+}
+
+/* The allocation that a pointer leads into. */
+static struct Allocation *allocation_of(const void *pointer)
+{
+    for (struct Allocation *each = allocations.list; each < allocations.list + allocations.count; each++)
+        if ((const char *)pointer >= each->start && (const char *)pointer < each->start + each->size)
+            return each;
+    return NULL;
+}
+
+static void remove_allocation(const void *pointer)
+{
+    struct Allocation *gone = allocation_of(pointer);
+    if (gone)
+        *gone = allocations.list[--allocations.count];
+}
+
+void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
+{
+    void *start = NEXT(clSVMAlloc)(context, flags, size, alignment);
+    if (!start || !IS_ON)
+        return start;
+    lock();
+    remove_allocation(start); /* one that was freed by a queue */
+    if (allocations.count == allocations.room) {
+        allocations.room = 2 * allocations.room + 64;
+        allocations.list = realloc(allocations.list, allocations.room * sizeof *allocations.list);
+    }
+    allocations.list[allocations.count++] = (struct Allocation){start, size, ++objects.wholes};
+    unlock();
+    return start;
+}
+
+void clSVMFree(cl_context context, void *start)
+{
+    if (IS_ON) {
+        lock();
+        remove_allocation(start);
+        unlock();
+    }
+    NEXT(clSVMFree)(context, start);
+}
+
+static cl_sampler with_sampler(cl_sampler sampler)
+{
+    if (sampler && IS_ON) {
+        lock();
+        made(sampler, SAMPLER);
+        unlock();
+    }
+    return sampler;
+}
+
+cl_sampler clCreateSampler(cl_context context, cl_bool normalized, cl_addressing_mode addressing, cl_filter_mode filter,
+                           cl_int *error)
+{
+    return with_sampler(NEXT(clCreateSampler)(context, normalized, addressing, filter, error));
+}
+
+cl_sampler clCreateSamplerWithProperties(cl_context context, const cl_sampler_properties *properties, cl_int *error)
+{
+    return with_sampler(NEXT(clCreateSamplerWithProperties)(context, properties, error));
+}
+
+/* --- Programs and kernels. --- */
+
+static cl_program with_program(cl_program program, enum Problem problem)
+{
+    if (program && IS_ON) {
+        lock();
+        made(program, PROGRAM)->program.problem = problem;
+        unlock();
+    }
+    return program;
+}
+
+cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts, const size_t *sizes,
+                                     cl_int *error)
+{
+    cl_program program = NEXT(clCreateProgramWithSource)(context, count, texts, sizes, error);
+    if (!program || !IS_ON)
+        return program;
+    struct Bytes source = {0};
+    for (cl_uint i = 0; i < count; i++)
+        put(&source, texts[i], sizes && sizes[i] ? sizes[i] : strlen(texts[i]));
+    put8(&source, 0);
+    lock();
+    made(program, PROGRAM)->program.source = source.data;
+    unlock();
+    return program;
+}
+
+cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl_device_id *devices, const size_t *sizes,
+                                     const unsigned char **binaries, cl_int *states, cl_int *error)
+{
+    return with_program(NEXT(clCreateProgramWithBinary)(context, count, devices, sizes, binaries, states, error), BINARY);
+}
+
+cl_program clCreateProgramWithIL(cl_context context, const void *code, size_t size, cl_int *error)
+{
+    return with_program(NEXT(clCreateProgramWithIL)(context, code, size, error), INTERMEDIATE);
+}
+
+cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, const cl_device_id *devices,
+                                             const char *names, cl_int *error)
+{
+    return with_program(NEXT(clCreateProgramWithBuiltInKernels)(context, count, devices, names, error), BUILT_IN);
+}
+
+#define COUNTING(name, type, kind, change)                                                                           \
+    cl_int name(type handle)                                                                                         \
+    {                                                                                                                \
+        harvest(2);                                                                                                  \
+        if (IS_ON)                                                                                                   \
+            count_references(handle, kind, change);                                                                  \
+        return NEXT(name)(handle);                                                                                   \
+    }
+
+COUNTING(clRetainProgram, cl_program, PROGRAM, 1)
+COUNTING(clReleaseProgram, cl_program, PROGRAM, -1)
+COUNTING(clRetainKernel, cl_kernel, KERNEL, 1)
+COUNTING(clReleaseKernel, cl_kernel, KERNEL, -1)
+
+static void set_options(cl_program program, const char *options, int has_headers)
+{
+    if (!IS_ON)
+        return;
+    lock();
+    struct Object *object = found(program, PROGRAM);
+    if (object) {
+        free(object->program.options);
+        object->program.options = copied(options ? options : "", options ? strlen(options) : 0);
+        if (has_headers)
+            object->program.problem = WITH_HEADERS;
+    }
+    unlock();
+}
+
+cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+                      void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    set_options(program, options, 0);
+    return NEXT(clBuildProgram)(program, count, devices, options, notify, data);
+}
+
+cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+                        cl_uint header_count, const cl_program *headers, const char **names,
+                        void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    set_options(program, options, header_count > 0);
+    return NEXT(clCompileProgram)(program, count, devices, options, header_count, headers, names, notify, data);
+}
+
+cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *devices, const char *options,
+                         cl_uint program_count, const cl_program *programs, void(CL_CALLBACK *notify)(cl_program, void *),
+                         void *data, cl_int *error)
+{
+    cl_program linked =
+        NEXT(clLinkProgram)(context, count, devices, options, program_count, programs, notify, data, error);
+    with_program(linked, LINKED);
+    if (!linked || !IS_ON || program_count != 1)
+        return linked;
+    lock();
+    struct Object *object = found(linked, PROGRAM), *of = found(programs[0], PROGRAM);
+    if (object && of && of->program.source && of->program.options) {
+        object->program.problem = of->program.problem;
+        object->program.source = copied(of->program.source, strlen(of->program.source));
+        object->program.options = copied(of->program.options, strlen(of->program.options));
+    }
+    unlock();
+    return linked;
+}
+
+static void add_kernel(cl_kernel kernel, cl_program program, const char *name)
+{
+    if (!IS_ON)
+        return;
+    lock();
+    struct Object *of = found(program, PROGRAM), *object = made(kernel, KERNEL);
+    struct Bytes key = {0};
+    put8(&key, 'U');
+    put8(&key, of ? of->program.problem : BINARY);
+    int is_text = of && of->program.problem == NONE;
+    put_text(&key, is_text ? of->program.source : NULL);
+    put_text(&key, is_text ? of->program.options : NULL);
+    object->kernel.unit = numbered(&key, &here.units);
+    object->kernel.is_left_alone = !is_text;
+    object->kernel.name = copied(name, strlen(name));
+    unlock();
+    free(key.data);
+}
+
+cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *error)
+{
+    cl_kernel kernel = NEXT(clCreateKernel)(program, name, error);
+    if (kernel)
+        add_kernel(kernel, program, name);
+    return kernel;
+}
+
+cl_int clCreateKernelsInProgram(cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count)
+{
+    cl_uint made_now = 0;
+    cl_int status = NEXT(clCreateKernelsInProgram)(program, room, kernels, &made_now);
+    if (count)
+        *count = made_now;
+    for (cl_uint i = 0; !status && kernels && i < made_now; i++) {
+        char name[1024] = "";
+        NEXT(clGetKernelInfo)(kernels[i], CL_KERNEL_FUNCTION_NAME, sizeof name - 1, name, NULL);
+        add_kernel(kernels[i], program, name);
+    }
+    return status;
+}
+
+static struct Argument *argument_of(struct Object *kernel, cl_uint index)
+{
+    if (index >= kernel->kernel.count) {
+        size_t size = (index + 1) * sizeof *kernel->kernel.arguments;
+        kernel->kernel.arguments = realloc(kernel->kernel.arguments, size);
+        for (; kernel->kernel.count <= index; kernel->kernel.count++)
+            kernel->kernel.arguments[kernel->kernel.count] = (struct Argument){0};
+    }
+    return &kernel->kernel.arguments[index];
+}
+
+static void set_argument(struct Object *kernel, cl_uint index, struct Argument given)
+{
+    struct Argument *argument = argument_of(kernel, index);
+    char *bytes = argument->bytes;
+    if (argument->form == given.form && argument->size == given.size && argument->pointer == given.pointer &&
+        (given.form != VALUE || !memcmp(bytes, given.bytes, given.size)))
+        return;
+    if (given.form != VALUE) {
+        free(bytes);
+        bytes = NULL;
+    } else if (!bytes || argument->size < given.size) {
+        bytes = realloc(bytes, given.size);
+    }
+    if (given.form == VALUE)
+        memcpy(bytes, given.bytes, given.size);
+    *argument = given;
+    argument->bytes = bytes;
+    kernel->kernel.is_same = 0;
+}
+
+cl_kernel clCloneKernel(cl_kernel kernel, cl_int *error)
+{
+    cl_kernel clone = NEXT(clCloneKernel)(kernel, error);
+    if (!clone || !IS_ON)
+        return clone;
+    lock();
+    if (found(kernel, KERNEL)) {
+        struct Object *to = made(clone, KERNEL), *from = found(kernel, KERNEL);
+        to->kernel.unit = from->kernel.unit;
+        to->kernel.is_left_alone = from->kernel.is_left_alone;
+        to->kernel.points_elsewhere = from->kernel.points_elsewhere;
+        to->kernel.name = copied(from->kernel.name, strlen(from->kernel.name));
+        for (uint32_t i = 0; i < from->kernel.count; i++)
+            set_argument(to, i, from->kernel.arguments[i]);
+    }
+    unlock();
+    return clone;
+}
+
+static void note_argument(cl_kernel kernel, cl_uint index, struct Argument given)
+{
+    lock();
+    struct Object *object = found(kernel, KERNEL);
+    if (object)
+        set_argument(object, index, given);
+    unlock();
+}
+
+cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
+{
+    cl_int status = NEXT(clSetKernelArg)(kernel, index, size, value);
+    if (!status && IS_ON)
+        note_argument(kernel, index, (struct Argument){value ? VALUE : EMPTY, size, (char *)value, NULL});
+    return status;
+}
+
+cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *pointer)
+{
+    cl_int status = NEXT(clSetKernelArgSVMPointer)(kernel, index, pointer);
+    if (!status && IS_ON)
+        note_argument(kernel, index, (struct Argument){pointer ? SHARED_MEMORY : EMPTY, sizeof pointer, NULL, pointer});
+    return status;
+}
+
+cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info name, size_t size, const void *value)
+{
+    if (IS_ON && name == CL_KERNEL_EXEC_INFO_SVM_PTRS) {
+        lock();
+        struct Object *object = found(kernel, KERNEL);
+        if (object)
+            object->kernel.points_elsewhere = 1;
+        unlock();
+    }
+    return NEXT(clSetKernelExecInfo)(kernel, name, size, value);
+}
+
+#include "launches.h"
+
+/* --- The table. --- */
+
+static const struct {
+    unsigned place;
+    void *function;
+} replaced[] = {
+#define REPLACED(name) {PLACE_##name, (void *)name}
+    REPLACED(clCreateCommandQueue), REPLACED(clCreateCommandQueueWithProperties), REPLACED(clReleaseCommandQueue),
+    REPLACED(clGetCommandQueueInfo), REPLACED(clCreateUserEvent), REPLACED(clGetEventProfilingInfo),
+    REPLACED(clWaitForEvents), REPLACED(clFinish), REPLACED(clEnqueueReadBuffer), REPLACED(clCreateBuffer),
+    REPLACED(clCreateBufferWithProperties), REPLACED(clCreateSubBuffer), REPLACED(clCreateImage2D),
+    REPLACED(clCreateImage3D), REPLACED(clCreateImage), REPLACED(clCreateImageWithProperties),
+    REPLACED(clGetMemObjectInfo), REPLACED(clSVMAlloc), REPLACED(clSVMFree), REPLACED(clCreateSampler),
+    REPLACED(clCreateSamplerWithProperties), REPLACED(clCreateProgramWithSource), REPLACED(clCreateProgramWithBinary),
+    REPLACED(clCreateProgramWithIL), REPLACED(clCreateProgramWithBuiltInKernels), REPLACED(clRetainProgram),
+    REPLACED(clReleaseProgram), REPLACED(clBuildProgram), REPLACED(clCompileProgram), REPLACED(clLinkProgram),
+    REPLACED(clCreateKernel), REPLACED(clCreateKernelsInProgram), REPLACED(clCloneKernel), REPLACED(clRetainKernel),
+    REPLACED(clReleaseKernel), REPLACED(clSetKernelArg), REPLACED(clSetKernelArgSVMPointer),
+    REPLACED(clSetKernelExecInfo), REPLACED(clEnqueueNDRangeKernel), REPLACED(clEnqueueTask),
+};
+
+/* A file of the recording; a process in another container may have the same number. */
+static int file_of_process(const char *folder)
+{
+    for (int i = 0, file; i < 100; i++) {
+        char name[sizeof here.start + 8];
+        snprintf(here.start, sizeof here.start, "%s/%d-%d", folder, getpid(), i);
+        snprintf(name, sizeof name, "%s.log", here.start);
+        file = open(name, WRITE_ONLY | CREATE | EXCLUSIVE | APPEND | CLOSE_ON_EXEC, 0600);
+        if (file >= 0)
+            return file;
+    }
+    return -1;
+}
+
+/* `size` bytes of a file as memory; NULL where that fails. */
+static void *mapped(const char *folder, const char *name, size_t size)
+{
+    char path[sizeof here.start + 16];
+    snprintf(path, sizeof path, "%s%s", folder, name);
+    int file = open(path, READ_WRITE | CREATE | CLOSE_ON_EXEC, 0600);
+    void *memory = file < 0 || ftruncate(file, size) ? NULL : mmap(NULL, size, READABLE | WRITABLE, SHARED, file, 0);
+    close(file);
+    return memory == (void *)-1 ? NULL : memory;
+}
+
+static void start_recording(void)
+{
+    const char *folder = getenv("COARSEN_RECORDING");
+    if (here.is_on || !folder || !next[PLACE_clCloneKernel])
+        return;
+    here.log = file_of_process(folder);
+    here.left = mapped(folder, "/left", 2 * sizeof *here.left);
+    here.counts = mapped(here.start, ".counts", MOST_KINDS * sizeof *here.counts);
+    char *page = mmap(NULL, 4096, READABLE | WRITABLE, PRIVATE | ANONYMOUS, -1, 0);
+    if (here.log < 0 || !here.left || !here.counts || page == (void *)-1)
+        return;
+    madvise(page, 4096, WIPE_ON_FORK);
+    *page = 1;
+    here.is_on = page;
+}
+
+__attribute__((visibility("default"))) cl_int clGetLayerInfo(cl_layer_info name, size_t size, void *value,
+                                                             size_t *size_ret)
+{
+    static const char own_name[] = "coarsen's recorder";
+    const cl_uint version = CL_LAYER_API_VERSION_100;
+    if (name == CL_LAYER_API_VERSION)
+        return answer(&version, sizeof version, size, value, size_ret);
+    return name == CL_LAYER_NAME ? answer(own_name, sizeof own_name, size, value, size_ret) : CL_INVALID_VALUE;
+}
+
+__attribute__((visibility("default"))) cl_int clInitLayer(cl_uint count, const cl_icd_dispatch *target,
+                                                          cl_uint *count_ret, const cl_icd_dispatch **table)
+{
+    static void *own[LENGTH(next)];
+    size_t known = count < LENGTH(next) ? count : LENGTH(next);
+    memcpy(next, target, known * sizeof *next);
+    memcpy(own, target, known * sizeof *own);
+    start_recording();
+    for (size_t i = 0; here.is_on && i < LENGTH(replaced); i++)
+        if (replaced[i].place < known)
+            own[replaced[i].place] = replaced[i].function;
+    *count_ret = known;
+    *table = (const cl_icd_dispatch *)own;
+    return CL_SUCCESS;
+}

@@ -1,0 +1,102 @@
+/* What the programs have in common: a device of the platform that PLATFORM names, and an end where something fails. */
+#include "opencl.h"
+
+int printf(const char *format, ...);
+int fflush(void *file);
+void exit(int code);
+void abort(void);
+char *getenv(const char *name);
+char *strstr(const char *text, const char *part);
+size_t strlen(const char *text);
+int memcmp(const void *one, const void *other, size_t size);
+
+cl_int clGetPlatformIDs(cl_uint, cl_platform_id *, cl_uint *);
+cl_int clGetDeviceIDs(cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *);
+cl_context clCreateContext(const cl_properties *, cl_uint, const cl_device_id *, void *, void *, cl_int *);
+cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint, const cl_event *,
+                            cl_event *);
+cl_int clReleaseMemObject(cl_mem);
+cl_int clSetUserEventStatus(cl_event, cl_int);
+cl_int clGetProgramInfo(cl_program, cl_uint, size_t, void *, size_t *);
+cl_int clEnqueueSVMMap(cl_command_queue, cl_bool, cl_bitfield, void *, size_t, cl_uint, const cl_event *, cl_event *);
+cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl_event *);
+
+#define NULL ((void *)0)
+#define CL_DEVICE_TYPE_ALL 0xFFFFFFFF
+#define CL_MEM_READ_WRITE (1 << 0)
+#define CL_MEM_COPY_HOST_PTR (1 << 5)
+#define CL_PROGRAM_BINARY_SIZES 0x1165
+#define CL_PROGRAM_BINARIES 0x1166
+#define CL_RGBA 0x10B5
+#define CL_FLOAT 0x10DE
+#define CL_ADDRESS_CLAMP_TO_EDGE 0x1131
+#define CL_FILTER_NEAREST 0x1140
+#define CL_MAP_READ 1
+#define CL_MAP_WRITE 2
+
+#define CHECK(condition)                                                                                             \
+    do {                                                                                                             \
+        if (!(condition)) {                                                                                          \
+            printf("line %d: %s\n", __LINE__, #condition);                                                           \
+            fflush(NULL);                                                                                            \
+            exit(9);                                                                                                 \
+        }                                                                                                            \
+    } while (0)
+
+enum { COUNT = 1024 };
+
+static cl_device_id device;
+static cl_context context;
+static cl_command_queue queue;
+
+static void open_device(void)
+{
+    cl_platform_id platforms[16];
+    cl_uint count = 0;
+    char name[256];
+    CHECK(!clGetPlatformIDs(16, platforms, &count));
+    for (cl_uint i = 0; i < count; i++) {
+        clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof name, name, NULL);
+        if (strstr(name, getenv("PLATFORM")))
+            CHECK(!clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, NULL));
+    }
+    CHECK(device);
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    queue = clCreateCommandQueue(context, device, 0, NULL);
+    CHECK(queue);
+}
+
+static cl_program built(const char *source, const char *options)
+{
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, NULL);
+    CHECK(!clBuildProgram(program, 1, &device, options, NULL, NULL));
+    return program;
+}
+
+static cl_mem numbered(cl_mem_flags flags)
+{
+    int numbers[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        numbers[i] = i;
+    cl_mem buffer = clCreateBuffer(context, flags | CL_MEM_COPY_HOST_PTR, sizeof numbers, numbers, NULL);
+    CHECK(buffer);
+    return buffer;
+}
+
+static void launch(cl_kernel kernel, size_t global, size_t local)
+{
+    CHECK(!clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, local ? &local : NULL, 0, NULL, NULL));
+}
+
+int main(void);
+
+/* Linked without C's start files: the C library is initialised by the dynamic linker. */
+#ifdef __x86_64__
+__attribute__((force_align_arg_pointer))
+#endif
+void _start(void)
+{
+    int code = main();
+    fflush(NULL);
+    exit(code);
+}
