@@ -70,7 +70,9 @@ class _Text:
         operator = isl.ast_expr_op_type(expression.op_get_type()).name
         parts = [self.of(expression.op_get_arg(place)) for place in range(expression.op_get_n_arg())]
         if operator in ("max", "min"):
-            found, *others = (f"{text}{self._suffix}" if text.removeprefix("-").isdecimal() else text for text, _ in parts)
+            found, *others = (
+                f"{text}{self._suffix}" if text.lstrip("-").isdecimal() else text for text, _ in parts
+            )
             for each in others:
                 found = f"{operator}({found}, {each})"
             return found, _ALONE

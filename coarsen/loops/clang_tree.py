@@ -118,7 +118,7 @@ def _enumerators(tree: Node) -> Iterator[tuple[str, Expression]]:
 class _Reader:
     """Reads functions of one text.
 
-    `typedefs` has the types by the names that a user gave them, `constants` the values of what has the same always.
+    `typedefs` has the types by the names that a user gave them, `constants` the values of what never changes.
     """
 
     text: bytes

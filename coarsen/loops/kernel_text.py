@@ -57,7 +57,8 @@ def kernel_text(kernel: NestKernel) -> KernelText:
     inside = context
     lines, tests = [], []
     for number, each in enumerate(extents):
-        first, behind = (in_parentheses(c_text(build.expr_from_pw_aff(end), whole)) for end in (each.first, each.behind))
+        ends = (build.expr_from_pw_aff(end) for end in (each.first, each.behind))
+        first, behind = (in_parentheses(c_text(end, whole)) for end in ends)
         offset = "" if first == "0" else f" + {first}"
         lines.append(f"const {whole} {each.name} = get_global_id({number}){offset};")
         tests.insert(0, f"{each.name} < {behind}")

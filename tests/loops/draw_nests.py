@@ -136,6 +136,8 @@ class _Drawing:
             )
             name = self.name("abcdeg"[number])
             spelling = rnd.choice(spellings)
+            if len(dims) == 3 and rnd.random() < 0.8:  # flat ones are mostly refused: an index has no iterator
+                dims, spelling = (dims, "vla") if not self.is_record else (dims[1:], spelling)
             # The C library's headers know some of the hard names.
             self.arrays.append(
                 DrawnArray(
@@ -265,8 +267,9 @@ class _Drawing:
         size = rnd.choice(self.sizes)
         one, two = (rnd.choice(names) if names else size for _ in range(2))
         choices = [
-            f"{one} % {rnd.randint(2, 3)} == {rnd.randint(0, 1)}", f"{one} > {rnd.randint(0, 3)}", f"{one} <= {two}", f"{one} != {rnd.randint(0, 4)}",
-            f"{one} == 0 || {two} > 2", f"{size} > {rnd.randint(0, 4)}", f"!({one} == {two})", f"{one} / 2 == 1", f"{one} + {two} < {size}",
+            f"{one} % {rnd.randint(2, 3)} == {rnd.randint(0, 1)}", f"{one} > {rnd.randint(0, 3)}",
+            f"{one} <= {two}", f"{one} != {rnd.randint(0, 4)}", f"{one} == 0 || {two} > 2",
+            f"{size} > {rnd.randint(0, 4)}", f"!({one} == {two})", f"{one} / 2 == 1", f"{one} + {two} < {size}",
         ]  # fmt: skip
         if not self.is_unsigned:
             choices += [f"({one} - {two}) % 2 == 0", f"{one} < {size} - 2 && {two} >= 1", f"{one} - {two} > -2"]
@@ -308,14 +311,15 @@ class _Drawing:
                 added = rnd.randint(0, 1)
                 margin = rnd.choice((0, margin))
                 behind = other.size if not margin else f"{other.size} - {margin}"
-                head = f"for ({type_} {name} = {other.name}{f' + {added}' * bool(added)}; {name} < {behind}; {counting})"
+                first = f"{other.name} + {added}" if added else other.name
+                head = f"for ({type_} {name} = {first}; {name} < {behind}; {counting})"
                 return self._looped(head, Iterator(name, other.size, other.low + added, margin, type_), scope)
             relation = rnd.choice(("<", "<="))
             low = min(low, 1)
-            inner = other.margin + (relation == "<")
+            behind_own = other.margin + (relation == "<")
             return self._looped(
                 f"for ({type_} {name} = {low}; {name} {relation} {other.name}; {counting})",
-                Iterator(name, other.size, low, inner, type_),
+                Iterator(name, other.size, low, behind_own, type_),
                 scope,
             )
         if kind == "down" and is_signed:
@@ -347,10 +351,8 @@ class _Drawing:
                 *self._looped(head, Iterator(name, size, low, margin, type_), scope),
             ]
         if kind == "constant":
-            inner = Iterator(name, "", 0, 0, type_)
-            return self._looped(
-                f"for ({type_} {name} = 0; {name} < {rnd.choice(('3', 'FOUR'))}; {name}++)", inner, scope
-            )
+            head = f"for ({type_} {name} = 0; {name} < {rnd.choice(('3', 'FOUR'))}; {name}++)"
+            return self._looped(head, Iterator(name, "", 0, 0, type_), scope)
         return self._looped(
             f"for ({type_} {name} = {low}; {name} < {behind}; {counting})",
             Iterator(name, size, low, margin, type_),
@@ -415,7 +417,8 @@ class _Drawing:
             return self._element(array, [row, column])[1]
 
         def step(to: DrawnArray, of: DrawnArray) -> str:
-            return f"{loops} {at(to, i, j)} = 0.25f * ({at(of, f'{i} - 1', j)} + {at(of, f'{i} + 1', j)} + {at(of, i, f'{j} - 1')} + {at(of, i, f'{j} + 1')});"
+            near = [(f"{i} - 1", j), (f"{i} + 1", j), (i, f"{j} - 1"), (i, f"{j} + 1")]
+            return f"{loops} {at(to, i, j)} = 0.25f * ({' + '.join(at(of, *each) for each in near)});"
 
         body = [
             step(second, first),

@@ -1,4 +1,4 @@
-"""Kernels of a C function's loops, run beside the function itself: between guards, on copies of the same arrays."""
+"""Kernels of a C function's loops, run beside the function itself: between guards, on copies of arrays."""
 
 from __future__ import annotations
 
