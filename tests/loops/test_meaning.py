@@ -105,6 +105,9 @@ void f(int n, float *exp, float *min, float *get_global_id, float *v_exp) {
     for (int i = 0; i < n; i++) arrays[i] = wholes[i] + reals[i]; }""",
     "constants of a file": """enum { FOUR = 4, FIVE }; static const int N = FOUR * 2; const float w = 0.2;
 void f(float *a) { static const long L = 3; for (int i = 0; i < N; i++) a[i * FIVE] = w * N + L; }""",
+    "constants as extents": """enum { FOUR = 4 }; static const int N = 3;
+void f(int n, float a[n][N], float b[4][n + FOUR]) {
+    for (int i = 0; i < N; i++) for (int j = 0; j < FOUR && j < n; j++) { a[j][i] = i; b[i][j + FOUR] = j; } }""",
     "a global number": f"static int n; static float x = 3; void f(float *a) {{ {FOR} a[i] = x; }}",
     "a sum in a record": """struct r { int n; float *a; float sum; }; void f(struct r *r) {
     r->sum = 1; for (int i = 0; i < r->n; i++) r->a[i] = 2; }""",
