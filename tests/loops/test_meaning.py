@@ -68,7 +68,7 @@ BODIES = {
 def check(text: str, queue: cl.CommandQueue, folder: Path, sizes: tuple[int, ...] = (5, 11)) -> None:
     """Fail unless kernels do what a text's last function does; arrays have 64 elements, or as many as C says."""
     made = make(text, folder)
-    program = made.build(queue.context)
+    kernels = made.build(queue.context)
     random = np.random.default_rng(0)
     for n in sizes:
         numbers = {name: n if name in made.nest.parameters else 1.75 for name in made.nest.spelled}
@@ -80,7 +80,7 @@ def check(text: str, queue: cl.CommandQueue, folder: Path, sizes: tuple[int, ...
                 values = random.random(shape) * 3 if type_.kind == "f" else random.integers(0, 40, shape)
                 arrays[each.name] = np.asarray(values).astype(type_)
         expected = run_natively(made, numbers, arrays)
-        found = run_on(queue, program, made, numbers, arrays)
+        found = run_on(queue, kernels, made, numbers, arrays)
         changed = False
         for name in made.given:
             if made.nest.arrays[name].spelled != "x":  # C's own copy
@@ -202,7 +202,7 @@ def test_nothing_is_launched_for_no_element(tmp_path: Path, queue: cl.CommandQue
     loops = f"{FOR} for (int j = 0; j < m; j++) a[i][j] = 1;"
     made = make(f"void f(int n, int m, float a[n][m]) {{ {loops} }}", tmp_path)
     before = {"a": np.zeros(4, np.float32)}
-    program = made.build(queue.context)
+    kernels = made.build(queue.context)
     for n, m in ((0, 3), (3, 0), (0, 0), (-1, 2)):
-        after = run_on(queue, program, made, {"n": n, "m": m}, before)
+        after = run_on(queue, kernels, made, {"n": n, "m": m}, before)
         np.testing.assert_array_equal(after["a"], before["a"])

@@ -51,9 +51,9 @@ def test_nothing_is_found_by_a_simulator(watched: int, device: DeviceDescription
     except RefusalError:
         return
     with watching(device) as simulated:
-        program = made.build(simulated.context)
+        kernels = made.build(simulated.context)
         for sizes in SIZES[:2]:
-            run_on(simulated.queue, program, made, *inputs(nest, made, sizes), is_guarded=False)
+            run_on(simulated.queue, kernels, made, *inputs(nest, made, sizes), is_guarded=False)
         assert not simulated.findings(), nest.text
 
 
