@@ -71,7 +71,7 @@ class _Text:
         parts = [self.of(expression.op_get_arg(place)) for place in range(expression.op_get_n_arg())]
         if operator in ("max", "min"):
             found, *others = (
-                f"{text}{self._suffix}" if text.removeprefix("-").isdecimal() else text for text, _ in parts
+                f"{text}{self._suffix}" if text.lstrip("-").isdecimal() else text for text, _ in parts
             )
             for each in others:
                 found = f"{operator}({found}, {each})"

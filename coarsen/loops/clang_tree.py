@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,8 @@ def functions_of(path: Path, options: Sequence[str] = (), name: str | None = Non
             near = did_you_mean(name, [each["name"] for each in own])
             raise InvalidInputError(f"{path} defines no function '{name}'{near}")
         own = chosen
-    reader = _Reader(text, typedefs, dict(_enumerators(tree)))
+    reader = _Reader(text, typedefs, {})
+    reader.add_enumerators(tree)
     reader.add_constants(variables)
     return tuple(reader.function(each, global_variables) for each in own)
 
@@ -102,34 +103,39 @@ def _variable(node: Node, kind: str) -> Variable:
     return Variable(node["id"], node.get("name", ""), _type(node), known, node.get("type", {}).get("qualType", ""))
 
 
-def _enumerators(tree: Node) -> Iterator[tuple[str, Expression]]:
-    """The numbers of all enumerators, by clang's names for these."""
-    number = -1
-    for node in nodes(tree):
-        if node.get("kind") == "EnumDecl":
-            number = -1
-        if node.get("kind") == "EnumConstantDecl":
-            written = [each["value"] for each in node.get("inner", ()) if "value" in each]
-            number = int(written[0]) if written else number + 1
-            place = place_of(node)
-            positive = Number(str(abs(number)), abs(number), place)
-            yield node["id"], positive if number >= 0 else Operation("-", (positive,), place)
-
-
 @dataclass
 class _Reader:
     """Reads functions of one text.
 
-    `typedefs` has the types by the names that a user gave them, `constants` the values of what has one always.
+    <<<<<<< HEAD
+        `typedefs` has the types by the names that a user gave them, `constants` the values of what has one always.
+    =======
+        `typedefs` has what stands for a name in a type: a type, or a number in an extent. `constants` has the values
+        of what never changes, by clang's names for it.
+    >>>>>>> nestfuzz
     """
 
     text: bytes
     typedefs: dict[str, str]
     constants: dict[str, Expression]
+    local: dict[str, Variable] = field(default_factory=dict)
+
+    def add_enumerators(self, tree: Node) -> None:
+        """Know the numbers of all enumerators."""
+        number = -1
+        for node in nodes(tree):
+            if node.get("kind") == "EnumDecl":
+                number = -1
+            elif node.get("kind") == "EnumConstantDecl":
+                written = [each["value"] for each in node.get("inner", ()) if "value" in each]
+                number = int(written[0]) if written else number + 1
+                positive = Number(str(abs(number)), abs(number), place_of(node))
+                value = positive if number >= 0 else Operation("-", (positive,), positive.place)
+                self.constants[node["id"]] = value
+                self.typedefs[node["name"]] = str(number)
 
     def add_constants(self, variables: Sequence[Node]) -> None:
         """Know the values of global variables that are constant numbers."""
-        self.local = {}
         for each in variables:
             self._add_constant(each)
 
@@ -138,10 +144,12 @@ class _Reader:
         if node.get("init") and _CONSTANT.fullmatch(type_) and "struct" not in type_ and "union" not in type_:
             value = self._expression(node["inner"][-1])
             self.constants[node["id"]] = Cast(type_.removeprefix("const "), value, False, place_of(node))
+            if isinstance(value, Number) and value.value is not None:
+                self.typedefs[node["name"]] = str(value.value)
 
     def function(self, node: Node, global_variables: tuple[Variable, ...]) -> CFunction:
         inner = node["inner"]
-        self.local: dict[str, Variable] = {}
+        self.local = {}
         global_variables = tuple(self._resolved(each) for each in global_variables)
         parameters = tuple(
             self._declared(each, "parameter") for each in inner if each.get("kind") == "ParmVarDecl"

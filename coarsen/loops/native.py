@@ -44,9 +44,8 @@ class NativeFunction:
         spelled = [*(each.spelled for each in self._arrays), *nest.spelled.values()]
         too_far = next((each for each in spelled if each.count("->") > 1), None)
         if too_far is not None:
-            raise InvalidInputError(
-                f"{path}: {function.name} can't be run here: what leads to {too_far} is not known"
-            )
+            what = f"what leads to {too_far} is not known"
+            raise InvalidInputError(f"{path}: {function.name} can't be run here: {what}")
         text = "\n".join(self._entry(path.resolve(), function, nest))
         with tempfile.TemporaryDirectory() as folder:
             library = _shared_library(text, [*options, "-I", str(path.resolve().parent)], Path(folder), path)
@@ -80,8 +79,8 @@ class NativeFunction:
         """
         yield f"#include {json.dumps(str(path), ensure_ascii=False)}"
         yield f"static __typeof__({function.name}) *const {_ENTRY}_call = {function.name};"
-        yield f"void {_ENTRY}(void **{_ENTRY}_arrays,"
-        yield f"    const long long *{_ENTRY}_wholes, const double *{_ENTRY}_reals)"
+        given_ones = f"void **{_ENTRY}_arrays, const long long *{_ENTRY}_wholes, const double *{_ENTRY}_reals"
+        yield f"void {_ENTRY}({given_ones})"
         yield "{"
         spelled = [*(each.spelled for each in self._arrays), *nest.spelled.values()]
         given = {each.name for each in function.parameters}
@@ -94,16 +93,19 @@ class NativeFunction:
             yield f"    {nest.spelled[name]} = {_ENTRY}_wholes[{number}];"
         for number, name in enumerate(self._reals):
             yield f"    {nest.spelled[name]} = {_ENTRY}_reals[{number}];"
-        copied = [each for each in enumerate(self._arrays) if None not in each[1].extents[:1]]
         for number, each in enumerate(self._arrays):
-            if (number, each) in copied:
-                size = f"sizeof {each.spelled}"
-                yield f"    __builtin_memcpy(&{each.spelled}, {_ENTRY}_arrays[{number}], {size});"
-            else:
-                yield f"    {each.spelled} = {_ENTRY}_arrays[{number}];"
+            there = f"{_ENTRY}_arrays[{number}]"
+            source = there if each.is_scalar or each.spelled not in given else f"&{there}"
+            if not each.is_scalar and each.spelled not in given:
+                # Of a pointer what it leads to is given, of an array its elements.
+                source = f"{_is_pointer(each.spelled)} ? (void *)&{there} : {there}"
+            yield f"    __builtin_memcpy((void *)&{each.spelled}, {source}, sizeof {each.spelled});"
         yield f"    {_ENTRY}_call({', '.join(each.name for each in function.parameters)});"
-        for number, each in copied:
-            yield f"    __builtin_memcpy({_ENTRY}_arrays[{number}], &{each.spelled}, sizeof {each.spelled});"
+        for number, each in enumerate(self._arrays):
+            if each.is_scalar or each.spelled not in given:
+                condition = "1" if each.is_scalar else f"!{_is_pointer(each.spelled)}"
+                there = f"{_ENTRY}_arrays[{number}]"
+                yield f"    if ({condition}) __builtin_memcpy({there}, &{each.spelled}, sizeof {each.spelled});"
         yield "}"
 
 
@@ -121,6 +123,11 @@ def _declared(variable: Variable, spelled: Sequence[str]) -> Iterator[str]:
         yield f"    void *{variable.name} = 0;"
     else:
         yield f"    {_plain(variable)}{variable.name};"
+
+
+def _is_pointer(spelled: str) -> str:
+    """A condition in C that tells a pointer from an array."""
+    return f"__builtin_types_compatible_p(__typeof__({spelled}), __typeof__(&({spelled})[0]))"
 
 
 def _record(variable: Variable) -> Iterator[str]:

@@ -7,7 +7,7 @@ work-items and the instances of each. Which work-items run at all is read from t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -46,13 +46,18 @@ def violations(
     found: dict[Instance, Place] = {}
     wrong: list[str] = []
     for number, (launch, global_size, steps) in enumerate(each_launch(launches, sizes)):
-        instances = [*_instances(number, launch.kernel, global_size, {**sizes, **steps})]
-        if not instances:
-            wrong.append(f"{launch.kernel.kernel.name} is launched in vain at {steps}")
-        for instance, place in instances:
-            if instance in found:
-                wrong.append(f"{instance} runs twice")
-            found[instance] = place
+        values = {**sizes, **steps}
+        kernel, items = launch.kernel.kernel, [*_let_in(launch.kernel, global_size, values)]
+        at = tuple(values[name] for name in kernel.steps)
+        spread = {each.name: _by_place(kernel.spread(each), values, at) for each in kernel.statements}
+        used = {item for each in spread.values() for item in each}
+        if not all(_is_among(item, used) for item in items):
+            wrong.append(f"{kernel.name} has work-items at {steps} beyond those that run something")
+        for item, each in product(items, kernel.statements):
+            for iterators in spread[each.name].get(item, ()):
+                if (each.name, iterators) in found:
+                    wrong.append(f"{each.name} at {iterators} runs twice")
+                found[each.name, iterators] = Place(number, item, _time(each, iterators))
     names = {each.place: each.name for each in nest.statements}
     expected = {(names[each.place], each.iterators) for each in executed}
     wrong += [f"{each} does not run" for each in expected - {*found}]
@@ -71,27 +76,24 @@ def _is_kept(source: Place, sink: Place) -> bool:
     return source.item == sink.item and source.time < sink.time
 
 
-def _instances(
-    number: int, text: KernelText, global_size: Sequence[int], values: Mapping[str, int]
-) -> Iterator[tuple[Instance, Place]]:
-    """The instances of a launch: of those of each work-item that its guard lets in."""
-    kernel = text.kernel
-    spread = {each.name: _by_place(kernel.spread(each), values) for each in kernel.statements}
-    steps = tuple(values[name] for name in kernel.steps)
+def _is_among(item: Sequence[int], used: Collection[tuple[int, ...]]) -> bool:
+    """Return True for a work-item between others along each dimension."""
+    along = list(zip(*used, strict=True))
+    return bool(used) and all(min(each) <= here <= max(each) for here, each in zip(item, along, strict=True))
+
+
+def _let_in(text: KernelText, global_size: Sequence[int], values: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
+    """The places of the work-items of a launch that a kernel's guard lets in."""
     for ids in product(*map(range, global_size)):
         known = {**values}
         for name, dimension, offset in _ID.findall(text.text):
             known[name] = ids[int(dimension)] + (_value(offset, values) if offset else 0)
-        if not _is_let_in(text.text, known):
-            continue
-        item = tuple(known[name] for name in kernel.dimensions)
-        for each in kernel.statements:
-            for iterators in spread[each.name].get((*steps, *item), ()):
-                yield (each.name, iterators), Place(number, item, _time(each, iterators))
+        if _is_let_in(text.text, known):
+            yield tuple(known[name] for name in text.kernel.dimensions)
 
 
 def _is_let_in(text: str, known: Mapping[str, int]) -> bool:
-    """Whether the test around a kernel's body holds, where there is one; what depends on inner loops does not count."""
+    """Whether the test around a kernel's body holds, where there is one."""
     lines = text.splitlines()
     guard = _GUARD.fullmatch(next((line for line in lines if line.startswith("    if (")), ""))
     if guard is None or lines[-2] != "    }":
@@ -113,19 +115,23 @@ def _time(statement: Statement, iterators: Sequence[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _by_place(relation: isl.Map, values: Mapping[str, int]) -> dict[tuple[int, ...], list[tuple[int, ...]]]:
-    """The instances by their steps and places, at values of parameters."""
+def _by_place(
+    relation: isl.Map, values: Mapping[str, int], at: tuple[int, ...]
+) -> dict[tuple[int, ...], list[tuple[int, ...]]]:
+    """The instances of a launch by their places, at values of parameters and steps."""
     for name, value in values.items():
         number = relation.find_dim_by_name(isl.dim_type.param, name)
         if number >= 0:
             relation = relation.fix_val(isl.dim_type.param, number, isl.Val(value))
+    for number, value in enumerate(at):
+        relation = relation.fix_val(isl.dim_type.out, number, isl.Val(value))
     split = relation.dim(isl.dim_type.in_)
     count = split + relation.dim(isl.dim_type.out)
     found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
 
     def collect(point: isl.Point) -> None:
-        at = [int(point.get_coordinate_val(isl.dim_type.set, place).to_python()) for place in range(count)]
-        found.setdefault(tuple(at[split:]), []).append(tuple(at[:split]))
+        every = [int(point.get_coordinate_val(isl.dim_type.set, place).to_python()) for place in range(count)]
+        found.setdefault(tuple(every[split + len(at) :]), []).append(tuple(every[:split]))
 
     relation.wrap().foreach_point(collect)
     return found

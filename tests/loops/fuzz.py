@@ -80,10 +80,10 @@ def failures(seed: int, queues: dict[str, cl.CommandQueue], folder: Path) -> Ite
     runs = [inputs(nest, made, sizes) for sizes in SIZES]
     expected = [run_natively(made, numbers, arrays) for numbers, arrays in runs]
     for name, queue in queues.items():
-        program = made.build(queue.context)
+        kernels = made.build(queue.context)
         for sizes, (numbers, arrays), right in zip(SIZES, runs, expected, strict=True):
             try:
-                found = run_on(queue, program, made, numbers, arrays, is_guarded=name != "oclgrind")
+                found = run_on(queue, kernels, made, numbers, arrays, is_guarded=name != "oclgrind")
             except AssertionError as wrong:
                 yield f"{name}, sizes {sizes}: {wrong}"
                 continue

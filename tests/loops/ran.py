@@ -1,4 +1,4 @@
-"""Kernels of a C function's loops, run beside the function itself: between guards, on copies of the same arrays."""
+"""Kernels of a C function's loops, run beside the function itself: between guards, on copies of arrays."""
 
 from __future__ import annotations
 
@@ -57,13 +57,21 @@ class Made:
         """The arrays that the function gets or finds, by the nest's names."""
         return [each.name for each in self.nest.arrays.values() if is_given(each)]
 
-    def build(self, context: cl.Context) -> cl.Program:
-        """Build its kernels to compute as C does."""
+    def build(self, context: cl.Context) -> dict[str, cl.Kernel]:
+        """Build its kernels to compute as C does; return them by name.
+
+        Intel's compiler gets some wrong that stand behind others in a program, so each has its own there.
+        """
         (device,) = context.devices
         is_exact = device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
         options = ["-cl-std=CL1.2", *["-cl-fp32-correctly-rounded-divide-sqrt"] * bool(is_exact)]
-        text = f"#pragma OPENCL FP_CONTRACT OFF\n{opencl_text(self.kernels)}"
-        return build_uncached(context, text, options)
+        programs = [[each] for each in self.kernels] if "Intel" in device.platform.name else [self.kernels]
+        found = {}
+        for own in programs:
+            text = f"#pragma OPENCL FP_CONTRACT OFF\n{opencl_text(own)}"
+            program = build_uncached(context, text, options)
+            found.update({each.kernel.name: cl.Kernel(program, each.kernel.name) for each in own})
+        return found
 
 
 def make(text: str, folder: Path) -> Made:
@@ -95,7 +103,7 @@ def run_natively(made: Made, numbers: Mapping[str, float], arrays: Arrays) -> di
 
 def run_on(
     queue: cl.CommandQueue,
-    program: cl.Program,
+    kernels: Mapping[str, cl.Kernel],
     made: Made,
     numbers: Mapping[str, float],
     arrays: Arrays,
@@ -106,7 +114,7 @@ def run_on(
 
     Args:
         queue: the device's.
-        program: as `Made.build` returns it.
+        kernels: as `Made.build` returns them.
         made: whose launches.
         numbers: by the nest's names.
         arrays: by the nest's names, all that kernels access.
@@ -120,7 +128,6 @@ def run_on(
         parts[name] = buffers[name][1].get_sub_region(GUARD, array.nbytes) if is_guarded else buffers[name][1]
     nest = made.nest
     whole = np.int64 if whole_type(nest) == "long" else np.int32
-    found = {each.kernel.name: cl.Kernel(program, each.kernel.name) for each in made.kernels}
     sizes = {name: int(numbers[name]) for name in nest.parameters}
     for launch, global_size, steps in each_launch(made.launches, sizes):
         assert all(size > 0 for size in global_size), "a launch without work-items"
@@ -132,7 +139,7 @@ def run_on(
                 passed.append(whole(steps.get(name, sizes.get(name, 0))))
             else:
                 passed.append(np.dtype(_TYPES[nest.types[name]]).type(numbers[name]))
-        kernel = found[launch.kernel.kernel.name]
+        kernel = kernels[launch.kernel.kernel.name]
         kernel.set_args(*passed)
         cl.enqueue_nd_range_kernel(queue, kernel, global_size, None)
     result = {}

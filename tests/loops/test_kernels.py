@@ -61,11 +61,11 @@ def inputs(found: Made, name: str, size: int) -> tuple[dict[str, float], dict[st
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_kernels_compute_what_the_function_does(name: str, spelling: str, queue: cl.CommandQueue) -> None:
     found = made(name, spelling)
-    program = found.build(queue.context)
+    kernels = found.build(queue.context)
     for size in SIZES:
         numbers, arrays = inputs(found, name, size)
         expected = run_natively(found, numbers, arrays)
-        after = run_on(queue, program, found, numbers, arrays)
+        after = run_on(queue, kernels, found, numbers, arrays)
         for array in found.given:
             if name in INEXACT:
                 np.testing.assert_allclose(after[array], expected[array], rtol=0, atol=INEXACT[name] * (size + 1))
@@ -76,9 +76,9 @@ def test_kernels_compute_what_the_function_does(name: str, spelling: str, queue:
 def findings(found: Made, name: str, device: DeviceDescription) -> Findings:
     """What Oclgrind finds in the launches of a nest, in buffers that end with their arrays."""
     with watching(device) as watched:
-        program = found.build(watched.context)
+        kernels = found.build(watched.context)
         for size in (2, 5):
-            run_on(watched.queue, program, found, *inputs(found, name, size), is_guarded=False)
+            run_on(watched.queue, kernels, found, *inputs(found, name, size), is_guarded=False)
         return watched.findings()
 
 

@@ -1,4 +1,4 @@
-"""What C means and OpenCL C does not, or calls otherwise: kernels compute what the function does, or are refused."""
+"""What C means and OpenCL C does not, or calls otherwise: kernels do what the function does, or are refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from coarsen.errors import InvalidInputError, RefusalError
 from tests.loops.ran import element_type, make, run_natively, run_on
 
-FOR = "for (int i = 0; i < n; i++) "
+FOR, FOR_J = (f"for (int {each} = 0; {each} < n; {each}++) " for each in "ij")
 # What is behind the arguments: int n, float x, and arrays of 64 elements.
 ARRAYS = "float *f, double *d, int *k, unsigned int *u, unsigned char *c, long *q"
 HEAD = f"#include <math.h>\n#include <stdlib.h>\n#include <stddef.h>\nvoid function(int n, float x, {ARRAYS}) "
@@ -33,7 +33,7 @@ BODIES = {
     "floating truth": f"{FOR} k[i] = (f[i] && x) + !f[i];",
     "a comparison of comparisons": f"{FOR} k[i] = (f[i] < x) == (x < d[i]) != (k[i] > 3);",
     "a comparison as a number": f"{FOR} k[i] = ((f[i] < x) < k[i]) + 1;",
-    "functions of two types": f"{FOR} d[i] = fmin(f[i], d[i]) + fmaxf(f[i], 0.25) + fmax(f[i], 1) + fmin((float)i, n);",
+    "functions of two types": f"{FOR} d[i] = fmin(f[i], d[i]) + fmaxf(f[i], 0.25) + fmin((float)i, n);",
     "the nearest whole number": f"{FOR} f[i] = nearbyintf(f[i] * 10) + nearbyint(d[i] * 10) + rintf(x * f[i]);",
     "a function of a whole number": f"{FOR} d[i] = sqrt(i) + fabs(k[i] - 20);",
     "a whole number in between": f"{FOR} {{ const unsigned int v = i - 3; f[i] = v / 2; }}",
@@ -44,26 +44,31 @@ BODIES = {
     "an unsigned iterator": "for (unsigned i = 0; i < 9; i++) f[i] = (i - 3) / 2 + (float)(i - 5);",
     "an iterator of size_t": "for (size_t i = 0; i < n; i++) d[i] = (double)(i - 2);",
     "an iterator of one value": "for (long i = 2; i < 3; i++) q[i] = i * 3000000000;",
-    "an int beside an unsigned iterator": "for (unsigned i = 0; i < 5; i++) for (int j = 0; j < 5; j++) k[5 * i + j] = (j - 3) / 2;",
+    "an int beside an unsigned one": "for (unsigned i = 0; i < 5; i++) for (int j = 0; j < 5; j++) "
+    "k[5 * i + j] = (j - 3) / 2;",
     "bounds of a number and a long one": "for (long i = 0; i < n && i < 7; i++) f[i] = 1;",
     "enumerators": "enum { A, B = 7, C, D = -2, E }; for (int i = A; i < B; i++) f[i + C] = D * C - -E;",
     "steps downwards": "for (int i = n - 1; i >= 0; i -= 2) f[i] = d[i];",
-    "a variable of several uses": f"{FOR} {{ float s = 0; for (int j = 0; j < n; j++) s += d[j]; f[i] = s; s = x; for (int j = 0; j < n; j++) s *= d[j]; q[i] = s; }}",
-    "one held element is set to another": f"{FOR} {{ d[i] = f[i]; for (int j = 0; j < n; j++) {{ d[i] += q[j]; f[i] += k[j]; }} }}",
+    "a variable of several uses": f"{FOR} {{ float s = 0; {FOR_J} s += d[j]; f[i] = s; "
+    f"s = x; {FOR_J} s *= d[j]; q[i] = s; }}",
+    "one held element is set to another": f"{FOR} {{ d[i] = f[i]; {FOR_J} {{ d[i] += q[j]; f[i] += k[j]; }} }}",
     "an argument that is set": f"x = x * 2; {FOR} f[i] = x;",
     "a loop that may not run": f"{FOR} {{ for (int j = i; j < 3; j++) f[i] += d[j]; }}",
     "a loop from a quotient": f"{FOR} {{ for (int j = (i - 3) / 2; j < 3; j++) f[i] += d[j + 2]; }}",
-    "quotients of steps": "for (int i = 2; i < n; i++) for (int j = 1; j < n; j++) for (int l = i + 1; l < n; l += 2) { if (!(j % 3 == 1)) k[n - 1 - l] = k[l]; k[l] = n; }",
+    "quotients of steps": "for (int i = 2; i < n; i++) for (int j = 1; j < n; j++) "
+    "for (int l = i + 1; l < n; l += 2) { if (!(j % 3 == 1)) k[n - 1 - l] = k[l]; k[l] = n; }",
     "nothing unused is passed": f"{FOR} f[i] = 1;",
-    "names of OpenCL C": f"float global = x; {FOR} {{ const int kernel = i, half = 2; int uint = k[kernel]; f[kernel] = global * half + uint; }}",
-    "iterators like the kernels' names": "for (int p0 = 0; p0 < n; p0++) for (int c0 = 0; c0 < 4; c0++) for (int l0 = 0; l0 < 3; l0++) f[p0 * 4 + c0] += d[l0];",
+    "names of OpenCL C": f"float global = x; {FOR} {{ const int kernel = i, half = 2; "
+    "int uint = k[kernel]; f[kernel] = global * half + uint; }",
+    "iterators like the kernels' names": "for (int p0 = 0; p0 < n; p0++) for (int c0 = 0; c0 < 4; c0++) "
+    "for (int l0 = 0; l0 < 3; l0++) f[p0 * 4 + c0] += d[l0];",
 }  # fmt: skip
 
 
 def check(text: str, queue: cl.CommandQueue, folder: Path, sizes: tuple[int, ...] = (5, 11)) -> None:
-    """Fail unless the kernels of a text's last function do what it does; its arrays have 64 elements, or as C says."""
+    """Fail unless kernels do what a text's last function does; arrays have 64 elements, or as many as C says."""
     made = make(text, folder)
-    program = made.build(queue.context)
+    kernels = made.build(queue.context)
     random = np.random.default_rng(0)
     for n in sizes:
         numbers = {name: n if name in made.nest.parameters else 1.75 for name in made.nest.spelled}
@@ -75,7 +80,7 @@ def check(text: str, queue: cl.CommandQueue, folder: Path, sizes: tuple[int, ...
                 values = random.random(shape) * 3 if type_.kind == "f" else random.integers(0, 40, shape)
                 arrays[each.name] = np.asarray(values).astype(type_)
         expected = run_natively(made, numbers, arrays)
-        found = run_on(queue, program, made, numbers, arrays)
+        found = run_on(queue, kernels, made, numbers, arrays)
         changed = False
         for name in made.given:
             if made.nest.arrays[name].spelled != "x":  # C's own copy
@@ -91,7 +96,7 @@ def test_kernels_mean_what_c_means(name: str, queue: cl.CommandQueue, tmp_path: 
 
 
 TEXTS = {
-    "a function called like one of OpenCL C": "void dot(int n, float *a) { for (int i = 0; i < n; i++) a[i] = i; }",
+    "a function called like one of OpenCL C": f"void dot(int n, float *a) {{ {FOR} a[i] = i; }}",
     "a function called like an array": "void sum(int n, float *sum) { for (int i = 0; i < n; i++) sum[i] = i; }",
     "an array called like a function": """#include <math.h>
 void f(int n, float *exp, float *min, float *get_global_id, float *v_exp) {
@@ -100,19 +105,26 @@ void f(int n, float *exp, float *min, float *get_global_id, float *v_exp) {
     for (int i = 0; i < n; i++) arrays[i] = wholes[i] + reals[i]; }""",
     "constants of a file": """enum { FOUR = 4, FIVE }; static const int N = FOUR * 2; const float w = 0.2;
 void f(float *a) { static const long L = 3; for (int i = 0; i < N; i++) a[i * FIVE] = w * N + L; }""",
-    "a global number": "static int n; static float x = 3; void f(float *a) { for (int i = 0; i < n; i++) a[i] = x; }",
+    "constants as extents": """enum { FOUR = 4 }; static const int N = 3;
+void f(int n, float a[n][N], float b[4][n + FOUR]) {
+    for (int i = 0; i < N; i++) for (int j = 0; j < FOUR && j < n; j++) { a[j][i] = i; b[i][j + FOUR] = j; } }""",
+    "a global number": f"static int n; static float x = 3; void f(float *a) {{ {FOR} a[i] = x; }}",
     "a sum in a record": """struct r { int n; float *a; float sum; }; void f(struct r *r) {
     r->sum = 1; for (int i = 0; i < r->n; i++) r->a[i] = 2; }""",
     "an array in a record": """struct r { float a[20]; }; void f(int n, struct r *r) {
     for (int i = 0; i < n; i++) r->a[i] = i; }""",
-    "a record that is passed": "struct r { int n; float *a; }; void f(struct r r) { for (int i = 0; i < r.n; i++) r.a[i] = i; }",
+    "a record that is passed": """struct r { int n; float *a; }; void f(struct r r) {
+    for (int i = 0; i < r.n; i++) r.a[i] = i; }""",
     "a record of a file": """struct r { int n; float *a; }; static struct r *own; void f(void) {
     for (int i = 0; i < own->n; i++) own->a[i] = i; }""",
-    "a function with a value": "int f(int n, float *a, int unused) { for (int i = 0; i < n; i++) a[i] = i; return 0; }",
-    "sizes of size_t": "#include <stddef.h>\nvoid f(size_t n, float *a) { for (size_t i = 1; i < n; i++) a[i] = n - 20 + i; }",
+    "a function with a value": f"int f(int n, float *a, int unused) {{ {FOR} a[i] = i; return 0; }}",
+    "sizes of size_t": """#include <stddef.h>
+void f(size_t n, float *a) { for (size_t i = 1; i < n; i++) a[i] = n - 20 + i; }""",
     "a stencil by two steps": """void f(int n, float *a, float *b) { for (int t = 0; t < n; t++) {
-    for (int i = 1; i < 40; i++) b[i] = a[i - 1] + a[i + 1]; for (int i = 1; i < 40; i++) a[i] = b[i] * 0.5f; a[0] = t; } }""",
-    "a sweep in place": "void f(int n, float *a) { for (int i = 1; i < 8; i++) for (int j = 0; j < 8; j++) a[8 * i + j] += a[8 * (i - 1) + j]; }",
+    for (int i = 1; i < 40; i++) b[i] = a[i - 1] + a[i + 1];
+    for (int i = 1; i < 40; i++) a[i] = b[i] * 0.5f; a[0] = t; } }""",
+    "a sweep in place": """void f(int n, float *a) {
+    for (int i = 1; i < 8; i++) for (int j = 0; j < 8; j++) a[8 * i + j] += a[8 * (i - 1) + j]; }""",
 }  # fmt: skip
 
 
@@ -142,7 +154,7 @@ REFUSED = {
     ),
     "whole records": (
         "c-type",
-        "struct p { float x; }; void f(int n, struct p *p, struct p *q) { for (int i = 0; i < n; i++) p[i] = q[i]; }",
+        f"struct p {{ float x; }}; void f(int n, struct p *p, struct p *q) {{ {FOR} p[i] = q[i]; }}",
     ),
     "an array of each iteration": (
         "unsupported-statement",
@@ -187,12 +199,10 @@ def test_a_pointer_in_a_record_behind_a_pointer_is_not_made_up(tmp_path: Path) -
 
 
 def test_nothing_is_launched_for_no_element(tmp_path: Path, queue: cl.CommandQueue) -> None:
-    made = make(
-        "void f(int n, int m, float a[n][m]) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] = 1; }",
-        tmp_path,
-    )
+    loops = f"{FOR} for (int j = 0; j < m; j++) a[i][j] = 1;"
+    made = make(f"void f(int n, int m, float a[n][m]) {{ {loops} }}", tmp_path)
     before = {"a": np.zeros(4, np.float32)}
-    program = made.build(queue.context)
+    kernels = made.build(queue.context)
     for n, m in ((0, 3), (3, 0), (0, 0), (-1, 2)):
-        after = run_on(queue, program, made, {"n": n, "m": m}, before)
+        after = run_on(queue, kernels, made, {"n": n, "m": m}, before)
         np.testing.assert_array_equal(after["a"], before["a"])

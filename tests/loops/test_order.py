@@ -14,6 +14,7 @@ from coarsen.loops.clang_tree import functions_of
 from coarsen.loops.kernel_text import KernelText
 from coarsen.loops.kernels import NestKernel
 from coarsen.loops.launches import LaunchIf, Launching, LaunchLoop, NestLaunch
+from coarsen.loops.nest import Statement
 from tests.loops.check_order import violations
 from tests.loops.executed import Executed, execute
 from tests.loops.nests import NESTS
@@ -55,7 +56,11 @@ def _each(launches: Launches, change: Callable[[Any], Any]) -> Launches:
 
 
 def _of(kind: type, **values: Any) -> Callable[[Any], Any]:  # noqa: ANN401
-    return lambda each: replace(each, **values) if isinstance(each, kind) else each
+    def changed(each: Any) -> Any:  # noqa: ANN401
+        is_wanted = isinstance(each, kind)
+        return replace(each, **values) if is_wanted else each
+
+    return changed
 
 
 def _kernel(name: str, change: Callable[[NestKernel], NestKernel]) -> Callable[[Any], Any]:
@@ -78,7 +83,7 @@ def _text(right: str, other: str) -> Callable[[Any], Any]:
     return changed
 
 
-def _statements(change: Callable[[int, Any], Any]) -> Callable[[NestKernel], NestKernel]:
+def _statements(change: Callable[[int, Statement], Statement]) -> Callable[[NestKernel], NestKernel]:
     return lambda kernel: replace(
         kernel, statements=tuple(change(number, each) for number, each in enumerate(kernel.statements))
     )
@@ -109,34 +114,52 @@ def _launches_in(body: Sequence[Launching]) -> list[NestLaunch]:
     return [one for each in body for one in ([each] if isinstance(each, NestLaunch) else _launches_in(each.body))]
 
 
+def _throughout(change: Callable[[Any], Any]) -> Callable[[Launches], Launches]:
+    return lambda launches: _each(launches, change)
+
+
+def _without(ending: str) -> Callable[[Any], Any]:
+    """A launch left out."""
+    return lambda each: None if isinstance(each, NestLaunch) and each.kernel.kernel.name.endswith(ending) else each
+
+
+def _later(number: int, each: Statement) -> Statement:
+    """A statement further ahead in the text the later it is."""
+    return replace(each, position=(each.position[0], -number, *each.position[2:]))
+
+
+def _downwards(_: int, each: Statement) -> Statement:
+    return replace(each, loops=tuple(replace(loop, step=-1) for loop in each.loops))
+
+
+def _along_j(kernel: NestKernel) -> NestKernel:
+    """The terms of a sum by work-items of their own."""
+    return replace(kernel, places={**kernel.places, "S2": ((0, 1),)})
+
+
+def _unguarded(launches: Launches) -> Launches:
+    return _each(_each(launches, _text("if (i < n)", "if (i < n + 1)")), _of(NestLaunch, global_size=("n + 1",)))
+
+
 PLANTED: dict[str, tuple[str, Callable[[Launches], Launches]]] = {
-    "two launches as one": ("jacobi_2d", lambda all_: _each(all_, _as_one)),
+    "two launches as one": ("jacobi_2d", _throughout(_as_one)),
     "the last launch first": ("gemver", _last_first),
     "the inner launches swapped": ("doitgen", _last_first),
-    "every other time step": ("jacobi_2d", lambda all_: _each(all_, _of(LaunchLoop, step=2))),
-    "a time step too few": ("heat_3d", lambda all_: _each(all_, _of(LaunchLoop, behind="steps - 1"))),
-    "a time step too many": ("fdtd_2d", lambda all_: _each(all_, _of(LaunchLoop, behind="steps + 1"))),
-    "a work-item too few": ("mv", lambda all_: _each(all_, _of(NestLaunch, global_size=("n - 1",)))),
-    "dimensions swapped": ("mm", lambda all_: _each(all_, _of(NestLaunch, global_size=("n", "m")))),
-    "a condition that never holds": ("syrk", lambda all_: (LaunchIf(("n > 99",), all_),)),
-    "a launch left out": (
-        "fdtd_2d",
-        lambda all_: _each(all_, lambda each: None if getattr(each, "kernel", None) and each.kernel.kernel.name.endswith("_2") else each),
-    ),
-    "another step": ("jacobi_2d", lambda all_: _each(all_, lambda each: replace(each, steps={"t": "0"}) if isinstance(each, NestLaunch) else each)),
-    "no guard": ("tmv", lambda all_: _each(_each(all_, _text("if (i < n)", "if (i < n + 1)")), _of(NestLaunch, global_size=("n - 1",)))),
-    "no offset": ("jacobi_2d", lambda all_: _each(all_, _text("get_global_id(0) + 1", "get_global_id(0)"))),
-    "a guard that keeps some out": ("mm", lambda all_: _each(all_, _text("i < n", "i < n - 1"))),
-    "a sum by several work-items": (
-        "mv",
-        lambda all_: _each(all_, _kernel("mv", lambda kernel: replace(kernel, places={**kernel.places, "S2": ((0, 1),)}))),
-    ),
-    "a sum before its first value": ("mv", lambda all_: _each(all_, _kernel("mv", _statements(lambda n, each: replace(each, position=(0, -n, *each.position[2:])))))),
-    "a sum from its end": (
-        "tmv",
-        lambda all_: _each(all_, _kernel("tmv", _statements(lambda _, each: replace(each, loops=tuple(replace(one, step=-1) for one in each.loops))))),
-    ),
-}  # fmt: skip
+    "every other time step": ("jacobi_2d", _throughout(_of(LaunchLoop, step=2))),
+    "a time step too few": ("heat_3d", _throughout(_of(LaunchLoop, behind="steps - 1"))),
+    "a time step too many": ("fdtd_2d", _throughout(_of(LaunchLoop, behind="steps + 1"))),
+    "a work-item too few": ("mv", _throughout(_of(NestLaunch, global_size=("n - 1",)))),
+    "dimensions swapped": ("mm", _throughout(_of(NestLaunch, global_size=("n", "m")))),
+    "a condition that never holds": ("syrk", lambda launches: (LaunchIf(("n > 99",), launches),)),
+    "a launch left out": ("fdtd_2d", _throughout(_without("_2"))),
+    "another step": ("jacobi_2d", _throughout(_of(NestLaunch, steps={"t": "0"}))),
+    "no guard": ("tmv", _unguarded),
+    "no offset": ("jacobi_2d", _throughout(_text("get_global_id(0) + 1", "get_global_id(0)"))),
+    "a guard that keeps some out": ("mm", _throughout(_text("i < n", "i < n - 1"))),
+    "a sum by several work-items": ("mv", _throughout(_kernel("mv", _along_j))),
+    "a sum before its first value": ("mv", _throughout(_kernel("mv", _statements(_later)))),
+    "a sum from its end": ("tmv", _throughout(_kernel("tmv", _statements(_downwards)))),
+}
 
 
 @pytest.mark.parametrize("mistake", PLANTED)

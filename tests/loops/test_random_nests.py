@@ -18,8 +18,7 @@ from tests.loops.ran import make, run_on
 from tests.oclgrind.watch import watching
 from tests.working_devices import short_name
 
-# At 2, Intel's compiler crashes, on a kernel of one work-item whose loop writes an element again and again.
-SEEDS = [seed for seed in range(37) if seed != 2]
+SEEDS = range(36)
 # Of the functions: others have loops in a row, or variables that go from launch to launch.
 TAKEN = 0.25
 
@@ -52,18 +51,18 @@ def test_nothing_is_found_by_a_simulator(watched: int, device: DeviceDescription
     except RefusalError:
         return
     with watching(device) as simulated:
-        program = made.build(simulated.context)
+        kernels = made.build(simulated.context)
         for sizes in SIZES[:2]:
-            run_on(simulated.queue, program, made, *inputs(nest, made, sizes), is_guarded=False)
+            run_on(simulated.queue, kernels, made, *inputs(nest, made, sizes), is_guarded=False)
         assert not simulated.findings(), nest.text
 
 
 def test_enough_are_taken(tmp_path: Path) -> None:
     taken = 0
-    for seed in SEEDS[::2]:
+    for seed in SEEDS[::3]:
         try:
             make(drawn(seed).text, tmp_path)
             taken += 1
         except RefusalError as refusal:
             assert refusal.position is not None
-    assert taken >= TAKEN * len(SEEDS[::2])
+    assert taken >= TAKEN * len(SEEDS[::3])

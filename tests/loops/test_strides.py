@@ -1,4 +1,4 @@
-"""Neighbours along dimension 0 reach the elements that Algorithm 1 says they do, in the lowered kernels of the nests."""
+"""Neighbours along dimension 0 reach the elements that Algorithm 1 says they do, in lowered kernels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from coarsen.analysis.algebra.affine import SYMBOLIC, Stride, access_patterns
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.operands import Argument
 from coarsen.loops.algorithm1 import transformation
 from coarsen.loops.kernel_text import KernelText, opencl_text
 from coarsen.loops.nest import Access, Statement
@@ -23,7 +24,7 @@ def lowered_strides(text: KernelText) -> dict[str, set[Stride]]:
     kernel = lower(opencl_text([text]), text.kernel.name)
     found: dict[str, set[Stride]] = {}
     for access in access_patterns(IndexForms(kernel, ControlFlow(kernel))):
-        assert access.base is not None
+        assert isinstance(access.base, Argument)
         found.setdefault(access.base.name, set()).add(access.strides[0])
     return found
 
