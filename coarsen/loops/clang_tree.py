@@ -125,7 +125,13 @@ class _Reader:
         return found
 
     def _spelled(self, type_: str) -> str:
-        return re.sub(r"[A-Za-z_]\w*", lambda word: self.typedefs.get(word[0], word[0]), type_)
+        found = re.sub(r"[A-Za-z_]\w*", lambda word: self.typedefs.get(word[0], word[0]), type_)
+        # Clang has `struct name` for a record that has this name by a typedef alone, which is no C.
+        return re.sub(
+            r"\b(?:struct|union) (\w+)",
+            lambda record: record[1] if self.typedefs.get(record[1]) == record[0] else record[0],
+            found,
+        )
 
     # Statements.
 
