@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from coarsen.base.version import __version__
 from coarsen.dispatch.c_text import ARITHMETIC, declarations, statements
-from coarsen.dispatch.expressions import Expression, parse_condition, parse_expression
+from coarsen.dispatch.expressions import parse_condition, parse_expression
 from coarsen.dispatch.header import comment_text
 from coarsen.dispatch.steps import Operation, whole_steps_of
 from coarsen.loops.expression_text import opencl_type
@@ -19,6 +19,16 @@ from coarsen.loops.program import NestProgram
 
 # Bounds of loops may be negative where a size is 0, and isl's quotients go downwards.
 _DOWNWARDS = {Operation.QUOTIENT: "coarsen_quotient_downwards", Operation.REMAINDER: "coarsen_remainder_downwards"}
+_INVALID = "CL_INVALID_GLOBAL_WORK_SIZE"
+_INCLUDES = """\
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#ifdef __APPLE__
+#include <OpenCL/opencl.h>
+#else
+#include <CL/cl.h>
+#endif"""
 _CONTRACT = """\
  * It sets the kernels' arguments, which no other thread may do meanwhile, enqueues all launches, and waits for
  * none. Returned are OpenCL's codes: CL_INVALID_BUFFER_SIZE for a buffer that is too small, or an array with too
@@ -50,16 +60,15 @@ coarsen_bytes(const int64_t *extents, unsigned dimensions, size_t element, int64
 {
     int64_t elements = 1;
     unsigned place;
+    *bytes = 0;
     for (place = 0; place < dimensions; place++)
         if (extents[place] <= 0)
-            elements = 0;
+            return CL_SUCCESS;
     for (place = 0; place < dimensions; place++)
-        if (elements > 0 && !coarsen_multiply(elements, extents[place], &elements))
+        if (!coarsen_multiply(elements, extents[place], &elements))
             return CL_INVALID_BUFFER_SIZE;
-    if (elements > most || (uint64_t)elements > SIZE_MAX / element)
-        return CL_INVALID_BUFFER_SIZE;
     *bytes = (size_t)elements * element;
-    return CL_SUCCESS;
+    return elements > most || (uint64_t)elements > SIZE_MAX / element ? CL_INVALID_BUFFER_SIZE : CL_SUCCESS;
 }
 
 static inline cl_int coarsen_check_buffer(cl_mem buffer, size_t bytes)
@@ -113,61 +122,49 @@ def host_header(program: NestProgram) -> str:
 
 class _Header:
     def __init__(self, program: NestProgram) -> None:
-        self._program, self._nest = program, program.nest
-        self._name = program.nest.function
+        self._program, self._nest, self._name = program, program.nest, program.nest.function
         self._whole = whole_type(self._nest)
         self._most = "CL_LONG_MAX" if self._whole == "long" else "CL_INT_MAX"
         self._arrays = [each for each in self._nest.arrays.values() if not each.is_private]
-        self._elements = {each.name: f"cl_{opencl_type(each.element, self._nest.place)}" for each in self._arrays}
-        self._numbers = {
-            name: f"cl_{self._whole if name in self._nest.parameters else opencl_type(kind, self._nest.place)}"
-            for name, kind in self._nest.types.items()
-        }
-        steps = (name for each in program.kernels for name in each.kernel.steps)
-        # What sizes are computed of: parameters, counters of loops, steps of kernels.
-        self._values = list(dict.fromkeys((*self._nest.parameters, *_counters(program.launches), *steps)))
+        self._scratch = [each.name for each in self._arrays if each.is_local]
+        # Filled as functions are written: what sizes are made of, and by kernel the sizes of its launches.
+        self._values: dict[str, None] = {}
+        self._sizes: dict[str, Sequence[str]] = {}
 
     def parts(self) -> Iterator[str]:
-        name, names, count = self._name, self._program.names, f"{self._name.upper()}_KERNELS"
-        given = ", ".join(("queue", "kernels", *self._program.arguments))
-        scratch = ", ".join(each.name for each in self._arrays if each.is_local)
-        made = f" * It makes a buffer for {scratch}, released when the launches are done.\n" if scratch else ""
+        name, program, count = self._name, self._program, f"{self._name.upper()}_KERNELS"
+        body = [*self._launches(program.launches), "return CL_SUCCESS;"]
+        taking = f"cl_command_queue queue, const cl_kernel *kernels, struct {name}_values *in"
+        launching = _function(f"{name}_launches", taking, ["cl_int status;", "(void)in;", *body])
+        functions = [self._bytes(), *map(self._kernel, program.kernels), launching, self._run()]
+        made = f" * Buffers for {', '.join(self._scratch)} are made and released.\n" if self._scratch else ""
         yield (
-            f"/* The launches of {name} in {comment_text(self._program.path.name)}, for hosts in C99 with\n"
-            f" * OpenCL 1.2; made by coarsen {__version__}.\n *\n"
-            f" *     cl_kernel kernels[{count}];  of {name}.cl, created by the names in {name}_kernels\n"
-            f" *     cl_int status = {name}_run({given});\n *\n{_CONTRACT}{made} */"
-        )
-        yield f"#ifndef COARSEN_RUN_{name}\n#define COARSEN_RUN_{name}"
-        yield (
-            "#ifndef CL_TARGET_OPENCL_VERSION\n#define CL_TARGET_OPENCL_VERSION 120\n#endif\n"
-            "#ifdef __APPLE__\n#include <OpenCL/opencl.h>\n#else\n#include <CL/cl.h>\n#endif"
+            f"/* The launches of {name} in {comment_text(program.path.name)}, for hosts in C99 with OpenCL 1.2;\n"
+            f" * made by coarsen {__version__}.\n *\n"
+            f" *     cl_kernel kernels[{count}]; created of {name}.cl by the names in {name}_kernels\n"
+            f" *     cl_int status = {name}_run({', '.join(('queue', 'kernels', *program.arguments))});\n"
+            f" *\n{_CONTRACT}{made} */\n#ifndef COARSEN_RUN_{name}\n#define COARSEN_RUN_{name}\n{_INCLUDES}"
         )
         yield ARITHMETIC
         yield _HELPERS
-        yield f"#define {count} {len(names)}"
-        quoted = "".join(f'    "{each}",\n' for each in names)
-        yield f"static const char *const {name}_kernels[{count}] = {{\n{quoted}}};\n"
+        names = "".join(f'    "{each}",\n' for each in program.names)
+        yield f"#define {count} {len(program.names)}"
+        yield f"static const char *const {name}_kernels[{count}] = {{\n{names}}};\n"
         yield "/* The work-group of each kernel; define others before this file is included. */"
-        sizes = {each.kernel.kernel.name: each.global_size for each in _each_kernel(self._program.launches)}
-        for kernel in names:
-            for place, size in enumerate(local_size_of(sizes[kernel])):
+        for kernel in program.names:
+            for place, size in enumerate(local_size_of(self._sizes[kernel])):
                 macro = f"{kernel.upper()}_LOCAL_{place}"
                 yield f"#ifndef {macro}\n#define {macro} {size}\n#endif"
         members = "".join(f"    int64_t {each};\n" for each in self._values) or "    int64_t none;\n"
         yield f"\nstruct {name}_values {{\n{members}}};\n"
-        yield self._bytes()
-        for each in self._program.kernels:
-            yield self._kernel(each, sizes[each.kernel.name])
-        body = [*self._launches(self._program.launches), "return CL_SUCCESS;"]
-        taking = f"cl_command_queue queue, const cl_kernel *kernels, struct {name}_values *in"
-        yield _function(f"{name}_launches", taking, ["cl_int status;", "(void)in;", *body])
-        yield self._run()
+        yield from functions
         yield "#endif\n"
 
-    def _computed(self, expressions: Iterable[Expression], status: str) -> tuple[list[str], list[str]]:
+    def _computed(self, texts: Iterable[str], status: str) -> tuple[list[str], list[str]]:
         """Statements that compute expressions, and their results in C; else a status is returned."""
-        formulas = [whole_steps_of(each, self._values, {}) for each in expressions]
+        expressions = [parse_expression(each) for each in texts]
+        self._values |= dict.fromkeys(sorted(name for each in expressions for name in each.names))
+        formulas = [whole_steps_of(each, each.names, {}) for each in expressions]
         lines, results = statements(formulas, f"return {status};", _DOWNWARDS)
         return [*declarations(formulas), *lines], results
 
@@ -175,23 +172,18 @@ class _Header:
         """The function that says how many bytes of each array are accessed."""
         lines = ["cl_int status;", "(void)in;", "(void)bytes;"]
         for number, array in enumerate(self._arrays):
-            computing, results = self._computed(
-                map(parse_expression, extents_in(self._nest, array)), "CL_INVALID_BUFFER_SIZE"
-            )
-            size = f"extents, {len(results)}, sizeof({self._elements[array.name]}), {self._most}, &bytes[{number}]"
-            own = [
-                *computing,
-                f"const int64_t extents[] = {{{', '.join(results)}}}; /* of {array.name} */",
-                *_checked(f"coarsen_bytes({size})"),
-            ]
-            lines += _block(own)
+            computing, results = self._computed(extents_in(self._nest, array), "CL_INVALID_BUFFER_SIZE")
+            element = f"sizeof(cl_{opencl_type(array.element, self._nest.place)})"
+            call = f"coarsen_bytes(extents, {len(results)}, {element}, {self._most}, &bytes[{number}])"
+            extents = f"const int64_t extents[] = {{{', '.join(results)}}}; /* of {array.name} */"
+            lines += _block([*computing, extents, *_checked(call)])
         taking = f"const struct {self._name}_values *in, size_t *bytes"
         return _function(f"{self._name}_bytes", taking, [*lines, "return CL_SUCCESS;"])
 
-    def _kernel(self, text: KernelText, global_size: Sequence[str]) -> str:
+    def _kernel(self, text: KernelText) -> str:
         """The function that enqueues a kernel, whose other arguments are set."""
         name = text.kernel.name
-        computing, results = self._computed(map(parse_expression, global_size), "CL_INVALID_GLOBAL_WORK_SIZE")
+        computing, results = self._computed(self._sizes[name], _INVALID)
         local = ", ".join(f"{name.upper()}_LOCAL_{place}" for place in range(len(results)))
         lines = ["cl_int status = CL_SUCCESS;", f"const size_t local[] = {{{local}}};", "(void)in;", *computing]
         lines.append(f"const int64_t sizes[] = {{{', '.join(results)}}};")
@@ -204,88 +196,71 @@ class _Header:
         return _function(f"{name}_enqueue", taking, [*lines, "return status;"])
 
     def _launches(self, launches: Sequence[Launching]) -> Iterator[str]:
-        invalid = "CL_INVALID_GLOBAL_WORK_SIZE"
         for each in launches:
             match each:
                 case LaunchIf(conditions=conditions, body=body):
                     asked = [parse_condition(text) for text in conditions]
-                    sides = [side for one in asked for side in (one.left, one.right)]
-                    computing, results = self._computed(sides, invalid)
+                    sides = (side.text for one in asked for side in (one.left, one.right))
+                    computing, results = self._computed(sides, _INVALID)
                     pairs = zip(asked, results[::2], results[1::2], strict=True)
                     tests = " && ".join(f"{left} {one.sign} {right}" for one, left, right in pairs)
                     yield from _scoped(computing, _block(self._launches(body), f"if ({tests})"))
                 case LaunchLoop(name=name, body=body):
-                    computing, ends = self._computed(map(parse_expression, (each.first, each.behind)), invalid)
+                    self._values[name] = None
+                    computing, ends = self._computed((each.first, each.behind), _INVALID)
                     head = f"for (in->{name} = {ends[0]}; in->{name} < {ends[1]}; in->{name} += {each.step})"
                     yield from _scoped(computing, _block(self._launches(body), head))
                 case NestLaunch(kernel=text, steps=steps):
-                    number, values = self._program.names.index(text.kernel.name), "in"
-                    own: list[str] = []
-                    others = {name: value for name, value in steps.items() if name != value}
+                    name, own, values = text.kernel.name, list[str](), "in"
+                    self._sizes[name] = each.global_size
+                    self._values |= dict.fromkeys(steps)
+                    others = {step: value for step, value in steps.items() if step != value}
                     if others:
-                        own, results = self._computed(map(parse_expression, others.values()), invalid)
-                        values = "&own"
+                        own, results = self._computed(others.values(), _INVALID)
                         own.append(f"struct {self._name}_values own = *in;")
-                        own += [f"own.{name} = {value};" for name, value in zip(others, results, strict=True)]
-                    yield from _scoped(
-                        own, _checked(f"{text.kernel.name}_enqueue(queue, kernels[{number}], {values})")
-                    )
+                        own += [f"own.{step} = {value};" for step, value in zip(others, results, strict=True)]
+                        values = "&own"
+                    number = self._program.names.index(name)
+                    yield from _scoped(own, _checked(f"{name}_enqueue(queue, kernels[{number}], {values})"))
 
     def _run(self) -> str:
-        name, given = self._name, self._program.arguments
+        name, given, nest = self._name, self._program.arguments, self._nest
         queue, kernels, values, bytes_, status, context = (
-            _free(each, (*given, *self._elements))
+            _free(each, (*given, *self._scratch))
             for each in ("queue", "kernels", "values", "bytes", "status", "context")
         )
-        scratch = [each.name for each in self._arrays if each.is_local]
         lines = [f"struct {name}_values {values} = {{0}};", f"size_t {bytes_}[{max(1, len(self._arrays))}];"]
-        lines += [f"cl_mem {each} = NULL;" for each in scratch]
-        lines += [f"cl_context {context} = NULL;"] if scratch else []
-        lines += [f"{values}.{each} = {each};" for each in self._nest.parameters]
+        lines += [f"cl_mem {each} = NULL;" for each in self._scratch]
+        lines += [f"{values}.{each} = {each};" for each in self._values if each in nest.parameters]
         lines.append(f"cl_int {status} = {name}_bytes(&{values}, {bytes_});")
-        if scratch:
-            asked = f"clGetCommandQueueInfo({queue}, CL_QUEUE_CONTEXT, sizeof {context}, &{context}, NULL)"
-            lines += _unless_failed(asked, status)
+        if self._scratch:
+            lines.append(f"cl_context {context} = NULL;")
+            call = f"clGetCommandQueueInfo({queue}, CL_QUEUE_CONTEXT, sizeof {context}, &{context}, NULL)"
+            lines += _unless_failed(call, status)
         for number, array in enumerate(self._arrays):
             size = f"{bytes_}[{number}]"
+            made = f"clCreateBuffer({context}, CL_MEM_READ_WRITE, {size} ? {size} : 1, NULL, &{status})"
             if array.is_local:
-                lines.append(f"if ({status} == CL_SUCCESS)")
-                made = f"clCreateBuffer({context}, CL_MEM_READ_WRITE, {size} ? {size} : 1, NULL, &{status})"
-                lines.append(f"    {array.name} = {made};")
+                lines += [f"if ({status} == CL_SUCCESS)", f"    {array.name} = {made};"]
             else:
                 lines += _unless_failed(f"coarsen_check_buffer({array.name}, {size})", status)
-        given_ones = [pair for pair in self._program.apart if {*pair} <= {*given}]
-        if given_ones:
-            same = " ||\n        ".join(f"({one} && {one} == {other})" for one, other in given_ones)
-            lines += [f"if ({status} == CL_SUCCESS && ({same}))", f"    {status} = CL_INVALID_ARG_VALUE;"]
+        for one, other in self._program.apart:
+            if {one, other} <= {*given}:
+                lines += [f"if ({one} && {one} == {other})", f"    {status} = CL_INVALID_ARG_VALUE;"]
         for number, text in enumerate(self._program.kernels):
             for place, each in enumerate(text.arguments):
                 if each not in text.kernel.steps:
-                    lines += _unless_failed(
-                        f"clSetKernelArg({kernels}[{number}], {place}, sizeof {each}, &{each})", status
-                    )
+                    call = f"clSetKernelArg({kernels}[{number}], {place}, sizeof {each}, &{each})"
+                    lines += _unless_failed(call, status)
         lines += _unless_failed(f"{name}_launches({queue}, {kernels}, &{values})", status)
-        for each in scratch:
+        for each in self._scratch:
             lines += [f"if ({each})", f"    clReleaseMemObject({each});"]
         taking = [f"cl_command_queue {queue}", f"const cl_kernel {kernels}[{name.upper()}_KERNELS]"]
-        taking += [f"{self._numbers.get(each, 'cl_mem')} {each}" for each in given]
+        for each in given:
+            of_real = opencl_type(nest.types[each], nest.place) if each in nest.types else ""
+            kind = self._whole if each in nest.parameters else of_real or "mem"
+            taking.append(f"cl_{kind} {each}")
         return _function(f"{name}_run", ",\n    ".join(taking), [*lines, f"return {status};"])
-
-
-def _counters(launches: Sequence[Launching]) -> Iterator[str]:
-    for each in launches:
-        if isinstance(each, LaunchLoop):
-            yield each.name
-        if not isinstance(each, NestLaunch):
-            yield from _counters(each.body)
-
-
-def _each_kernel(launches: Sequence[Launching]) -> Iterator[NestLaunch]:
-    for each in launches:
-        if isinstance(each, NestLaunch):
-            yield each
-        else:
-            yield from _each_kernel(each.body)
 
 
 def _block(lines: Iterable[str], head: str = "") -> list[str]:

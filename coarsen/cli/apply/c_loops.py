@@ -12,6 +12,7 @@ from coarsen.cli.apply.options import ApplyOptions
 from coarsen.cli.declared import flags_of
 from coarsen.cli.messages import raise_last
 from coarsen.cli.output import print_line, write_result
+from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 from coarsen.loops.program import NestProgram, check_islpy, read_program
 from coarsen.variant.options import ARRAY_OPTIONS, COARSENING_OPTIONS, TRANSFORM_OPTIONS
@@ -43,6 +44,7 @@ def explain_c_file(asked: ApplyOptions) -> None:
     check_islpy()
     if asked.output is not None and asked.output.suffix in PICTURES:
         program = read_program(asked.file, asked.kernel, shlex.split(asked.build_options))
+        check_packages(("matplotlib",), "a picture")
         # Imported late: it loads Matplotlib.
         from coarsen.loops.picture import picture
 
