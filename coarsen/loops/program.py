@@ -57,7 +57,7 @@ class NestProgram:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """What a call takes, by the nest's names: the function's parameters, then what else it finds."""
+        """The arguments of a call by the nest's names: the parameters, then what else the function finds."""
         known = {each.spelled: each.name for each in self.nest.arrays.values() if not each.is_local}
         known |= {spelled: name for name, spelled in self.nest.spelled.items()}
         own = [known[each.name] for each in self.function.parameters if each.name in known]

@@ -23,9 +23,12 @@ def panels(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Axes]:
     """What is drawn of a C file's loops."""
     figures: list[Figure] = []
     write = Figure.savefig
-    monkeypatch.setattr(
-        Figure, "savefig", lambda self, *given, **named: (figures.append(self), write(self, *given, **named))
-    )
+
+    def written(figure: Figure, *given: object, **named: object) -> None:
+        figures.append(figure)
+        write(figure, *given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Figure, "savefig", written)
     assert pictures.picture(read_program(path), ".png").startswith(b"\x89PNG")
     return [each for each in figures[0].axes if each.images]
 
