@@ -229,9 +229,9 @@ class _Header:
             _free(each, (*given, *self._scratch))
             for each in ("queue", "kernels", "values", "bytes", "status", "context")
         )
-        lines = [f"struct {name}_values {values} = {{0}};", f"size_t {bytes_}[{max(1, len(self._arrays))}];"]
+        lines = [f"struct {name}_values {values};", f"size_t {bytes_}[{max(1, len(self._arrays))}];"]
         lines += [f"cl_mem {each} = NULL;" for each in self._scratch]
-        lines += [f"{values}.{each} = {each};" for each in self._values if each in nest.parameters]
+        lines += [f"{values}.{each} = {each if each in nest.parameters else 0};" for each in self._values]
         lines.append(f"cl_int {status} = {name}_bytes(&{values}, {bytes_});")
         if self._scratch:
             lines.append(f"cl_context {context} = NULL;")
