@@ -165,7 +165,7 @@ class _Header:
         expressions = [parse_expression(each) for each in texts]
         self._values |= dict.fromkeys(sorted(name for each in expressions for name in each.names))
         formulas = [whole_steps_of(each, each.names, {}) for each in expressions]
-        lines, results = statements(formulas, f"return {status};", _DOWNWARDS)
+        lines, results = statements(formulas, f"return {status};", functions=_DOWNWARDS)
         return [*declarations(formulas), *lines], results
 
     def _bytes(self) -> str:
