@@ -151,7 +151,10 @@ static inline double coarsen_logarithm(double a)
 
 
 def statements(
-    formulas: Sequence[Steps], invalid: str, variables: Mapping[str, str] = MappingProxyType({})
+    formulas: Sequence[Steps],
+    invalid: str,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    functions: Mapping[Operation, str] = MappingProxyType({}),
 ) -> tuple[list[str], list[str]]:
     """Return C statements that compute formulas, and the expressions of their results.
 
@@ -159,7 +162,9 @@ def statements(
         formulas: over the members of `in`.
         invalid: the statement for a formula that has no value.
         variables: of names that are no members, what stands for them.
+        functions: what operations of whole numbers are to call in place of `ARITHMETIC`'s functions.
     """
+    functions = {**_OF_WHOLE, **functions}
     lines: list[str] = []
     results: list[str] = []
     count = 0
@@ -173,7 +178,7 @@ def statements(
             return _constant(operand.value)
 
         for number, step in enumerate(formula.steps, count):
-            lines += _step(step, f"t{number}", [text(operand) for operand in step.operands], invalid)
+            lines += _step(step, f"t{number}", [text(operand) for operand in step.operands], invalid, functions)
         results.append(text(formula.result))
         if formula.kind is Kind.REAL:
             lines += (f"if (!coarsen_is_finite({results[-1]}))", f"    {invalid}")
@@ -198,10 +203,12 @@ def tree_lines(tree: Tree, places: Mapping[str, str], indent: str) -> Iterator[s
     yield from tree_lines(tree.above, places, indent)
 
 
-def _step(step: Step, target: str, values: Sequence[str], invalid: str) -> Iterator[str]:
+def _step(
+    step: Step, target: str, values: Sequence[str], invalid: str, functions: Mapping[Operation, str]
+) -> Iterator[str]:
     operation = step.operation
     if step.kind is Kind.WHOLE and operation in (*_OF_WHOLE, Operation.NEGATE):
-        function = _OF_WHOLE.get(operation, "coarsen_subtract")
+        function = functions.get(operation, "coarsen_subtract")
         operands = ["0", *values] if operation is Operation.NEGATE else values
         yield f"if (!{function}({', '.join(operands)}, &{target}))"
         yield f"    {invalid}"

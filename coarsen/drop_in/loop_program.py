@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -19,8 +18,6 @@ from coarsen.errors import InvalidInputError
 from coarsen.loops.program import NestProgram, read_program
 from coarsen.policy.tuned_checks import TunedChoice
 
-# By number of dimensions: what a launch has before it is tuned.
-_LOCAL_SIZES = ((64,), (16, 16), (8, 8, 4))
 _TYPES: Mapping[str, type[np.generic]] = {
     "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32, "uint": np.uint32,
     "long": np.int64, "ulong": np.uint64, "float": np.float32, "double": np.float64,
@@ -79,9 +76,6 @@ class LoopProgram:
             each.name: np.dtype(_TYPES[opencl_type(each.element, nest.place)]) for each in self._arrays
         }
         self._extents = {each.name: [*map(parse_expression, extents_in(nest, each))] for each in self._arrays}
-        written = {access.array for each in nest.statements for access in each.writes}
-        pairs = itertools.combinations([each.name for each in self._arrays], 2)
-        self._apart = [pair for pair in pairs if written & {*pair}]
 
     @property
     def source(self) -> str:
@@ -94,11 +88,7 @@ class LoopProgram:
 
         A record's members, of which each is an argument, are named with `_` for `->` and `.`.
         """
-        nest = self._nest_program.nest
-        known = {each.spelled: each.name for each in nest.arrays.values() if not each.is_local}
-        known |= {spelled: name for name, spelled in nest.spelled.items()}
-        own = [known[each.name] for each in self._nest_program.function.parameters if each.name in known]
-        return (*own, *(name for name in known.values() if name not in own))
+        return self._nest_program.arguments
 
     @cached_property
     def program(self) -> Program:
@@ -138,13 +128,13 @@ class LoopProgram:
             **buffers,
         }
         # Imported late, as all that loads islpy.
-        from coarsen.loops.launches import each_launch
+        from coarsen.loops.launches import each_launch, local_size_of
 
         event, waiting = None, wait_for
         for launch, global_size, steps in each_launch(self._nest_program.launches, numbers):
             if min(global_size) < 1:
                 continue
-            local_size = _LOCAL_SIZES[len(global_size) - 1] if launch.global_size != ("1",) else (1,)
+            local_size = local_size_of(launch.global_size)
             whole = tuple(-(-extent // own) * own for extent, own in zip(global_size, local_size, strict=True))
             inner = {**values, **{name: self._whole_type(value) for name, value in steps.items()}}
             kernel = self._kernels[launch.kernel.kernel.name]
@@ -202,7 +192,7 @@ class LoopProgram:
             if buffer.size < needed:
                 raise InvalidInputError(f"{array.name} has {buffer.size} bytes, and {needed} are accessed")
             found[array.name] = buffer
-        for one, other in self._apart:
+        for one, other in self._nest_program.apart:
             if found[one] == found[other]:
                 raise InvalidInputError(f"{one} and {other} are one buffer, and the loops take them to be apart")
         return found

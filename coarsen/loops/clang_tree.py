@@ -100,19 +100,15 @@ def _type(node: Node) -> str:
 def _variable(node: Node, kind: str) -> Variable:
     kinds = {"ParmVarDecl": "parameter", "EnumConstantDecl": "constant"}
     known: Any = kinds.get(node["kind"], kind)
-    return Variable(node["id"], node.get("name", ""), _type(node), known, node.get("type", {}).get("qualType", ""))
+    return Variable(node["id"], node.get("name", ""), _type(node), known)
 
 
 @dataclass
 class _Reader:
     """Reads functions of one text.
 
-    <<<<<<< HEAD
-        `typedefs` has the types by the names that a user gave them, `constants` the values of what has one always.
-    =======
-        `typedefs` has what stands for a name in a type: a type, or a number in an extent. `constants` has the values
-        of what never changes, by clang's names for it.
-    >>>>>>> nestfuzz
+    `typedefs` has what stands for a name in a type: a type, or a number in an extent. `constants` has the values
+    of what never changes, by clang's names for it.
     """
 
     text: bytes
@@ -168,7 +164,13 @@ class _Reader:
         return found
 
     def _spelled(self, type_: str) -> str:
-        return re.sub(r"[A-Za-z_]\w*", lambda word: self.typedefs.get(word[0], word[0]), type_)
+        found = re.sub(r"[A-Za-z_]\w*", lambda word: self.typedefs.get(word[0], word[0]), type_)
+        # Clang has `struct name` for a record that has this name by a typedef alone, which is no C.
+        return re.sub(
+            r"\b(?:struct|union) (\w+)",
+            lambda record: record[1] if self.typedefs.get(record[1]) == record[0] else record[0],
+            found,
+        )
 
     # Statements.
 

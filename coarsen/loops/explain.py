@@ -26,7 +26,7 @@ from coarsen.loops.nest import Access, Array, Loop, Nest, Reuse, Statement, affi
 from coarsen.loops.schedules import Band, Piece, bands, pieces_of
 
 _INDENT = "  "
-_WORDS: dict[Memory, str] = {
+MEMORY_WORDS: dict[Memory, str] = {
     "direct": "read and written where it is",
     "local": "copied to local memory",
     "constant": "in constant memory",
@@ -239,6 +239,6 @@ def _launch(nest: Nest, found: Sequence[Dependence], piece: Piece) -> Iterator[s
             yield f"{_INDENT}{where}dimension {dimension}: {combined(statement, row)}"
     for each in placements(nest, piece, solved):
         where = f"{each.statement}: " if len(piece.statements) > 1 else ""
-        yield f"{_INDENT}{where}{nest.arrays[each.array].spelled} {_WORDS[each.memory]}: {each.reason}"
+        yield f"{_INDENT}{where}{nest.arrays[each.array].spelled} {MEMORY_WORDS[each.memory]}: {each.reason}"
     if solved.left_out:
         yield f"{_INDENT}accesses that were not tried, after the first {MOST_REFERENCES}: {solved.left_out}"

@@ -114,7 +114,7 @@ def kernels_of(nest: Nest, found: Sequence[Dependence]) -> tuple[NestKernel, ...
     Raises:
         RefusalError: `no-parallel-loop` for loops that would run in a single work-item; `scalar-between-launches`
             for a variable that kernels would have to hand on; `launch-form` where no order of launches keeps every
-            dependence; `no-loop` where nothing ever runs; `unsupported-statement`, `c-type` for what OpenCL C has not.
+            dependence; `no-loop` where nothing ever runs; `unsupported-statement`, `c-type`.
     """
     for each in nest.statements:
         if each.refusal is not None:

@@ -55,6 +55,15 @@ class LaunchIf:
     body: tuple[Launching, ...]
 
 
+# By number of dimensions: what a launch has before it is tuned.
+_LOCAL_SIZES = ((64,), (16, 16), (8, 8, 4))
+
+
+def local_size_of(global_size: Sequence[str]) -> tuple[int, ...]:
+    """Return the local size of a launch that is not tuned: 1 where it is of a single work-item."""
+    return (1,) if tuple(global_size) == ("1",) else _LOCAL_SIZES[len(global_size) - 1]
+
+
 Launching: TypeAlias = NestLaunch | LaunchLoop | LaunchIf
 # A loop of launches evaluates the same few again and again.
 _expression, _condition = lru_cache(maxsize=None)(parse_expression), lru_cache(maxsize=None)(parse_condition)

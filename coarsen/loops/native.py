@@ -139,8 +139,8 @@ def _record(variable: Variable) -> Iterator[str]:
 
 
 def _plain(variable: Variable) -> str:
-    """A variable's type, which may have no other name than a typedef's, without what keeps it from being set."""
-    return re.sub(r"\b(?:const|volatile|restrict|__restrict)\b", "", variable.written) + " "
+    """A variable's type without what keeps it from being set."""
+    return re.sub(r"\b(?:const|volatile|restrict|__restrict)\b", "", variable.type) + " "
 
 
 def _shared_library(text: str, options: Sequence[str], folder: Path, path: Path) -> Path:

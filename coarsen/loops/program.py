@@ -6,6 +6,7 @@ import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,21 @@ class NestProgram:
     def names(self) -> tuple[str, ...]:
         """The names of the kernels."""
         return tuple(each.kernel.name for each in self.kernels)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The arguments of a call by the nest's names: the parameters, then what else the function finds."""
+        known = {each.spelled: each.name for each in self.nest.arrays.values() if not each.is_local}
+        known |= {spelled: name for name, spelled in self.nest.spelled.items()}
+        own = [known[each.name] for each in self.function.parameters if each.name in known]
+        return (*own, *(name for name in known.values() if name not in own))
+
+    @property
+    def apart(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of arrays that the kernels take to be apart: one of the two is written."""
+        written = {access.array for each in self.nest.statements for access in each.writes}
+        names = [each.name for each in self.nest.arrays.values() if not each.is_private]
+        return tuple(pair for pair in combinations(names, 2) if written & {*pair})
 
     @cached_property
     def native(self) -> NativeFunction:

@@ -22,14 +22,13 @@ def is_whole(spelled: str) -> bool:
 class Variable:
     """A variable: `identity` tells variables of the same name apart, `type` is as C spells it, typedefs resolved.
 
-    A `symbol` is an iterator or a parameter of a nest, by its name there. `written` is the type as it stands.
+    A `symbol` is an iterator or a parameter of a nest, by its name there.
     """
 
     identity: str
     name: str
     type: str
     kind: Literal["parameter", "local", "global", "constant", "symbol"]
-    written: str = ""
 
     @property
     def is_whole(self) -> bool:

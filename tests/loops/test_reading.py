@@ -251,3 +251,15 @@ void f(void) { float local[N]; for (int i = 0; i < HALF; i++) { local[i] = 0; ta
     assert extents == {"v_local": ["8"], "table": ["8", "8"]}
     assert nest.parameters == ()
     assert [affine_text(form) for form in nest.statements[-1].writes[0].subscripts] == ["i", "i + 4"]
+
+
+def test_a_record_has_the_name_that_c_has(read: Read) -> None:
+    text = """
+    typedef struct { int n; float *x; } problem;
+    typedef struct tagged { int n; float *x; } other;
+    void a(const problem *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }
+    void b(const other *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }
+    void c(const struct tagged *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }
+    """
+    types = {name: function.parameters[0].type for name, function in read(text).items()}
+    assert types == {"a": "const problem *", "b": "const struct tagged *", "c": "const struct tagged *"}

@@ -11,7 +11,8 @@ from coarsen.base.version import __version__
 from coarsen.cli.apply.options import ApplyOptions
 from coarsen.cli.declared import flags_of
 from coarsen.cli.messages import raise_last
-from coarsen.cli.output import write_result
+from coarsen.cli.output import print_line, write_result
+from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 from coarsen.loops.program import NestProgram, check_islpy, read_program
 from coarsen.variant.options import ARRAY_OPTIONS, COARSENING_OPTIONS, TRANSFORM_OPTIONS
@@ -19,6 +20,7 @@ from coarsen.variant.options import ARRAY_OPTIONS, COARSENING_OPTIONS, TRANSFORM
 if TYPE_CHECKING:
     from coarsen.loops.launches import Launching
 
+PICTURES = (".svg", ".png", ".pdf")
 _TAKEN = ("file", "chosen", "explain", "kernel", "define", "include", "output")
 _OF_VARIANTS = {**COARSENING_OPTIONS, **TRANSFORM_OPTIONS, **ARRAY_OPTIONS}
 
@@ -31,6 +33,8 @@ def is_of_kernels(asked: ApplyOptions) -> bool:
 def explain_c_file(asked: ApplyOptions) -> None:
     """Write what is known of the loops of a C file's functions, or of the one that `--kernel` names.
 
+    Into a file of one of `PICTURES` goes a picture of the loops of one function.
+
     Raises:
         InvalidInputError: options that don't go with it; islpy is missing; the file can't be read.
         RefusalError: a function is no affine loop nest; the others are explained first.
@@ -38,6 +42,14 @@ def explain_c_file(asked: ApplyOptions) -> None:
     if others := _others(asked):
         raise InvalidInputError(f"{others} does not go with --explain of a C file, which takes -k, -D, -I and -o")
     check_islpy()
+    if asked.output is not None and asked.output.suffix in PICTURES:
+        program = read_program(asked.file, asked.kernel, shlex.split(asked.build_options))
+        check_packages(("matplotlib",), "a picture")
+        # Imported late: it loads Matplotlib.
+        from coarsen.loops.picture import picture
+
+        write_result(picture(program, asked.output.suffix), asked.output)
+        return
     # Imported late: they load islpy, which only C files need.
     from coarsen.loops.explain import explain_loops
 
@@ -50,7 +62,7 @@ def explain_c_file(asked: ApplyOptions) -> None:
 
 
 def write_c_file(asked: ApplyOptions) -> None:
-    """Write the kernels of a C function, with their launches in a comment.
+    """Write the kernels of a C function, with their launches in a comment; into a folder with a header for hosts.
 
     Raises:
         InvalidInputError: the file can't be read, has several functions with loops; islpy is missing.
@@ -58,7 +70,20 @@ def write_c_file(asked: ApplyOptions) -> None:
     """
     program = read_program(asked.file, asked.kernel, shlex.split(asked.build_options))
     comment = "".join(f"// {line}".rstrip() + "\n" for line in _comment(program))
-    write_result(f"{comment}\n{program.text}", asked.output)
+    text, folder = f"{comment}\n{program.text}", asked.output
+    # A path has lost the / that it may have ended with.
+    if folder is None or not (folder.is_dir() or not (folder.suffix or folder.exists())):
+        write_result(text, folder)
+        return
+    # Imported late: it loads islpy.
+    from coarsen.loops.host_header import host_header
+
+    name = program.function.name
+    header = host_header(program)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_result(text, folder / f"{name}.cl")
+    write_result(header, folder / f"{name}.h")
+    print_line(f"wrote {folder / name}.cl and {name}.h, which launches it")
 
 
 def _comment(program: NestProgram) -> Iterator[str]:

@@ -48,7 +48,8 @@ def apply(asked: ApplyOptions) -> None:
     The launch of a coarsened kernel divides its global and local size by the factor, along the dimension; where
     work-groups are merged, its global size alone. Repeat --factor and --dim to coarsen along several dimensions.
     Of a file with several kernels all are taken, unless -k names one: with -o FILE.cl each goes into a file of its
-    own, FILE.KERNEL.cl. Of a C file the loops of a function are written as kernels first.
+    own, FILE.KERNEL.cl. Of a C file the loops of a function are written as kernels first; with
+    -o FOLDER/ with a C header that launches them.
 
     Example: coarsen apply sgemm.cl --factor 4 --dim 1 -o sgemm_4.cl
 

@@ -44,7 +44,7 @@ class ApplyOptions(SourceOptions):
     output: Path | None = option("Write there, not to standard output.", "FILE", "-o --output")
     explain: bool = option(
         "Mark divergent lines and regions, with --factor what comes of them, instead. Of a C file: say what its "
-        "loops compute, what depends on what, and which are parallel.",
+        "loops compute, what depends on what, and which are parallel; -o FILE.svg, .png or .pdf: draw it.",
         default=False,
     )
     report: bool = option(

@@ -327,7 +327,7 @@ class Benchmark:
         return self.workload(preset, seed, local_size).launches
 
     def own_launches(self, preset: str, local_size: LocalSize | None = None) -> tuple[Launch, ...]:
-        """Return those of `real_launches` that are of the kernel that is coarsened, of which there is one at least.
+        """Return those of `real_launches` that are of the kernel that is coarsened, at least one.
 
         Arguments and errors are those of `launches`.
         """
