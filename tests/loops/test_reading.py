@@ -46,18 +46,6 @@ def test_loops_beside_executed_ones(name: str, sizes: tuple[int, int], read: Rea
     )
 
 
-def test_a_record_has_the_name_that_c_has(read: Read) -> None:
-    text = """
-    typedef struct { int n; float *x; } problem;
-    typedef struct tagged { int n; float *x; } other;
-    void a(const problem *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }
-    void b(const other *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }
-    void c(const struct tagged *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }
-    """
-    types = {name: function.parameters[0].type for name, function in read(text).items()}
-    assert types == {"a": "const problem *", "b": "const struct tagged *", "c": "const struct tagged *"}
-
-
 def test_statements_that_never_run_are_in_no_launch(analyse: Analysed) -> None:
     nest, found = analyse(
         """void f(int n, float a[n], float b[n][n]) { for (int i = 0; i < n; i++) {
@@ -262,3 +250,15 @@ void f(void) { float local[N]; for (int i = 0; i < HALF; i++) { local[i] = 0; ta
     extents = {each.name: [each and affine_text(each) for each in each.extents] for each in nest.arrays.values()}
     assert extents == {"local": ["8"], "table": ["8", "8"]}
     assert nest.parameters == ("HALF",)
+
+
+def test_a_record_has_the_name_that_c_has(read: Read) -> None:
+    text = """
+    typedef struct { int n; float *x; } problem;
+    typedef struct tagged { int n; float *x; } other;
+    void a(const problem *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }
+    void b(const other *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }
+    void c(const struct tagged *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }
+    """
+    types = {name: function.parameters[0].type for name, function in read(text).items()}
+    assert types == {"a": "const problem *", "b": "const struct tagged *", "c": "const struct tagged *"}
