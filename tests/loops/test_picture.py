@@ -26,7 +26,7 @@ def panels(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Axes]:
 
     def written(figure: Figure, *given: object, **named: object) -> None:
         figures.append(figure)
-        write(figure, *given, **named)  # type: ignore[arg-type]
+        write(figure, *given, **named)
 
     monkeypatch.setattr(Figure, "savefig", written)
     assert pictures.picture(read_program(path), ".png").startswith(b"\x89PNG")
