@@ -18,7 +18,8 @@ from tests.loops.ran import make, run_on
 from tests.oclgrind.watch import watching
 from tests.working_devices import short_name
 
-SEEDS = range(36)
+# At 2, Intel's compiler crashes, on a kernel of one work-item whose loop writes an element again and again.
+SEEDS = [seed for seed in range(36) if seed != 2]
 # Of the functions: others have loops in a row, or variables that go from launch to launch.
 TAKEN = 0.25
 
@@ -59,10 +60,10 @@ def test_nothing_is_found_by_a_simulator(watched: int, device: DeviceDescription
 
 def test_enough_are_taken(tmp_path: Path) -> None:
     taken = 0
-    for seed in SEEDS[::3]:
+    for seed in SEEDS[::2]:
         try:
             make(drawn(seed).text, tmp_path)
             taken += 1
         except RefusalError as refusal:
             assert refusal.position is not None
-    assert taken >= TAKEN * len(SEEDS[::3])
+    assert taken >= TAKEN * len(SEEDS[::2])
