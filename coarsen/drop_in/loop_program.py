@@ -90,12 +90,6 @@ class LoopProgram:
         """
         return self._nest_program.arguments
 
-    @cached_property
-    def program(self) -> Program:
-        """The kernels' program, built at the first call."""
-        program = Program(self._context, self.source, tune=self._tune, tuned=self._tuned)
-        return program.build(options=["-cl-std=CL1.2"])
-
     def __call__(
         self,
         queue: pyopencl.CommandQueue,
@@ -146,7 +140,19 @@ class LoopProgram:
 
     @cached_property
     def _kernels(self) -> dict[str, Any]:
-        return {name: getattr(self.program, name) for name in self._nest_program.names}
+        """The kernels, each built at the first call in a program of its own.
+
+        Behind others in one program Intel's compiler gets some wrong. A tuned file is of the whole source.
+        """
+        # Imported late, as all that loads islpy.
+        from coarsen.loops.kernel_text import opencl_text
+
+        found = {}
+        for each in self._nest_program.kernels:
+            text = self.source if self._tuned is not None else opencl_text([each])
+            program = Program(self._context, text, tune=self._tune, tuned=self._tuned)
+            found[each.kernel.name] = getattr(program.build(options=["-cl-std=CL1.2"]), each.kernel.name)
+        return found
 
     def _given(self, arguments: Sequence[object], named: Mapping[str, object]) -> dict[str, Any]:
         names = self.arguments

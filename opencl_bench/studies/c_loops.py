@@ -3,7 +3,8 @@
 The functions are those of `opencl_bench/kernels/loops`. Each is run as its kernels are written, and tuned from
 nothing, in turns; beside them, where PyTorch finds a GPU, its product (cuBLAS, TF32 off), and what a copy takes
 within the device of as many bytes as the launches read and write, each array once for each launch. A line of CSV
-for each on standard output (`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, host included.
+for each on standard output (`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, the host's
+part included.
 """
 
 from __future__ import annotations
