@@ -59,7 +59,7 @@ class _Text:
         self._quotient, self._names, self._suffix = quotient, names, suffix
 
     def of(self, expression: isl.AstExpr) -> tuple[str, int]:
-        """The text, and how tightly its operator binds."""
+        """Return the text, and how tightly its operator binds."""
         kind = _kind(expression)
         if kind == "id":
             name = expression.id_get_id().get_name()

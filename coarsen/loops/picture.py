@@ -131,7 +131,7 @@ class _Row:
         return next((each for each in _COLOURS if each in own), "direct")
 
     def subscripts(self, array: Array, place: int) -> str:
-        """What stands in a subscript, from the last on."""
+        """Return what stands in a subscript, from the last on."""
         accesses = [access for each in self.kernel.statements for access in each.accesses]
         forms = (each.subscripts[place] for each in accesses if each.array == array.name)
         joined = ", ".join(dict.fromkeys(map(affine_text, sorted(forms, key=lambda form: form.constant_part))))

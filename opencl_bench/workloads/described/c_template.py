@@ -158,7 +158,7 @@ def _argument(program: NestProgram, own: NestLaunch, name: str) -> str:
 
 
 def _step(program: NestProgram, name: str) -> str:
-    """What a step's argument is, which must be the same in all launches."""
+    """Return what a step's argument is, which must be the same in all launches."""
     values = {each.steps[name] for each, _, _ in _described(program.launches) if name in each.steps}
     if len(values) > 1:
         raise InvalidInputError(f"{program.path}: launches of '{name}' count by different loops; tune them apart")
