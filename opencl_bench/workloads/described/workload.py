@@ -79,7 +79,7 @@ def make_workload(
 def _reference(
     description: Description, values: Mapping[str, int], buffers: Mapping[str, Array]
 ) -> Callable[[], Mapping[str, Array]] | None:
-    """Return what computes the outputs with the C function that the kernels were made of; None where they weren't."""
+    """Return what computes the outputs with the C function of the kernels; None where there is none."""
     program = description.program
     if program is None:
         return None
