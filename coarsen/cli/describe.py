@@ -102,13 +102,18 @@ def _written_of_c(asked: DescribeOptions, path: Path) -> list[Path]:
 
     if asked.inputs:
         raise InvalidInputError("--inputs is for kernels of OpenCL C: add [inputs] to the file by hand")
-    options = [*(f"-D{each}" for each in asked.define or ()), *(f"-I{each}" for each in asked.include or ())]
+    if asked.cl_std or asked.build_option:
+        raise InvalidInputError("--cl-std and --build-option are for kernels of OpenCL C: give -D and -I alone")
+    macros = [f"-D{each}" for each in asked.define or ()]
+    folders = [each if Path(each).is_absolute() else _from(path, each) for each in asked.include or ()]
+    options = [*macros, *(f"-I{each}" for each in asked.include or ())]
     program = read_program(asked.kernel_file, asked.kernel, options)
+    named = [*macros, *(f"-I{each}" for each in folders)]
     names = [asked.kernel] if asked.kernel in program.names else [*program.names]
     paths = [path] if len(names) < 2 else [path.with_suffix(f".{name}.toml") for name in names]
     for each in paths:
         _check_is_new(each, asked.force)
-    texts = [c_template(program, name, _from(path, asked.kernel_file)) for name in names]
+    texts = [c_template(program, name, _from(path, asked.kernel_file), named) for name in names]
     for each, text in zip(paths, texts, strict=True):
         write_result(text, each)
     return paths

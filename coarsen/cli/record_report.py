@@ -118,7 +118,7 @@ def _next(run: RecordedRun) -> Iterator[str]:
         if row.path is not None and not row.refusal and (row.nanoseconds or 0) >= _WORTH_TUNING * total
     ]
     if worth and total / 1e9 < _WORTH_TUNING * run.seconds:
-        yield "the kernels take so little of the program's time that it gains nothing to speak of by faster ones"
+        yield "the kernels take so little of the program's time that faster ones would hardly speed it up"
     if worth:
         yield "what takes most of the kernels' time, to be tuned next:"
     for row in worth[:_MOST_COMMANDS]:

@@ -162,6 +162,8 @@ def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) 
         raise InvalidInputError("a version has scratch buffers, and no launches that use them")
     if (merged := math.prod(entry.factor for entry in version.variant.coarsenings)) > MOST_MERGED:
         raise InvalidInputError(f"a version merges {merged} work-items into one, more than {MOST_MERGED}")
+    if version.variant.transforms.is_tiled:
+        raise InvalidInputError("a version has tiles inside of loops, which are for one local size: such has none")
     coarsened = any(launch.coarsened for launch in version.launches)
     if coarsened and not version.variant.is_rewritten:
         raise InvalidInputError("a launch is coarsened, and its version says nothing of how")

@@ -64,7 +64,6 @@ class LoopProgram:
         nest = self._nest_program.nest
         self._context = context
         self._tune, self._tuned = tune, tuned
-        self._scratch: dict[str, pyopencl.Buffer] = {}
         self._whole_type = _TYPES[whole_type(nest)]
         self._most = 2 ** (8 * np.dtype(self._whole_type).itemsize - 1) - 1
         self._types = {
@@ -158,7 +157,10 @@ class LoopProgram:
         names = self.arguments
         if len(arguments) > len(names):
             raise InvalidInputError(f"{len(names)} arguments, not {len(arguments)}: {', '.join(names)}")
-        given = {**dict(zip(names, arguments, strict=False)), **named}
+        by_place = dict(zip(names, arguments, strict=False))
+        if twice := [name for name in by_place if name in named]:
+            raise InvalidInputError(f"the argument {twice[0]} is given twice")
+        given = {**by_place, **named}
         if missing := [name for name in names if name not in given]:
             raise InvalidInputError(f"the argument {missing[0]} is missing; there are {', '.join(names)}")
         if unknown := [name for name in given if name not in names]:
@@ -166,7 +168,10 @@ class LoopProgram:
         return given
 
     def _whole(self, name: str, value: float) -> int:
-        number = int(value)
+        try:
+            number = int(value)
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidInputError(f"{name} is no whole number") from None
         if number != value or not -self._most - 1 <= number <= self._most:
             raise InvalidInputError(f"{name} = {value} is no whole number of the kernels' type")
         return number
@@ -185,16 +190,18 @@ class LoopProgram:
         for array in self._arrays:
             needed = counts[array.name] * self._element_types[array.name].itemsize
             if array.is_local:
-                kept = self._scratch.get(array.name)
-                if kept is None or kept.size < needed:
-                    flags = pyopencl.mem_flags.READ_WRITE
-                    self._scratch[array.name] = pyopencl.Buffer(self._context, flags, max(needed, 1))
-                found[array.name] = self._scratch[array.name]
+                # One for each call: OpenCL frees it after the launches.
+                found[array.name] = pyopencl.Buffer(self._context, pyopencl.mem_flags.READ_WRITE, max(needed, 1))
                 continue
             passed = given[array.name]
-            buffer, offset = getattr(passed, "base_data", passed), getattr(passed, "offset", 0)
-            if not isinstance(buffer, pyopencl.MemoryObject) or offset:
+            is_array = hasattr(passed, "base_data")
+            buffer = passed.base_data if is_array else passed
+            if not isinstance(buffer, pyopencl.MemoryObject) or (is_array and passed.offset):
                 raise InvalidInputError(f"{array.name} is no buffer, nor an array that begins with one")
+            if is_array and passed.dtype != self._element_types[array.name]:
+                raise InvalidInputError(
+                    f"{array.name} is of {passed.dtype}, not {self._element_types[array.name]}"
+                )
             if buffer.size < needed:
                 raise InvalidInputError(f"{array.name} has {buffer.size} bytes, and {needed} are accessed")
             found[array.name] = buffer

@@ -6,10 +6,10 @@ the coarsened form (`device_options`: floating-point rules and vendors' own opti
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from coarsen.errors import InvalidInputError
@@ -85,7 +85,8 @@ def _words(options: str | Sequence[str | bytes]) -> Iterator[str]:
         else [item if isinstance(item, str) else item.decode() for item in options]
     )
     for item in items:
-        if not isinstance(options, str) and (item.startswith("-") is False or Path(item[2:]).is_dir()):
+        is_folder = os.path.isdir(item[2:])  # noqa: PTH112 (it takes names of any length)
+        if not isinstance(options, str) and (item.startswith("-") is False or is_folder):
             yield item  # a value of its own, or -I with a folder whose name has blanks
             continue
         try:

@@ -148,6 +148,20 @@ static struct Entry *class_of_launch(struct Object *kernel, uint32_t device, con
     return entry;
 }
 
+/* The state of an event's command when it ends, or after so many nanoseconds; negative for an error. */
+static cl_int state_after(cl_event event, long left)
+{
+    cl_int state = 1;
+    for (long step = 20000; left > 0; left -= step, step = step < 5000000 ? 2 * step : step) {
+        if (NEXT(clGetEventInfo)(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL))
+            return -1;
+        if (state <= 0)
+            break;
+        nanosleep(&(struct Time){0, step}, NULL);
+    }
+    return state;
+}
+
 /* Wait until all that a launch depends on has ended; 0 if that can't be known or takes too long, as when it waits for
  * something that the program has yet to do. */
 static int waited(cl_command_queue queue, cl_uint count, const cl_event *events)
@@ -161,25 +175,17 @@ static int waited(cl_command_queue queue, cl_uint count, const cl_event *events)
     }
     if (count && NEXT(clEnqueueMarkerWithWaitList)(queue, count, events, &first))
         return 0;
-    cl_int state = -1, status = NEXT(clEnqueueMarkerWithWaitList)(queue, 0, NULL, &last);
-    if (!status) {
+    cl_int state = -1;
+    if (!NEXT(clEnqueueMarkerWithWaitList)(queue, 0, NULL, &last)) {
         NEXT(clFlush)(queue);
-        long left = here.has_user_events ? here.patience : 60000000000, step = 20000;
-        do {
-            status = NEXT(clGetEventInfo)(last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-            if (status || state <= 0)
-                break;
-            nanosleep(&(struct Time){0, step}, NULL);
-            left -= step;
-            step = step < 5000000 ? 2 * step : step;
-        } while (left > 0);
+        state = state_after(last, here.has_user_events && here.patience > SOON ? SOON : here.patience);
         NEXT(clReleaseEvent)(last);
     }
     if (first)
         NEXT(clReleaseEvent)(first);
     if (state > 0)
-        here.patience = 20000000;
-    return !status && state == CL_COMPLETE;
+        here.patience = SOON / 100;
+    return state == CL_COMPLETE;
 }
 
 /* What an image is, as `log.py` reads it; 0 where the driver does not say. */
@@ -390,12 +396,14 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
         return status;
     if (event)
         NEXT(clRetainEvent)(*event);
-    add_pending(*told, entry->number);
     if (is_captured) {
-        /* Nothing is before it, so that it surely ends: of each class one time is known, whatever comes of others. */
-        NEXT(clWaitForEvents)(1, told);
-        harvest(MOST_PENDING);
+        /* Nothing is before it: of each class one time is known, unless it waits for the program itself. */
+        NEXT(clFlush)(queue);
+        state_after(*told, SOON);
     }
+    add_pending(*told, entry->number);
+    if (is_captured)
+        harvest(MOST_PENDING);
     return status;
 }
 

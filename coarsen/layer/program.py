@@ -33,6 +33,7 @@ LOADER = "libOpenCL.so.1"
 # A loader without this word knows no layers.
 _LAYERS = b"OPENCL_LAYERS"
 _INTERPRETER = 3  # of ELF's program headers, the one with the dynamic linker's path
+_HEADER_BYTES = 56
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
 _OF_SIGNALS = 128  # what shells add to a signal's number
 
@@ -67,11 +68,13 @@ def recorded_run(script: Script, program: Path | None, folder: Path, most_bytes:
     check_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        logs = tempfile.TemporaryDirectory(prefix=".logs-", dir=folder)
+        # A process that the program left behind may still write there.
+        logs = tempfile.TemporaryDirectory(prefix=".logs-", dir=folder, ignore_cleanup_errors=True)
     except OSError as error:
         raise InvalidInputError(f"{folder}: can't be written: {error.strerror}") from None
     with logs:
         place = Path(logs.name)
+        most_bytes = min(most_bytes, 2**63 - 1)
         (place / "left").write_bytes(struct.pack("<QQ", most_bytes, most_bytes))
         prepare_loader(is_for_program=True)
         environment = recording_environment(program, place)
@@ -210,6 +213,8 @@ def _dynamic_linker(program: Path) -> str | None:
         if len(head) < 64 or not head.startswith(ELF + b"\x02\x01"):
             return None
         (start,), (size, count) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<HH", head, 54)
+        if size < _HEADER_BYTES:
+            return None
         file.seek(start)
         headers = file.read(size * count)
         for offset in range(0, len(headers) - size + 1, size):
@@ -223,7 +228,7 @@ def _dynamic_linker(program: Path) -> str | None:
 def run_to_end(words: Sequence[str], environment: Mapping[str, str], program: Path | None = None) -> int:
     """Run a program to its end, with this process's standard streams and the signals that this one is sent.
 
-        Args:
+    Args:
         words: the program's name and arguments, as it gets them.
         environment: all of it.
         program: its file; None where it is the first word.

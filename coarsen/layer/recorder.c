@@ -33,8 +33,11 @@ static struct {
     uint64_t *left; /* shared by all processes: bytes that captures may still take, and what they might at first */
     uint32_t units, devices, kinds, contents;
     int has_user_events;
-    long patience; /* nanoseconds to wait for what may be the program's to do; less once that was in vain */
-} here = {.patience = 2000000000};
+    long patience; /* nanoseconds to wait for what is before a launch; less once that was in vain */
+} here = {.patience = 60000000000};
+
+/* Nanoseconds within which what the program itself may have to do is worth waiting for. */
+#define SOON 2000000000L
 
 #define IS_ON (here.is_on && *here.is_on)
 
@@ -50,7 +53,7 @@ static void write_record(char kind, uint32_t number, const void *data, size_t si
     put32(&record, number);
     put64(&record, size);
     put(&record, data, size);
-    if (write(here.log, record.data, record.size) < 0)
+    if (write(here.log, record.data, record.size) != (long)record.size)
         *here.is_on = 0;
 }
 
@@ -390,7 +393,12 @@ void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uin
     if (!start || !IS_ON)
         return start;
     lock();
-    remove_allocation(start); /* one that was freed by a queue */
+    /* Those that a queue has freed. */
+    for (size_t i = allocations.count; i-- > 0;) {
+        const struct Allocation *other = &allocations.list[i];
+        if ((char *)other->start < (char *)start + size && (char *)start < (char *)other->start + other->size)
+            allocations.list[i] = allocations.list[--allocations.count];
+    }
     if (allocations.count == allocations.room) {
         allocations.room = 2 * allocations.room + 64;
         allocations.list = realloc(allocations.list, allocations.room * sizeof *allocations.list);
@@ -711,7 +719,8 @@ static void *mapped(const char *folder, const char *name, size_t size)
     char path[sizeof here.start + 16];
     snprintf(path, sizeof path, "%s%s", folder, name);
     int file = open(path, READ_WRITE | CREATE | CLOSE_ON_EXEC, 0600);
-    void *memory = file < 0 || ftruncate(file, size) ? NULL : mmap(NULL, size, READABLE | WRITABLE, SHARED, file, 0);
+    /* With all its blocks, since a full disk would end the program later. */
+    void *memory = file < 0 || posix_fallocate(file, 0, size) ? NULL : mmap(NULL, size, READABLE | WRITABLE, SHARED, file, 0);
     close(file);
     return memory == (void *)-1 ? NULL : memory;
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import re
 import shlex
 from collections import Counter
@@ -277,6 +278,9 @@ class _Kernels:
                 self._lowered[of] = lower(of.program.source, of.name, options, self.macros(of.device))
             except CoarsenError as error:
                 self._lowered[of] = error
+            except Exception as error:
+                # One kernel that coarsen has a bug with is told of as such, and the others are written.
+                self._lowered[of] = InvalidInputError(bug_message(error))
         found = self._lowered[of]
         if isinstance(found, CoarsenError):
             raise found
@@ -324,7 +328,8 @@ def options_of(program: RecordedProgram) -> tuple[str, ...]:
     except ValueError as error:
         raise InvalidInputError(f"its build options can't be split into words: {error}") from None
     # Who takes a list of options splits each that is no folder.
-    has_blanks = {word for word in words if word.split() != [word] and not Path(word[2:]).is_dir()}
+    split = (word for word in words if word.split() != [word])
+    has_blanks = {word for word in split if not os.path.isdir(word[2:])}  # noqa: PTH112 (names of any length)
     return tuple(f"{word[:2]}{shlex.quote(word[2:])}" if word in has_blanks else word for word in words)
 
 

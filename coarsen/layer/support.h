@@ -20,7 +20,7 @@ int open(const char *path, int flags, ...);
 long write(int file, const void *bytes, size_t size);
 int close(int file);
 int unlink(const char *path);
-int ftruncate(int file, long size);
+int posix_fallocate(int file, long offset, long size);
 int getpid(void);
 void *mmap(void *place, size_t size, int protection, int flags, int file, long offset);
 int madvise(void *place, size_t size, int advice);

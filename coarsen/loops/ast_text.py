@@ -87,7 +87,7 @@ class _Text:
             return shorter, 4
         sign, level = _SIGNS[operator]
         sign = self._quotient if sign == "/" else sign
-        first, second = _inside(parts[0], level), _inside(parts[1], level + (sign not in ("&&", "||", "+", "*")))
+        first, second = _inside(parts[0], level), _inside(parts[1], level + (sign not in ("&&", "||", "+")))
         return f"{first} {sign} {second}", level
 
     def _downwards(self, first: tuple[str, int], second: tuple[str, int]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from coarsen.loops import tree
-from coarsen.loops.ast_text import c_text, in_parentheses
+from coarsen.loops.ast_text import c_text
 from coarsen.loops.expression_text import Writer, opencl_type
 from coarsen.loops.nest import Nest, Statement, free_name
 
@@ -42,7 +42,6 @@ class _Held:
     array: str
     first: int
     last: int
-    is_sure: bool  # the work-item accesses it anyway
 
 
 class Body:
@@ -64,7 +63,7 @@ class Body:
 
     def lines(self, node: isl.AstNode) -> Iterator[str]:
         """Yield the lines of isl's tree."""
-        yield from self._block([*children_of(node)])
+        yield from self._block([*children_of(node)], is_whole=True)
 
     def _type(self, array: str) -> str:
         return opencl_type(self._nest.arrays[array].element, self._nest.place)
@@ -74,25 +73,16 @@ class Body:
 
     # Blocks, loops and conditions.
 
-    def _block(self, parts: Sequence[isl.AstNode]) -> Iterator[str]:
+    def _block(self, parts: Sequence[isl.AstNode], *, is_whole: bool = False) -> Iterator[str]:
         for name in sorted(self._undeclared):
             using = [each for each in parts if self._uses(each, name)]
             if using and not self._is_set_first(using, name):
                 yield f"{self._type(name)} {name};"
                 self._undeclared.discard(name)
-        held = [*self._held_in(parts)]
+        held = [*self._held_in(parts, is_whole)]
         for place, part in enumerate(parts):
-            ending = [each for each in held if each.last == place]
-            doubtful = next((each for each in held if each.first == place and not each.is_sure), None)
-            lines = [*self._begun([each for each in held if each.first == place], part)]
-            lines += [*self._ended(ending)]
-            if doubtful is not None and lines:
-                first, test = in_parentheses(self._c(part.for_get_init())), self._c(part.for_get_cond())
-                yield f"if ({test.replace(self._c(part.for_get_iterator()), first, 1)}) {{"
-                yield from (f"{INDENT}{line}" for line in lines)
-                yield "}"
-            else:
-                yield from lines
+            yield from self._begun([each for each in held if each.first == place], part)
+            yield from self._ended([each for each in held if each.last == place])
 
     def _is_set_first(self, using: Sequence[isl.AstNode], name: str) -> bool:
         """Return True if of nodes that use a variable the first sets it, or the only one does inside."""
@@ -111,7 +101,8 @@ class Body:
         is_set = own is not None and _sets(own)
         # What the node reads is in its variable before what it sets is.
         for each in sorted(held, key=lambda each: is_set and own is not None and own.target.array == each.array):
-            taken = {*self._nest.arrays, *self._nest.types, *self._writer.held.values()}
+            iterators = (loop.iterator for loop in self._nest.loops)
+            taken = {*self._nest.arrays, *self._nest.types, *iterators, *self._writer.held.values()}
             name = free_name(f"{each.array}_value", taken)
             type_ = self._type(each.array)
             if is_set and own is not None and own.target.array == each.array:
@@ -160,8 +151,11 @@ class Body:
 
     # Elements that loops go back to: c[i][j] += …  ->  c_value = c[i][j]; c_value += …; c[i][j] = c_value
 
-    def _held_in(self, parts: Sequence[isl.AstNode]) -> Iterator[_Held]:
-        """The elements that a loop of a block writes again and again, and of whose arrays it accesses no other."""
+    def _held_in(self, parts: Sequence[isl.AstNode], is_whole: bool) -> Iterator[_Held]:
+        """The elements that a loop of a block writes again and again, and of whose arrays it accesses no other.
+
+        They are accessed outside of loops, too, or by each work-item: others may lie beside their array.
+        """
         for place, part in enumerate(parts):
             if kind_of(part) != "for_" or part.for_is_degenerate():
                 continue
@@ -180,9 +174,11 @@ class Body:
                     if any(kind_of(parts[at]) == "for_" for at in using if at < place):
                         continue  # it is held since that loop
                     around = [at for at in using if kind_of(parts[at]) == "user"]
-                    is_sure = bool(around) or any(run.statement.name in self._always for run in self._runs(part))
-                    span = (using[0], using[-1]) if around else (place, place)
-                    yield _Held(element, array, *span, is_sure)
+                    own = [run for run in self._runs(part) if array in _arrays_in(run.code)]
+                    if around:
+                        yield _Held(element, array, using[0], using[-1])
+                    elif is_whole and any(run.statement.name in self._always for run in own):
+                        yield _Held(element, array, place, place)
 
     def _elements(self, node: isl.AstNode, array: str) -> set[str]:
         return {

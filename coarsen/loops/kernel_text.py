@@ -70,7 +70,8 @@ def kernel_text(kernel: NestKernel) -> KernelText:
     # A work-item's own condition goes with the test.
     is_one = body[0].startswith("if (") and all(each.startswith(INDENT) for each in body[1:-1])
     if tests and is_one:
-        tests.append(body[0].removeprefix("if (").removesuffix(") {"))
+        condition = body[0].removeprefix("if (").removesuffix(") {")
+        tests.append(f"({condition})" if "||" in condition else condition)
         body = [line.removeprefix(INDENT) for line in body[1:-1]]
     if tests:
         lines += [f"if ({' && '.join(tests)}) {{", *(f"{INDENT}{line}" for line in body), "}"]

@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,7 @@ class NativeFunction:
             (ctypes.c_void_p * len(pointers))(*pointers),
             (ctypes.c_longlong * len(wholes))(*wholes),
             (ctypes.c_double * len(reals))(*reals),
+            (ctypes.c_size_t * len(pointers))(*(arrays[each.name].nbytes for each in self._arrays)),
         )
 
     def _entry(self, path: Path, function: CFunction, nest: Nest) -> Iterator[str]:
@@ -79,8 +80,9 @@ class NativeFunction:
         """
         yield f"#include {json.dumps(str(path), ensure_ascii=False)}"
         yield f"static __typeof__({function.name}) *const {_ENTRY}_call = {function.name};"
+        yield f"static __SIZE_TYPE__ {_ENTRY}_least(__SIZE_TYPE__ a, __SIZE_TYPE__ b) {{ return a < b ? a : b; }}"
         given_ones = f"void **{_ENTRY}_arrays, const long long *{_ENTRY}_wholes, const double *{_ENTRY}_reals"
-        yield f"void {_ENTRY}({given_ones})"
+        yield f"void {_ENTRY}({given_ones}, const __SIZE_TYPE__ *{_ENTRY}_bytes)"
         yield "{"
         spelled = [*(each.spelled for each in self._arrays), *nest.spelled.values()]
         given = {each.name for each in function.parameters}
@@ -99,14 +101,23 @@ class NativeFunction:
             if not each.is_scalar and each.spelled not in given:
                 # Of a pointer what it leads to is given, of an array its elements.
                 source = f"{_is_pointer(each.spelled)} ? (void *)&{there} : {there}"
-            yield f"    __builtin_memcpy((void *)&{each.spelled}, {source}, sizeof {each.spelled});"
+            size = self._size(number, each, given)
+            yield f"    __builtin_memcpy((void *)&{each.spelled}, {source}, {size});"
         yield f"    {_ENTRY}_call({', '.join(each.name for each in function.parameters)});"
         for number, each in enumerate(self._arrays):
             if each.is_scalar or each.spelled not in given:
                 condition = "1" if each.is_scalar else f"!{_is_pointer(each.spelled)}"
                 there = f"{_ENTRY}_arrays[{number}]"
-                yield f"    if ({condition}) __builtin_memcpy({there}, &{each.spelled}, sizeof {each.spelled});"
+                size = self._size(number, each, given)
+                yield f"    if ({condition}) __builtin_memcpy({there}, &{each.spelled}, {size});"
         yield "}"
+
+    def _size(self, number: int, array: Array, given: Container[str]) -> str:
+        """How many bytes are copied: of the file's own arrays no more than what was given."""
+        size = f"sizeof {array.spelled}"
+        if array.is_scalar or array.spelled in given:
+            return size
+        return f"{_is_pointer(array.spelled)} ? {size} : {_ENTRY}_least({size}, {_ENTRY}_bytes[{number}])"
 
 
 def is_given(array: Array) -> bool:

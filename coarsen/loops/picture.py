@@ -26,13 +26,14 @@ from coarsen.loops.algorithm1 import Memory, placements, transformation
 from coarsen.loops.dependences import dependences, limited
 from coarsen.loops.explain import MEMORY_WORDS
 from coarsen.loops.kernels import NestKernel
-from coarsen.loops.launches import extents_in
+from coarsen.loops.launches import extents_in, instances_at
 from coarsen.loops.nest import Array, Nest, affine_text
 from coarsen.loops.program import NestProgram
 from coarsen.loops.schedules import bands, pieces_of
 
 # What all sizes are, and a work-group along each of two dimensions.
 _SIZE, _GROUP = 8, 4
+_MOST_DRAWN, _MOST_CELLS = 10_000, 64
 # Of what statements place in several memories, the first is drawn.
 _COLOURS: Mapping[Memory, str] = {
     "local": "#d95f02",
@@ -68,6 +69,10 @@ def picture(program: NestProgram, suffix: str) -> bytes:
             for piece in pieces_of(bands(nest, found))
             for each in placements(nest, piece, transformation(nest, found, piece))
         }
+        sizes = dict.fromkeys(nest.parameters, _SIZE)
+        if any(instances_at(nest, each, sizes) > _MOST_DRAWN for each in nest.statements):
+            many = f"no picture: where all sizes are {_SIZE}, there are more than {_MOST_DRAWN:,} iterations"
+            raise InvalidInputError(f"{many}; make constant bounds smaller, by -D if they are macros")
         if any(_at(kernel.nest, kernel.box()).is_empty() for kernel in kernels):
             raise InvalidInputError(f"no picture: where all sizes are {_SIZE}, a kernel has no work-items")
         rows = [_Row(kernel, memories) for kernel in kernels]
@@ -123,7 +128,8 @@ class _Row:
 
     def elements(self, array: Array) -> Drawn:
         sizes = dict.fromkeys(self.kernel.nest.parameters, _SIZE)
-        extents = [parse_expression(each).evaluate(sizes) for each in extents_in(self.kernel.nest, array)]
+        every = (parse_expression(each).evaluate(sizes) for each in extents_in(self.kernel.nest, array))
+        extents = [min(each, _MOST_CELLS) for each in every]
         return [{*self._accessed(array, part)} for part in self._parts], _cell(extents, 1)
 
     def memory(self, array: Array) -> Memory:

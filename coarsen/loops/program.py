@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError
 from coarsen.loops.clang_tree import functions_of
 from coarsen.loops.tree import CFunction
@@ -77,6 +79,17 @@ class NestProgram:
 
         return NativeFunction(self.path, self.function, self.nest, self.options)
 
+    def elements_at(self, numbers: Mapping[str, float]) -> dict[str, int]:
+        """Return how many elements of each array it is given or finds are accessed at values of its parameters."""
+        from coarsen.loops.launches import extents_in
+
+        sizes = {name: int(numbers[name]) for name in self.nest.parameters}
+        return {
+            each.name: math.prod(parse_expression(text).evaluate(sizes) for text in extents_in(self.nest, each))
+            for each in self.nest.arrays.values()
+            if not each.is_local
+        }
+
     def instances_at(self, sizes: Mapping[str, int]) -> int:
         """Return about how many instances of its statements run at values of its parameters, at most."""
         from coarsen.loops.launches import instances_at
@@ -127,7 +140,10 @@ def check_islpy() -> None:
 
 
 def _function(path: Path, name: str | None, options: Sequence[str]) -> CFunction:
-    every = [each for each in functions_of(path, options) if each.has_loops]
+    functions = functions_of(path, options)
+    every = [each for each in functions if each.has_loops]
+    if exact := [each for each in functions if each.name == name]:
+        return exact[0]
     if not every:
         raise InvalidInputError(f"{path}: no function with a loop is defined in it")
     if name is None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 from coarsen.dispatch.choosing import FeatureValues, Number, feature_values
@@ -190,12 +191,16 @@ class _NoArgumentError(Exception):
 def _version(description: Description, variant: Variant) -> TunedVersion:
     arguments = _arguments_of_sizes(description)
     macros, launches = whole_numbers(variant.definitions), description.launches or (description.own_launch,)
-    made = [each for each in launches if all(entry.holds(macros) for entry in each.conditions)]
+    # Launches take turns in a loop where they are neighbours in the file, those of other versions among them.
+    runs = groupby(launches, lambda each: [loop.text for loop in each.loops])
+    numbered = [(run, each) for run, (_, group) in enumerate(runs) for each in group]
+    kept = [(run, each) for run, each in numbered if all(entry.holds(macros) for entry in each.conditions)]
+    made = [each for _, each in kept]
     named = {name for launch in made for name in launch.arguments}
     scratch = [each for each in description.arguments if is_scratch(each) and each.name in named]
     found = TunedVersion(
         variant,
-        tuple(_tuned_launch(description, launch, arguments) for launch in made),
+        tuple(_tuned_launch(description, launch, arguments, run) for run, launch in kept),
         tuple(
             (each.name, _bytes(each.elements, each.type.byte_count, arguments))
             for each in scratch
@@ -210,7 +215,7 @@ def _version(description: Description, variant: Variant) -> TunedVersion:
 
 
 def _tuned_launch(
-    description: Description, launch: LaunchDescription, arguments: Mapping[str, str]
+    description: Description, launch: LaunchDescription, arguments: Mapping[str, str], run: int
 ) -> TunedLaunch:
     own = description.arguments_of(description.kernel)
     by_name = {argument.name: argument for argument in description.arguments}
@@ -222,8 +227,9 @@ def _tuned_launch(
             f"{description.path}: launches: {loops}: a tuned file has no loops inside of others"
         )
     for loop in launch.loops:
-        turn = loop.name
-        while turn in names:
+        # Launches of another run take no turns with these.
+        turn = f"{loop.name}_{run}"
+        while turn in {*names, *description.tunables}:
             turn += "_"
         first, last = (_renamed(bound, arguments) for bound in loop.bounds)
         repeat, turns = f"{turn} in {loop.kind}({first}, {last})", {loop.name: turn}

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from tests.cli.conftest import Run, written
@@ -81,6 +82,39 @@ def test_one_of_several_functions_is_named(folder: Path, run: Run) -> None:
     assert "kernel void twice(" in run("apply", "scales.c", "-D", "TIMES=2", "-k", "twice").out
     missing = run("apply", "scales.c", "-D", "TIMES=2", "-k", "thrice")
     assert (missing.code, missing.error) == (2, "scales.c defines no function 'thrice' (did you mean twice?)")
+
+
+def test_a_name_is_a_function_before_it_is_a_kernel(folder: Path, run: Run) -> None:
+    scale = "void {0}(int n, float *a) {{ for (int i = 0; i < n; i++) a[i] *= {1}; }}\n"
+    written(folder, "two.c", scale.format("f", 3) + scale.format("f_2", 5))
+    assert "a[i] *= 5" in run("apply", "two.c", "-k", "f_2").out
+
+
+def test_folders_of_headers_are_as_the_description_names_them(folder: Path, run: Run) -> None:
+    (folder / "include").mkdir()
+    (folder / "made").mkdir()
+    written(folder / "include", "times.h", "#define TIMES 3\n")
+    written(folder, "scales.c", f'#include "times.h"\n{SCALES}')
+    described = run("describe", "scales.c", "-k", "twice", "-I", "include", "-o", "made/twice.toml")
+    assert described.code == 0
+    assert tomllib.loads((folder / "made" / "twice.toml").read_text())["c_options"] == ["-I../include"]
+    assert find_benchmark(folder / "made" / "twice.toml").kernel == "twice"
+    refused = run("describe", "scales.c", "-k", "half", "-I", "include", "--cl-std", "CL2.0")
+    assert refused.code == 2 and refused.error.startswith(
+        "--cl-std and --build-option are for kernels of OpenCL C"
+    )
+
+
+def test_what_the_function_is_given_is_checked(folder: Path, run: Run) -> None:
+    assert run("describe", "mm.c").code == 0
+    path = folder / "mm.toml"
+    text = path.read_text()
+    path.write_text(text.replace('shape = ["n", "m"]', 'shape = ["n", "m - 1"]'))
+    with pytest.raises(InvalidInputError, match="c has 2450 elements, and the C function accesses 2500"):
+        find_benchmark(path).workload("test")
+    path.write_text(text.replace('value = "l"', "value = 7"))
+    workload = find_benchmark(path).workload("test")
+    assert np.isfinite(workload.expected()["c"]).all()
 
 
 def test_what_has_no_parallel_loop_is_refused(folder: Path, run: Run) -> None:

@@ -86,6 +86,8 @@ def call(queue: cl.CommandQueue) -> Callable[..., object]:
             {},
             "c has 4294967296 elements, too many for sizes of the type int: make them long in C",
         ),
+        ((4, 4, 4), {"n": 4}, "the argument n is given twice"),
+        ((4, 4, float("nan")), {}, "l is no whole number"),
         ((4, 4, 4), {"a": np.zeros(16)}, "a is no buffer, nor an array that begins with one"),
     ],
 )
@@ -95,6 +97,13 @@ def test_what_does_not_fit_is_refused(
     with pytest.raises(InvalidInputError) as caught:
         call(*sizes, **changed)
     assert str(caught.value) == message
+
+
+def test_an_array_of_another_type_is_refused(queue: cl.CommandQueue) -> None:
+    program = LoopProgram(queue.context, FOLDER / "mm.c", "mm")
+    a, b, c = (cl.array.zeros(queue, 16, kind) for kind in (np.float32, np.float64, np.float32))
+    with pytest.raises(InvalidInputError, match="b is of float64, not float32"):
+        program(queue, 4, 4, 4, a, b, c)
 
 
 def test_one_buffer_given_twice_is_refused(queue: cl.CommandQueue) -> None:

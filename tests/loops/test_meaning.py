@@ -53,6 +53,15 @@ BODIES = {
     f"s = x; {FOR_J} s *= d[j]; q[i] = s; }}",
     "one held element is set to another": f"{FOR} {{ d[i] = f[i]; {FOR_J} {{ d[i] += q[j]; f[i] += k[j]; }} }}",
     "an argument that is set": f"x = x * 2; {FOR} f[i] = x;",
+    "an element that is set beside one of a loop that may not run": f"{FOR} {{ f[i] = 0; "
+    "for (int j = 0; j < i; j++) { f[i] += d[j]; q[i] += k[j]; } }",
+    "an element that is used behind a loop that may not run": f"{FOR} {{ "
+    "for (int j = 0; j < i; j++) { f[i] += d[j]; q[i] += k[j]; } f[i] *= 2; }",
+    "elements that few work-items have": f"{FOR} {FOR_J} {{ d[i] += q[j]; if (i < 2) f[i + 62] += k[j]; }}",
+    "an element before the first": f"{FOR} {FOR_J} {{ d[i] += q[j]; if (i > 0) f[i - 1] += k[j]; }}",
+    "multiples of quotients as bounds": "for (int i = 0; i < 2 * (n / 3); i++) f[i] = 1; "
+    "for (int i = 0; i < 3 * (n % 4); i++) d[i] = 2;",
+    "a variable's name behind an array's": f"{FOR} for (int f_value = 0; f_value < n; f_value++) f[i] += f_value;",
     "a loop that may not run": f"{FOR} {{ for (int j = i; j < 3; j++) f[i] += d[j]; }}",
     "a loop from a quotient": f"{FOR} {{ for (int j = (i - 3) / 2; j < 3; j++) f[i] += d[j + 2]; }}",
     "quotients of steps": "for (int i = 2; i < n; i++) for (int j = 1; j < n; j++) "

@@ -128,7 +128,7 @@ def _verdict(decision: Decision) -> Iterator[str]:
     else:
         times = "in one process" if decision.processes == 1 else f"in {decision.processes} new processes"
         yield f"Measured speed-up over the launch as it is: {_interval(decision.speedup)}, {times}"
-        if not decision.speedup.is_certain:
+        if not decision.speedup.is_narrow:
             yield "Its interval is wide, since the machine is busy: how much it gains isn't known better"
     if decision.over_uncoarsened is not None:
         yield f"Over the fastest local size measured uncoarsened: {_interval(decision.over_uncoarsened)}"

@@ -32,9 +32,9 @@ def speedup_of(measurement: Measurement, interval: bool = True) -> Speedup | Non
 
 
 def is_uncertain(measurement: Measurement) -> bool:
-    """Return True if a measurement has a speed-up whose interval is too wide for anything to follow from it."""
+    """Return True if a measurement has a speed-up whose interval is wider than a tenth of it."""
     gain = speedup_of(measurement)
-    return gain is not None and not gain.is_certain
+    return gain is not None and not gain.is_narrow
 
 
 def across_processes(gains: Iterable[Speedup]) -> Speedup:

@@ -35,14 +35,21 @@ class Speedup:
         return not self.low <= 1.0 <= self.high
 
     @property
-    def is_certain(self) -> bool:
-        """Return True if the interval is no wider than a tenth of the ratio; False where it is not known.
+    def is_narrow(self) -> bool:
+        """Return True if the interval is no wider than a tenth of the ratio; False where it is not known."""
+        return self._is_within(WIDEST)
 
-        Of a gain that is large at either end it may be as wide as the ratio: how large the gain is may be open,
-        that there is one is not. What is chosen, remembered or advised is certain.
+    def _is_within(self, share: float) -> bool:
+        return self.high - self.low <= share * self.ratio * (1 + _ROUNDING)
+
+    @property
+    def is_certain(self) -> bool:
+        """Return True if the interval is narrow, or that of a large gain and no wider than the ratio.
+
+        How large such a gain is may be open, that there is one is not. What is chosen, remembered or advised is
+        certain.
         """
-        widest = self.ratio if self.low >= LARGE_GAIN else WIDEST * self.ratio
-        return self.high - self.low <= widest * (1 + _ROUNDING)
+        return self.is_narrow or (self.low >= LARGE_GAIN and self._is_within(1.0))
 
     @property
     def is_clear(self) -> bool:
@@ -50,7 +57,7 @@ class Speedup:
 
         That is enough for an answer that states its interval, and that nobody remembers.
         """
-        return self.is_certain or (self.low > CLEAR_GAIN and self.high - self.low <= self.ratio)
+        return self.is_narrow or (self.low > CLEAR_GAIN and self._is_within(1.0))
 
     @property
     def doubt(self) -> str:

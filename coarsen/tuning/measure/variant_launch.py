@@ -56,7 +56,7 @@ def variant_launches(
     has_own = not variant.is_rewritten
     for launch in launches:
         is_own = not code.is_sequence or launch.kernel == code.kernel
-        is_alike = not is_own and launch.is_coarsened and variant.is_rewritten
+        is_alike = not is_own and launch.is_coarsened and variant.is_coarsened
         has_own = has_own or is_own or is_alike
         if is_own or is_alike:
             added = code.added_arguments if is_own else code.kernel_of(launch.kernel, is_alike)[0].added_arguments

@@ -41,13 +41,14 @@ _SIZES = (
 _STEPS = 10
 
 
-def c_template(program: NestProgram, kernel: str, file: str) -> str:
+def c_template(program: NestProgram, kernel: str, file: str, options: Sequence[str]) -> str:
     """The text of the TOML file in which one of a function's kernels is coarsened.
 
     Args:
         program: all of them.
         kernel: the name of that one.
         file: the path of the C file, as the TOML file is to name it.
+        options: for the C compiler, with folders as the TOML file is to name them.
 
     Raises:
         InvalidInputError: the function writes no array; a loop of launches counts by more than 1.
@@ -58,7 +59,7 @@ def c_template(program: NestProgram, kernel: str, file: str) -> str:
     launches = [*_described(program.launches)]
     own = next(launch for launch, _, _ in launches if launch.kernel.kernel.name == kernel)
     local_sizes = LOCAL_SIZES[len(own.global_size) - 1]
-    options = f"c_options = {toml(program.options)}\n" if program.options else ""
+    c_options = f"c_options = {toml([*options])}\n" if options else ""
     text = _HEAD.format(
         function=program.function.name,
         file=Path(file).name,
@@ -66,7 +67,7 @@ def c_template(program: NestProgram, kernel: str, file: str) -> str:
         file_text=toml(file),
         function_text=toml(program.function.name),
         kernel_text=toml(kernel),
-        options=options,
+        options=c_options,
         outputs=toml(program.outputs),
         roundings=toml(operations_in(program.kernels)),
         global_size=toml(_whole_groups(own.global_size, [f"local_size_{n}" for n in range(3)])),

@@ -213,7 +213,7 @@ def _c_program(top: Table, file: Path) -> NestProgram | None:
             if top.has(name):
                 raise top.error(name, f"it is for C files, and {file.name} is none")
         return None
-    return read_program(file, top.text("function"), top.texts("c_options", ()))
+    return read_program(file, top.text("function"), _from_own_folder(top, top.texts("c_options", ())))
 
 
 def _annotated(top: Table, file: Path, program: NestProgram | None) -> tuple[str, Annotations]:
@@ -267,7 +267,11 @@ def _kernel_file(top: Table) -> Path:
 
 def _build_options(top: Table) -> tuple[str, ...]:
     """Build options; a folder of `-I` that is relative starts at the TOML file's folder."""
-    options = top.texts("build_options", ("-cl-std=CL1.2",))
+    return _from_own_folder(top, top.texts("build_options", ("-cl-std=CL1.2",)))
+
+
+def _from_own_folder(top: Table, options: Sequence[str]) -> tuple[str, ...]:
+    """Options whose relative folders of `-I` start at the TOML file's folder."""
     return tuple(
         f"-I{top.path.parent / option[2:]}" if option.startswith("-I") and option[2:] else option
         for option in options

@@ -11,6 +11,7 @@ import numpy as np
 from coarsen.dispatch.expressions import Expression
 from coarsen.dispatch.loops import MOST_LAUNCHES
 from coarsen.errors import InvalidInputError
+from coarsen.loops.program import NestProgram
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
@@ -83,9 +84,11 @@ def _reference(
     program = description.program
     if program is None:
         return None
-    scalars = (each for each in description.arguments if isinstance(each, ScalarDescription))
-    given = {each.name: _scalar(each, values).value for each in scalars if each.name in program.nest.types}
-    numbers = {name: float(given[name]) if name in given else values[name] for name in program.nest.types}
+    numbers = _numbers_of_c(description, program, values)
+    for name, needed in program.elements_at(numbers).items():
+        if name in buffers and buffers[name].size < needed:
+            has = f"{name} has {buffers[name].size} elements"
+            raise InvalidInputError(f"{description.path}: {has}, and the C function accesses {needed}")
 
     def outputs() -> Mapping[str, Array]:
         copies = {name: np.ascontiguousarray(contents).copy() for name, contents in buffers.items()}
@@ -101,7 +104,26 @@ _MOST_INSTANCES = 300_000_000
 
 def has_feasible_reference(description: Description, size: Size) -> bool:
     """Return True if a C function that kernels were made of takes about a second, and where there is none."""
-    return description.program is None or description.program.instances_at(size) <= _MOST_INSTANCES
+    program = description.program
+    if program is None:
+        return True
+    numbers = _numbers_of_c(description, program, values_of(description, size, ()))
+    return program.instances_at({name: int(numbers[name]) for name in program.nest.parameters}) <= _MOST_INSTANCES
+
+
+def _numbers_of_c(description: Description, program: NestProgram, values: Mapping[str, int]) -> dict[str, float]:
+    """Return the numbers that the C function is given: of arguments, else of sizes. Raises InvalidInputError."""
+    scalars = {each.name: each for each in description.arguments if isinstance(each, ScalarDescription)}
+    numbers: dict[str, float] = {}
+    for name in program.nest.types:
+        if name in scalars:
+            numbers[name] = _scalar(scalars[name], values).value.item()
+        elif name in values:
+            numbers[name] = values[name]
+        else:
+            what = f"'{name}' of {program.function.name} is neither a size nor an argument"
+            raise InvalidInputError(f"{description.path}: {what}: give it a value in each table of sizes")
+    return numbers
 
 
 def _rounding_steps(description: Description, values: Mapping[str, int]) -> int:

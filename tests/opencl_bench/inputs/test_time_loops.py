@@ -139,8 +139,8 @@ def test_the_loop_is_one_version(tmp_path: Path) -> None:
     (version,) = described_versions(read_description(path), (Variant((16,)),))
     # The argument t is the number of the turn, which has a name that no argument has.
     assert version.launches == (
-        TunedLaunch("electric", ("n",), (), (), ("e", "h", "n", "steps", "int: t_"), "t_ in range(1, steps)"),
-        TunedLaunch("magnetic", ("n",), ("32",), (), ("h", "e", "n"), "t_ in range(1, steps)"),
+        TunedLaunch("electric", ("n",), (), (), ("e", "h", "n", "steps", "int: t_0"), "t_0 in range(1, steps)"),
+        TunedLaunch("magnetic", ("n",), ("32",), (), ("h", "e", "n"), "t_0 in range(1, steps)"),
     )
 
 
@@ -167,8 +167,8 @@ def test_a_kernel_that_is_passed_its_buffers_the_other_way_round(tmp_path: Path)
     list_inputs(path)
     (version,) = described_versions(read_description(path), (Variant((16,)),))
     assert [each.arguments for each in version.launches] == [
-        ("e", "h", "n", "steps", "int: t_ + n"),
-        ("h", "e", "n", "steps", "int: t_ + n"),
+        ("e", "h", "n", "steps", "int: t_0 + n"),
+        ("h", "e", "n", "steps", "int: t_0 + n"),
     ]
 
 
