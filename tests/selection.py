@@ -54,11 +54,12 @@ CHOOSING = (
     "transform/test_work_groups",
     "transform/test_work_groups_suite",
 )
-# Below tests: folders of what is not about transforms; one of the devices is enough for each test.
+# Below tests: folders and modules of which one of the devices is enough for each test.
 ON_ONE_DEVICE = (
     "backend",
     "cli",
     "drop_in",
+    "loops",
     "opencl_bench/inputs",
     "opencl_bench/measure",
     "opencl_bench/studies",
@@ -66,6 +67,10 @@ ON_ONE_DEVICE = (
     "opencl_bench/tuning",
     "opencl_bench/workloads/described",
     "runtime",
+    # Whose combinations are many, each a kernel of its own.
+    "transform/layouts/test_order_positions",
+    "transform/placement/test_strips",
+    "transform/placement/test_tiled_loops",
 )
 
 
@@ -104,7 +109,7 @@ def everything_is_asked_for() -> bool:
 
 def needs_one_device(path: str) -> bool:
     """Return True if a test of a module, `tests/…`, runs on one of its devices, by turns."""
-    return path.startswith(tuple(f"tests/{name}/" for name in ON_ONE_DEVICE))
+    return path.startswith(tuple(f"tests/{name}{end}" for name in ON_ONE_DEVICE for end in ("/", ".py")))
 
 
 def choose_by_themselves() -> frozenset[str]:

@@ -241,7 +241,7 @@ def test_the_launches_of_a_program_are_the_inputs(
     program = described.with_name("program.py")
     program.write_text(PROGRAM)
     ran = run(
-        *("run", "--store", store, "--record", folder, "--most-bytes", "0"),
+        *("run", "--record", folder, "--most-bytes", "0"),
         *(program, device.index, described.with_suffix(".cl")),
     )
     assert f"coarsen tune KERNEL.toml --inputs-from {folder}" in ran.err

@@ -61,7 +61,7 @@ BODIES = {
     "an element before the first": f"{FOR} {FOR_J} {{ d[i] += q[j]; if (i > 0) f[i - 1] += k[j]; }}",
     "multiples of quotients as bounds": "for (int i = 0; i < 2 * (n / 3); i++) f[i] = 1; "
     "for (int i = 0; i < 3 * (n % 4); i++) d[i] = 2;",
-    "a variable's name behind an array's": f"{FOR} for (int f_value = 0; f_value < n; f_value++) f[i] += f_value;",
+    "a variable's name behind an array's": f"{FOR} for (int k_value = 0; k_value < n; k_value++) k[i] += k_value;",
     "a loop that may not run": f"{FOR} {{ for (int j = i; j < 3; j++) f[i] += d[j]; }}",
     "a loop from a quotient": f"{FOR} {{ for (int j = (i - 3) / 2; j < 3; j++) f[i] += d[j + 2]; }}",
     "quotients of steps": "for (int i = 2; i < n; i++) for (int j = 1; j < n; j++) "

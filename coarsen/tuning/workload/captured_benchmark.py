@@ -19,7 +19,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from coarsen.base.codec import decoded
+from coarsen.base.codec import Coders, decoded
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.workload.benchmark import (
     Argument,
@@ -91,7 +91,9 @@ def read_launch(path: Path) -> Benchmark:
         with np.load(path, allow_pickle=False) as file:
             text = file[LAUNCH].tobytes()
             checks = [(each.filename, each.CRC, each.file_size) for each in file.zip.infolist()]
-            kept = decoded(KeptLaunch, json.loads(text), "the launch", {Argument: _read_argument})
+            readers: Coders = {Argument: _read_argument}
+            # Launches that were recorded before a field was there have its default.
+            kept = decoded(KeptLaunch, json.loads(text), "the launch", readers, has_defaults=True)
             launch = replace(
                 kept.launch,
                 arguments=tuple(
