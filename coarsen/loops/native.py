@@ -113,7 +113,7 @@ class NativeFunction:
         yield "}"
 
     def _size(self, number: int, array: Array, given: Container[str]) -> str:
-        """How many bytes are copied: of the file's own arrays no more than what was given."""
+        """Return how many bytes are copied: of the file's own arrays no more than what was given."""
         size = f"sizeof {array.spelled}"
         if array.is_scalar or array.spelled in given:
             return size
