@@ -74,8 +74,9 @@ def test_a_triangle_s_group_is_one_that_is_full(monkeypatch: pytest.MonkeyPatch)
     assert cells(found["a[][]"], LOCAL) == {(row, k) for row in (1, 5) for k in range(8)}
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.c")), ids=lambda path: path.stem)
-def test_each_nest_has_a_picture(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["correlation", "doitgen", "heat_3d", "jacobi_2d", "mm", "mri_q"])
+def test_nests_of_each_kind_have_a_picture(name: str, tmp_path: Path) -> None:
+    path = FOLDER / f"{name}.c"
     file = tmp_path / "nest.svg"
     assert main(["apply", str(path), "--explain", "-o", str(file)]) == 0
     text = file.read_text()
