@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.cli.declared import option, takes
-from coarsen.cli.kernel_input import C_SUFFIX, is_ir_file, naming_file
+from coarsen.cli.kernel_input import is_ir_file, naming_file
 from coarsen.cli.options import SourceOptions, build_options, file_argument, kernel_option
 from coarsen.cli.output import print_line, write_result
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import read_annotations, source_without_pragmas
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.source_text import opencl_c_of
+from coarsen.loops.program import SUFFIX as C_SUFFIX
 
 # Devices differ in their default.
 DEFAULT_STANDARD = "CL1.2"

@@ -15,11 +15,10 @@ from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType
+from coarsen.loops.program import SUFFIX as C_SUFFIX
 
 _STARTS_WITH_POSITION = re.compile(r"\d+:\d+: ")
 _IR_SUFFIXES = frozenset({".ll", ".bc"})
-# Of C, whose loops become kernels.
-C_SUFFIX = ".c"
 KERNEL_SUFFIXES = _IR_SUFFIXES | {".cl", C_SUFFIX}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +93,6 @@ def _table(rows: Sequence[KernelRow], total: float) -> Iterator[str]:
     if len(set(columns["device"])) == 1:
         del columns["device"]
     yield from aligned(list(columns), zip(*columns.values(), strict=True), _NUMBERS)
-
-
-def _known(nanoseconds: float | None, write: Callable[[float], str]) -> str:
-    return _UNKNOWN if nanoseconds is None else write(nanoseconds)
 
 
 def _global_size(row: KernelRow) -> str:

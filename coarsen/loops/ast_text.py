@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import islpy as isl
 
+from coarsen.loops.expression_text import inside
+
 # By isl's operator: the sign, and how tightly it binds.
 _SIGNS = {
     "or_": ("||", 1),
@@ -77,9 +79,9 @@ class _Text:
                 found = f"{operator}({found}, {each})"
             return found, _ALONE
         if operator == "minus":
-            return f"-{_inside(parts[0], 7)}", 7
+            return f"-{inside(parts[0], 7)}", 7
         if operator in ("cond", "select"):
-            test, one, other = (_inside(part, 1) for part in parts)
+            test, one, other = (inside(part, 1) for part in parts)
             return f"{test} ? {one} : {other}", 0
         if operator == "fdiv_q":
             return self._downwards(*parts), _ALONE
@@ -87,11 +89,11 @@ class _Text:
             return shorter, 4
         sign, level = _SIGNS[operator]
         sign = self._quotient if sign == "/" else sign
-        first, second = _inside(parts[0], level), _inside(parts[1], level + (sign not in ("&&", "||", "+")))
+        first, second = inside(parts[0], level), inside(parts[1], level + (sign not in ("&&", "||", "+")))
         return f"{first} {sign} {second}", level
 
     def _downwards(self, first: tuple[str, int], second: tuple[str, int]) -> str:
-        one, two = _inside(first, _ALONE), _inside(second, _ALONE)
+        one, two = inside(first, _ALONE), inside(second, _ALONE)
         if self._quotient == "//":
             return f"({one} // {two})"
         return f"({one} >= 0 ? {one} / {two} : -((-{one} + {two} - 1) / {two}))"
@@ -105,14 +107,9 @@ class _Text:
         if _kind(right) == "op" and isl.ast_expr_op_type(right.op_get_type()).name == "add":
             last = right.op_get_arg(1)
             if _kind(last) == "int" and int(last.int_get_val().to_python()) == 1:
-                return f"{_inside(self.of(right.op_get_arg(0)), 5)} < {_inside(self.of(left), 5)}"
+                return f"{inside(self.of(right.op_get_arg(0)), 5)} < {inside(self.of(left), 5)}"
         return ""
 
 
 def _kind(expression: isl.AstExpr) -> str:
     return isl.ast_expr_type(expression.get_type()).name
-
-
-def _inside(part: tuple[str, int], level: int) -> str:
-    text, own = part
-    return text if own >= level else f"({text})"

@@ -66,12 +66,12 @@ class Writer:
         if not others:
             return f"{each.array}[{self._part(first, iterators, True)[0]}]"
         # As wide as sizes are: arrays that are larger have to be refused at the launch.
-        text = _inside(self._part(first, iterators, True), _BINDING["*"])
+        text = inside(self._part(first, iterators, True), _BINDING["*"])
         for place, (index, extent) in enumerate(zip(others, each.extents[1:], strict=True)):
             assert extent is not None, "the type of an array says its inner extents"
             row = f"({text})" if place else text
-            column = _inside(self._part(index, iterators, True), _BINDING["*"])
-            text = f"{row} * {_inside(self._part(extent, iterators, True), _UNARY)} + {column}"
+            column = inside(self._part(index, iterators, True), _BINDING["*"])
+            text = f"{row} * {inside(self._part(extent, iterators, True), _UNARY)} + {column}"
         return f"{each.array}[{text}]"
 
     def _part(
@@ -96,20 +96,20 @@ class Writer:
                 text = self.element(expression, iterators)
                 return self.held.get(text, text), _ALONE
             case tree.Cast(type=type_, operand=operand, place=place):
-                return f"({opencl_type(type_, place)}){_inside(part(operand), _UNARY)}", _UNARY
+                return f"({opencl_type(type_, place)}){inside(part(operand), _UNARY)}", _UNARY
             case tree.Call(function=function, arguments=arguments):
                 inner = ", ".join(part(each)[0] for each in arguments)
                 return f"{_function(function)}({inner})", _UNARY if function in _ABSOLUTE else _ALONE
             case tree.Operation(operator="?:", operands=operands):
-                test, one, other = (_inside(part(each), 1) for each in operands)
+                test, one, other = (inside(part(each), 1) for each in operands)
                 return f"{test} ? {one} : {other}", 0
             case tree.Operation(operator=operator, operands=(only,)):
-                return f"{operator}{_inside(part(only), _ALONE)}", _UNARY
+                return f"{operator}{inside(part(only), _ALONE)}", _UNARY
             case tree.Operation(operator=operator, operands=(first, second)) if operator in _BINDING:
                 level = _BINDING[operator]
                 # Compilers take `a < b < c` for a mistake.
                 least = _BINDING["<<"] if operator in _COMPARISONS else level
-                left, right = _inside(part(first), least), _inside(part(second), max(least, level + 1))
+                left, right = inside(part(first), least), inside(part(second), max(least, level + 1))
                 return f"{left} {operator} {right}", level
         raise RefusalError("unsupported-statement", "a part of it can't be written as OpenCL C", expression.place)
 
@@ -121,7 +121,8 @@ class Writer:
         return type_ if "int" in type_ or "long" in type_ else "int"
 
 
-def _inside(part: tuple[str, int], level: int) -> str:
+def inside(part: tuple[str, int], level: int) -> str:
+    """Return an operand, in parentheses where its own operator binds less tightly than a level."""
     text, own = part
     return text if own >= level else f"({text})"
 

@@ -15,6 +15,7 @@ from coarsen.dispatch.steps import Operation, whole_steps_of
 from coarsen.loops.expression_text import opencl_type
 from coarsen.loops.kernel_text import KernelText, whole_type
 from coarsen.loops.launches import LaunchIf, Launching, LaunchLoop, NestLaunch, extents_in, local_size_of
+from coarsen.loops.nest import free_name
 from coarsen.loops.program import NestProgram
 
 # Bounds of loops may be negative where a size is 0, and isl's quotients go downwards.
@@ -226,7 +227,7 @@ class _Header:
     def _run(self) -> str:
         name, given, nest = self._name, self._program.arguments, self._nest
         queue, kernels, values, bytes_, status, context = (
-            _free(each, (*given, *self._scratch))
+            free_name(each, (*given, *self._scratch))
             for each in ("queue", "kernels", "values", "bytes", "status", "context")
         )
         lines = [f"struct {name}_values {values};", f"size_t {bytes_}[{max(1, len(self._arrays))}];"]
@@ -283,9 +284,3 @@ def _unless_failed(call: str, status: str = "status") -> list[str]:
 def _function(name: str, taking: str, lines: Iterable[str]) -> str:
     body = "\n".join(_block(lines))
     return f"static inline cl_int\n{name}({taking})\n{body}\n"
-
-
-def _free(name: str, taken: Iterable[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name

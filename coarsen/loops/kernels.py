@@ -278,7 +278,7 @@ def _with_private_variables(
     """Join the kernels between which a variable would be handed on, over the loops that they share."""
     joined = list(kernels)
     for array in nest.arrays.values():
-        if array.kind != "local" or not array.is_scalar:
+        if not array.is_private:
             continue
         using = [number for number, kernel in enumerate(joined) if _uses(kernel, array.name)]
         if len(using) > 1:
@@ -316,7 +316,7 @@ def _check_order(nest: Nest, found: Sequence[Dependence], kernels: Sequence[Nest
             times[own.name] = isl.Map(nest.set_text(f"{own.instance} -> [{_interleaved(positions, rows)}]"))
             spread[own.name] = number, kernel.spread(own)
     for each in found:
-        is_private = nest.arrays[each.array].kind == "local" and nest.arrays[each.array].is_scalar
+        is_private = nest.arrays[each.array].is_private
         if is_private and each.kind != "flow":
             continue  # each work-item has its own
         relation = isl.Map(each.relation)

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError
-from coarsen.loops.clang_tree import functions_of
-from coarsen.loops.tree import CFunction
 
 if TYPE_CHECKING:
     from coarsen.loops.kernel_text import KernelText
     from coarsen.loops.launches import Launching
     from coarsen.loops.native import NativeFunction
     from coarsen.loops.nest import Nest
+    from coarsen.loops.tree import CFunction
 
 SUFFIX = ".c"
 
@@ -140,6 +139,9 @@ def check_islpy() -> None:
 
 
 def _function(path: Path, name: str | None, options: Sequence[str]) -> CFunction:
+    # Imported late, so that who only asks for the suffix does without NumPy.
+    from coarsen.loops.clang_tree import functions_of
+
     functions = functions_of(path, options)
     every = [each for each in functions if each.has_loops]
     if exact := [each for each in functions if each.name == name]:

@@ -14,12 +14,13 @@ from coarsen.cli.apply.options import ApplyOptions, Form
 from coarsen.cli.apply.report_text import write_explanations, write_reports
 from coarsen.cli.apply.request import Request, launch_comment
 from coarsen.cli.declared import takes
-from coarsen.cli.kernel_input import C_SUFFIX, naming_file, with_file
+from coarsen.cli.kernel_input import naming_file, with_file
 from coarsen.cli.messages import note, raise_last
 from coarsen.cli.options import parsed_size
 from coarsen.cli.output import Format, counted, print_line, write_result
 from coarsen.errors import InvalidInputError, RefusalError, printable
 from coarsen.ir.added_arguments import described_arguments
+from coarsen.loops.program import SUFFIX as C_SUFFIX
 from coarsen.pipeline import CoarsenedKernel, Observer
 from coarsen.variant.transforms import DeviceKind
 

@@ -9,7 +9,15 @@ from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError
 from coarsen.loops.expression_text import opencl_type
 from coarsen.loops.kernel_text import KernelText, whole_type
-from coarsen.loops.launches import LaunchIf, Launching, LaunchLoop, NestLaunch, extents_in, operations_in
+from coarsen.loops.launches import (
+    LaunchIf,
+    Launching,
+    LaunchLoop,
+    NestLaunch,
+    extents_in,
+    local_size_of,
+    operations_in,
+)
 from coarsen.loops.program import NestProgram
 from coarsen.opencl_bench.workloads.described.table import toml
 from coarsen.opencl_bench.workloads.described.template import LOCAL_SIZES
@@ -171,9 +179,7 @@ def _launch(launch: NestLaunch, kernel: str, loops: Sequence[str], conditions: S
     own: KernelText = launch.kernel
     lines += [f"kernel = {toml(own.kernel.name)}", f"arguments = {toml(own.arguments)}"]
     if own.kernel.name != kernel:
-        local_size = [str(each) for each in LOCAL_SIZES[len(launch.global_size) - 1][0]]
-        if launch.global_size == ("1",):
-            local_size = ["1"]
+        local_size = [*map(str, local_size_of(launch.global_size))]
         lines.append(f"global_size = {toml(_whole_groups(launch.global_size, local_size))}")
         lines.append(f"local_size = {toml(local_size)}")
     if loops:
