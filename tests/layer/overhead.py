@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from coarsen.layer.program import recorder_library
+from coarsen.layer.program import RECORDER, layer_library
 from tests.layer.conftest import PROGRAMS, compiled_program
 
 WORDS = (
@@ -28,7 +28,7 @@ def main() -> None:
         folder = Path(name)
         program = compiled_program(PROGRAMS / "overhead.c", folder / "program")
         (folder / "left").write_bytes(struct.pack("<QQ", 0, 0))
-        own = {"LAYER": str(recorder_library(folder)), "COARSEN_RECORDING": name}
+        own = {"LAYER": str(layer_library(RECORDER, folder)), "COARSEN_RECORDING": name}
         done = subprocess.run([program], env={**os.environ, **own}, check=True, capture_output=True, text=True)
     times = tuple(map(float, done.stdout.split()))
     for words, plain, recorded in zip(WORDS, times[:3], times[3:], strict=True):
