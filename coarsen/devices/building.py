@@ -21,9 +21,6 @@ import pyopencl
 
 from coarsen.errors import RefusalError
 
-# `coarsen run` gives the name `pyopencl.Program` to a class of ours for a while: this is PyOpenCL's own.
-PlainProgram = pyopencl.Program
-
 _IGNORED = ("ignore", None, pyopencl.CompilerWarning, None, 0)
 
 
@@ -92,18 +89,18 @@ def build_for_launches(
             # Imported late, as PyOpenCL does: no other driver's programs need it here.
             from pyopencl.cache import create_built_program_from_source_cached as cached
 
-            words, folders = PlainProgram._process_build_options(context, list(options))
-            place = Path(cache_dir or getattr(context, "cache_dir", None) or _default_place())
+            words, folders = pyopencl.Program._process_build_options(context, list(options))
+            place = Path(cache_dir or getattr(context, "cache_dir", None) or pyopencl_cache())
             # Where its cache fails, PyOpenCL looks for a variable of the environment that isn't set.
             with suppress(OSError, KeyError):
                 if _is_open(place):
-                    return PlainProgram(cached(context, source, words, devices, str(place), folders)[0])
-        program = PlainProgram(context, source)
+                    return pyopencl.Program(cached(context, source, words, devices, str(place), folders)[0])
+        program = pyopencl.Program(context, source)
         program.build(list(options), devices, cast("Any", cache_dir))
     return program
 
 
-def _default_place() -> Path:
+def pyopencl_cache() -> Path:
     """Return the folder of PyOpenCL's cache where nobody names one."""
     version = ".".join(map(str, sys.version_info))
     return platformdirs.user_cache_path("pyopencl", "pyopencl") / f"pyopencl-compiler-cache-v2-py{version}"

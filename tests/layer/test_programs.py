@@ -16,11 +16,11 @@ import pytest
 
 from coarsen.cli.record_report import recording_as_data, recording_lines
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.drop_in.script import Script
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.clang import packaged_clang
 from coarsen.frontend.source_text import source_hash_of
 from coarsen.layer.program import RecordedRun
+from coarsen.layer.script import Script
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared, read_launch_list
