@@ -115,7 +115,7 @@ def layer_library(source: str, folder: Path) -> Path:
     unlinked = made.with_suffix(".o")
     for words in (
         (*clang.command, *_CLANG_OPTIONS, str(main), "-o", str(unlinked)),
-        (clang.command[0], "ld.lld", "-shared", str(unlinked), "-o", str(made)),
+        (clang.command[0], "ld.lld", "-shared", "-z", "nodelete", str(unlinked), "-o", str(made)),
     ):
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
         if done.returncode:
@@ -152,8 +152,7 @@ def recording_environment(program: Path | None, folder: Path) -> dict[str, str]:
     """
     environment = dict(os.environ)
     library = layer_library(RECORDER, folder)
-    layers = [environment.get("OPENCL_LAYERS", ""), str(library)]
-    environment["OPENCL_LAYERS"] = _SEPARATOR.join(filter(None, layers))
+    environment["OPENCL_LAYERS"] = layers_value(environment, library)
     environment["COARSEN_RECORDING"] = str(folder)
     # What PyOpenCL keeps are binaries, whose source is not known.
     environment["PYOPENCL_NO_CACHE"] = "1"
@@ -173,6 +172,11 @@ def recording_environment(program: Path | None, folder: Path) -> dict[str, str]:
             "seen; put one that does before it (Debian's ocl-icd-libopencl1, Khronos' loader)"
         )
     return environment
+
+
+def layers_value(environment: Mapping[str, str], library: Path) -> str:
+    """Return what OPENCL_LAYERS has to be for another layer, which is listed twice (`layer.h` says why)."""
+    return _SEPARATOR.join(filter(None, (environment.get("OPENCL_LAYERS", ""), str(library), str(library))))
 
 
 def loader_of(program: Path, environment: Mapping[str, str]) -> Path | None:
