@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
@@ -169,7 +169,7 @@ def layer_library(source: str, folder: Path) -> Path:
     unlinked = made.with_suffix(".o")
     for words in (
         (*clang.command, *_CLANG_OPTIONS, str(main), "-o", str(unlinked)),
-        (clang.command[0], "ld.lld", "-shared", str(unlinked), "-o", str(made)),
+        (clang.command[0], "ld.lld", "-shared", "-z", "nodelete", str(unlinked), "-o", str(made)),
     ):
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
         if done.returncode:
@@ -243,7 +243,8 @@ def _environment(library: Path) -> dict[str, str]:
     """Return this process's environment, with a layer in it."""
     prepare_loader(is_for_program=True)
     environment = dict(os.environ)
-    layers = [environment.get("OPENCL_LAYERS", ""), str(library)]
+    # It is listed twice: `layer.h` says why.
+    layers = (environment.get("OPENCL_LAYERS", ""), str(library), str(library))
     environment["OPENCL_LAYERS"] = _SEPARATOR.join(filter(None, layers))
     return environment
 
@@ -265,7 +266,7 @@ def _give_loader(program: Path, environment: dict[str, str], folder: Path) -> No
     if able is not None:
         place = folder / hashlib.sha256(bytes(able)).hexdigest()[:16]
         place.mkdir(mode=0o700, exist_ok=True)
-        if not (place / LOADER).is_symlink():
+        with suppress(FileExistsError):
             (place / LOADER).symlink_to(able)
         if able == packaged_loader():
             environment.setdefault("PYOPENCL_HOME", str(able.parents[1]))  # without which it crashes
