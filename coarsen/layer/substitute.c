@@ -337,7 +337,8 @@ static void describe(cl_device_id device, char *text, size_t size)
 static int shares_memory(cl_context context)
 {
     cl_context_properties properties[64] = {0};
-    if (NEXT(clGetContextInfo)(context, CL_CONTEXT_PROPERTIES, sizeof properties - sizeof *properties, properties, NULL))
+    size_t size; /* PoCL 3.1 writes it even if it isn't asked for */
+    if (NEXT(clGetContextInfo)(context, CL_CONTEXT_PROPERTIES, sizeof properties - sizeof *properties, properties, &size))
         return 1;
     for (size_t i = 0; properties[i]; i += 2)
         if (properties[i] != CL_CONTEXT_PLATFORM)
