@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import pyopencl
-from pyopencl.characterize import has_src_build_cache
 
-from coarsen.devices.building import build_for_launches, pyopencl_cache
+from coarsen.devices.building import build_for_launches, kept_binary
 from coarsen.devices.discovery import DeviceDescription, common_macros_of, open_device
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.frontend.included import file_directives
@@ -93,9 +92,11 @@ def shelve(
         found = [Shelved(kernel, "", reason=str(error)) for kernel in names]
         rows = []
     write_unit(folder, key, rows)
-    binary = _binary_of_pyopencl(program, opened, is_made=bool(rows))
-    if binary is not None:
-        write_unit(folder, key._replace(source=binary), rows)
+    if pyopencl_headers() in program.options:
+        # From its second start on, PyOpenCL makes a program from the binary that it has kept.
+        binary = kept_binary(opened, program.source, key.options, is_made=bool(rows))
+        if binary is not None:
+            write_unit(folder, key._replace(source=binary), rows)
     return found
 
 
@@ -276,30 +277,3 @@ def _saved(kinds: Sequence[RecordedKind], choice: RememberedChoice) -> int:
     timed = sum(kind.timed for kind in kinds)
     mean = sum(kind.nanoseconds for kind in kinds) / timed if timed else 0.0
     return max(0, round(mean * (1 - 1 / choice.speedup.ratio)))
-
-
-# PyOpenCL's cache: from its second start on, a program of PyOpenCL's is made from the binary that is kept there.
-
-
-def _binary_of_pyopencl(program: RecordedProgram, device: pyopencl.Device, is_made: bool) -> bytes | None:
-    """Return the binary that PyOpenCL makes a program from; None where it is none of PyOpenCL's, or is not kept.
-
-    Args:
-        program: as it was recorded.
-        device: where it runs.
-        is_made: whether it is put there where it isn't yet.
-    """
-    if pyopencl_headers() not in program.options or has_src_build_cache(device):
-        return None
-    # Imported late, as PyOpenCL does.
-    from pyopencl.cache import create_built_program_from_source_cached as cached
-    from pyopencl.cache import get_cache_key, retrieve_from_cache
-
-    place, options = str(pyopencl_cache()), program.options.encode()
-    try:
-        if is_made:
-            cached(pyopencl.Context([device]), program.source, options, None, place)
-        kept = retrieve_from_cache(place, get_cache_key(device, options, program.source))
-    except (OSError, KeyError, pyopencl.Error):
-        return None
-    return None if kept is None else kept[0]
