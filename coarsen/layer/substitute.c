@@ -232,7 +232,7 @@ static int is_valid(const struct Header *header, size_t size)
 static void *read_own(const char *path, size_t *size)
 {
     struct State state;
-    int file = open(path, CLOSE_ON_EXEC);
+    int file = open(path, NO_WAIT | CLOSE_ON_EXEC);
     char *data = NULL;
     if (file >= 0 && !statx(file, "", OF_FILE, ALL_BASIC, &state) && (int)state.owner == geteuid() &&
         (state.mode & KIND_OF_FILE) == PLAIN_FILE && !(state.mode & OTHERS_WRITE) && state.size < MOST_BYTES)
@@ -337,7 +337,7 @@ static void describe(cl_device_id device, char *text, size_t size)
 static int shares_memory(cl_context context)
 {
     cl_context_properties properties[64] = {0};
-    size_t size; /* PoCL 3.1 writes it even if it isn't asked for */
+    size_t size; /* PoCL 3.1 writes it even where it is not asked for */
     if (NEXT(clGetContextInfo)(context, CL_CONTEXT_PROPERTIES, sizeof properties - sizeof *properties, properties, &size))
         return 1;
     for (size_t i = 0; properties[i]; i += 2)
