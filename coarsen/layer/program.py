@@ -242,11 +242,12 @@ def substituting_environment(program: Path | None, shelf: Path) -> dict[str, str
 def _environment(library: Path) -> dict[str, str]:
     """Return this process's environment, with a layer in it."""
     prepare_loader(is_for_program=True)
-    environment = dict(os.environ)
-    # It is listed twice: `layer.h` says why.
-    layers = (environment.get("OPENCL_LAYERS", ""), str(library), str(library))
-    environment["OPENCL_LAYERS"] = _SEPARATOR.join(filter(None, layers))
-    return environment
+    return {**os.environ, "OPENCL_LAYERS": layers_value(os.environ, library)}
+
+
+def layers_value(environment: Mapping[str, str], library: Path) -> str:
+    """Return what OPENCL_LAYERS has to be for another layer, which is listed twice (`layer.h` says why)."""
+    return _SEPARATOR.join(filter(None, (environment.get("OPENCL_LAYERS", ""), str(library), str(library))))
 
 
 def _give_loader(program: Path, environment: dict[str, str], folder: Path) -> None:

@@ -205,7 +205,7 @@ class _Unit:
         return Row(
             launches.name,
             " ".join(options),
-            cast("bytes", program.get_info(pyopencl.program_info.BINARIES)[0]),
+            cast("Any", program).get_info(pyopencl.program_info.BINARIES)[0],
             launches.argument_count,
             local,
             divided.local_size,

@@ -6,6 +6,7 @@ import ctypes
 import mmap
 import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -63,7 +64,7 @@ ARGUMENTS = (RecordedArgument(REGION, BUFFER_BYTES), RecordedArgument(REGION, BU
 TILE = RecordedArgument(EMPTY, TILE_BYTES)
 DISTINCT = Transforms(distinct=True, wide_accesses=True)
 # Recorded: kernel, global size, local size, what is remembered of the class.
-RECORDED = (
+RECORDED: tuple[tuple[str, tuple[int, ...], tuple[int, ...] | None, Variant], ...] = (
     ("line", (1344,), (64,), Variant((), (Coarsening(4),))),
     ("line", (832,), (64,), Variant((), (Coarsening(8),))),
     ("line", (2080,), (32,), Variant((), (Coarsening(4),), transforms=DISTINCT)),
@@ -203,13 +204,12 @@ class Divided:
         new_global, new_local = sizes(), sizes()
         for number in range(self._count):
             at = 48 + 256 * number
-            name, *_ = np.frombuffer(self._unit, np.uint32, 1, at)
-            if ctypes.string_at(ctypes.addressof(self._unit) + int(name)).decode() != asked.kernel:
+            name, *_, has_new_local, is_exact = struct.unpack_from("<2I2Q5I", self._unit, at)
+            if ctypes.string_at(ctypes.addressof(self._unit) + name).decode() != asked.kernel:
                 continue
             row = ctypes.byref(self._unit, at)
             whole = sizes(*asked.global_size)
             if self._divided(row, count, None, whole, local, new_global, new_local):
-                has_new_local, is_exact = np.frombuffer(self._unit, np.uint32, 2, at + 24 + 12)
                 return (
                     tuple(new_global[:count]),
                     tuple(new_local[:count]) if has_new_local else None,
