@@ -192,7 +192,7 @@ class Bindings:
             case tree.Name(variable=variable):
                 for identity, loop in reversed(self._stack):
                     if identity == variable.identity:
-                        return _symbol(loop.iterator, variable.type, place)
+                        return symbol(loop.iterator, variable.type, place)
                 if variable.kind == "symbol":
                     return expression
                 if variable.identity in self._values:
@@ -218,7 +218,7 @@ class Bindings:
         name = self.names.of(identity, spelled)
         (self.parameters if tree.is_whole(type_) else self.numbers)[name] = spelled
         self.types[name] = type_.replace("const ", "").replace("volatile ", "")
-        return _symbol(name, type_, place)
+        return symbol(name, type_, place)
 
     def resolved(self, expression: tree.Expression) -> tree.Expression:
         """Return an expression in the nest's names: elements, iterators, parameters.
@@ -338,7 +338,7 @@ class Bindings:
 
     def _outer(self, root: Root, place: SourcePosition) -> tuple[tree.Expression, ...]:
         """The iterators of the loops around the declaration of what each of their iterations has for itself."""
-        return tuple(_symbol(loop.iterator, "int", place) for loop in self.loops[: root.depth])
+        return tuple(symbol(loop.iterator, "int", place) for loop in self.loops[: root.depth])
 
 
 def unsupported(what: str, place: SourcePosition) -> RefusalError:
@@ -398,7 +398,8 @@ def _changed(function: tree.CFunction) -> Iterator[str]:
                     yield path[0].identity if isinstance(target, tree.Name) else path[1]
 
 
-def _symbol(name: str, type_: str, place: SourcePosition) -> tree.Name:
+def symbol(name: str, type_: str, place: SourcePosition) -> tree.Name:
+    """Return a use of an iterator or a parameter of a nest, by its name there."""
     return tree.Name(tree.Variable("", name, type_, "symbol"), place)
 
 
