@@ -346,13 +346,16 @@ def unsupported(what: str, place: SourcePosition) -> RefusalError:
     return RefusalError("unsupported-statement", f"{what} is not read as a part of an affine loop nest", place)
 
 
+ADDING = ("+", "*", "&", "|", "^", "max", "min")
+
+
 def accumulating(target: tree.Expression, operator: str, value: tree.Expression) -> str:
-    """Return the operator by which an assignment adds to its target, `+`, `*`, `max` or `min`; else nothing."""
+    """Return the operator by which an assignment adds to its target: one of `ADDING`; else nothing."""
     terms: list[tree.Expression] = [value]
     found = operator.replace("-", "+")
     if not operator:
         match value:
-            case tree.Operation(operator="+" | "-" | "*" as found):
+            case tree.Operation(operator="+" | "-" | "*" | "&" | "|" | "^" as found):
                 terms = [*_terms(value, found)]
             case tree.Call(function=function, arguments=arguments) if function.rstrip("fl") in ("fmax", "fmin"):
                 found, terms = function[1:4], [*arguments]
@@ -364,7 +367,8 @@ def accumulating(target: tree.Expression, operator: str, value: tree.Expression)
         terms.remove(own[0])
     if any(_same(part, target) for each in terms for part in tree.inside(each)):
         return ""
-    return {"-": "+"}.get(found, found) if found in ("+", "-", "*", "max", "min") else ""
+    found = found.replace("-", "+")
+    return found if found in ADDING else ""
 
 
 def _terms(value: tree.Expression, operator: str) -> Iterator[tree.Expression]:

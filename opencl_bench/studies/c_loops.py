@@ -125,7 +125,7 @@ class _Measured:
 
     def _touched(self, case: Case) -> Iterator[str]:
         """The arrays of each launch, those that it reads and writes twice."""
-        for launch, *_ in each_launch(self._read.launches, dict(case.sizes)):
+        for launch, *_ in each_launch(self._read.launches, {**case.sizes, **self._read.macros}):
             statements = launch.kernel.kernel.statements
             for kind in ("reads", "writes"):
                 found = {access.array for each in statements for access in getattr(each, kind)}
