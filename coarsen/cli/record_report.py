@@ -199,7 +199,7 @@ def recording_as_data(script: Script, run: RecordedRun, tuned: TunedRun | None =
 
 
 def _finding_as_data(finding: Finding) -> dict[str, Any]:
-    """What was found for the launches at the same place of the list."""
+    """Return what was found for the launches at the same place of the list."""
     choice = finding.choice
     return {
         **picked(finding, "share is_new reason shelved"),

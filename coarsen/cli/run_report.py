@@ -63,7 +63,7 @@ class ReportedRun(NamedTuple):
 
     @property
     def nanoseconds_of_launches(self) -> int:
-        """What the layer took for all launches of these kernels, at most."""
+        """Return what the layer took for all launches of these kernels, at most."""
         return sum(
             _NANOSECONDS_COARSENED * each.coarsened + _NANOSECONDS_OF_LAUNCH * (each.launches - each.coarsened)
             for each in self.kernels
@@ -71,7 +71,7 @@ class ReportedRun(NamedTuple):
 
     @property
     def nanoseconds_gained(self) -> int:
-        """What the program gained as a whole."""
+        """Return what the program gained as a whole."""
         saved = sum(each.nanoseconds_saved for each in self.kernels)
         return saved - self.nanoseconds_at_start - self.nanoseconds_of_launches
 

@@ -251,7 +251,7 @@ def _added(variant: LaunchedVariant) -> tuple[tuple[int, int], ...]:
 
 
 def _factors(divided: DividedLaunch, dimensions: int) -> Sizes:
-    """What the global size is divided by, by dimension."""
+    """Return what the global size is divided by, for each dimension."""
     merged = [1] * dimensions
     for entry in divided.coarsenings:
         merged[entry.dimension] *= entry.factor
@@ -259,7 +259,7 @@ def _factors(divided: DividedLaunch, dimensions: int) -> Sizes:
 
 
 def _units(launch: OriginalLaunch, divided: DividedLaunch, any_groups: bool) -> Sizes:
-    """What the global size has to be a multiple of so that all work-groups are whole, and are merged in whole."""
+    """Return what the global size has to be a multiple of so that all work-groups are whole, and are merged in whole."""
     own = launch.local_size or (1,) * len(launch.global_size)
     base = unmerged_size(divided) or (1,) * len(own)
     units = []
