@@ -259,7 +259,7 @@ def _factors(divided: DividedLaunch, dimensions: int) -> Sizes:
 
 
 def _units(launch: OriginalLaunch, divided: DividedLaunch, any_groups: bool) -> Sizes:
-    """Return what the global size has to be a multiple of so that all work-groups are whole, and are merged in whole."""
+    """Return what the global size has to be a multiple of: work-groups are whole, and merged in whole."""
     own = launch.local_size or (1,) * len(launch.global_size)
     base = unmerged_size(divided) or (1,) * len(own)
     units = []
