@@ -1,10 +1,7 @@
-/* What the programs have in common: a device of the platform that PLATFORM names, and an end where something fails. */
+/* What programs that use OpenCL have in common: a device of the platform that PLATFORM names. */
 #include "opencl.h"
+#include "process.h"
 
-int printf(const char *format, ...);
-int fflush(void *file);
-void exit(int code);
-void abort(void);
 char *getenv(const char *name);
 char *strstr(const char *text, const char *part);
 size_t strlen(const char *text);
@@ -33,15 +30,6 @@ cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl
 #define CL_FILTER_NEAREST 0x1140
 #define CL_MAP_READ 1
 #define CL_MAP_WRITE 2
-
-#define CHECK(condition)                                                                                             \
-    do {                                                                                                             \
-        if (!(condition)) {                                                                                          \
-            printf("line %d: %s\n", __LINE__, #condition);                                                           \
-            fflush(NULL);                                                                                            \
-            exit(9);                                                                                                 \
-        }                                                                                                            \
-    } while (0)
 
 enum { COUNT = 1024 };
 
@@ -86,17 +74,4 @@ static cl_mem numbered(cl_mem_flags flags)
 static void launch(cl_kernel kernel, size_t global, size_t local)
 {
     CHECK(!clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, local ? &local : NULL, 0, NULL, NULL));
-}
-
-int main(void);
-
-/* Linked without C's start files: the C library is initialised by the dynamic linker. */
-#ifdef __x86_64__
-__attribute__((force_align_arg_pointer))
-#endif
-void _start(void)
-{
-    int code = main();
-    fflush(NULL);
-    exit(code);
 }

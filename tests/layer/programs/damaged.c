@@ -1,0 +1,113 @@
+/* Damaged files of the shelf: every length, and every byte changed, with a check that is right and one that is not. None
+ * may be read beyond its end, behind which there is no memory. UNIT is a file that is whole. */
+#include "substitute.c"
+#include "process.h"
+#include "driver.h"
+
+int mprotect(void *place, size_t size, int protection);
+
+enum { MOST = 1 << 14 };
+
+static char *end; /* of the memory that there is */
+static int taken;
+
+/* What the layer does with a file, for kernels of each name. */
+static void launch_all(const struct Header *header)
+{
+    struct Unit unit = {.header = header};
+    struct Variants *variants = calloc(1, sizeof *variants);
+    *variants = (struct Variants){.unit = &unit};
+    cl_kernel kernel = clCreateKernel(NULL, "k", NULL);
+    const char *const names[] = {"k", "l", "other"};
+    for (size_t i = 0; i < LENGTH(names); i++) {
+        add_variants(kernel, variants, names[i]);
+        int buffers[2];
+        for (int j = 0; j < 3; j++) {
+            cl_mem buffer = (cl_mem)&buffers[j];
+            CHECK(!clSetKernelArg(kernel, j, j == 2 ? 4 : sizeof buffer, j == 2 ? NULL : &buffer));
+        }
+        const size_t global[] = {64, 8, 8}, local[] = {8, 8, 8};
+        for (cl_uint dimensions = 1; dimensions <= 3; dimensions++)
+            for (int has_local = 0; has_local < 2; has_local++) {
+                CHECK(!clEnqueueNDRangeKernel(NULL, kernel, dimensions, NULL, global, has_local ? local : NULL, 0, NULL, NULL));
+                taken += launched != kernel;
+                CHECK(launched == kernel ? launched_size == 64 : launched_size > 0);
+            }
+        cl_kernel clone = clCloneKernel(kernel, NULL);
+        clReleaseKernel(clone);
+        lock();
+        struct Object *object = found(kernel, KERNEL);
+        unlock();
+        if (object) {
+            clReleaseKernel(kernel);
+            kernel = clCreateKernel(NULL, "k", NULL);
+        }
+    }
+    clReleaseKernel(kernel);
+    release_variants(variants);
+}
+
+/* Returns whether a file's content is valid. */
+static int use(const char *content, size_t size)
+{
+    struct Header *header = (struct Header *)(end - (size + 7) / 8 * 8);
+    memcpy(header, content, size);
+    if (!is_valid(header, size))
+        return 0;
+    for (variant_arguments = 3; variant_arguments <= 5; variant_arguments += 2)
+        launch_all(header);
+    variant_arguments = 3;
+    return 1;
+}
+
+static void correct(char *content, size_t size)
+{
+    struct Header *header = (struct Header *)content;
+    header->size = size;
+    header->check = hash_of(HASH_START, content + 24, size - 24);
+}
+
+int main(void)
+{
+    static char whole[MOST], changed[MOST] __attribute__((aligned(8)));
+    size_t size = read(open(getenv("UNIT"), 0), whole, MOST), valid = 0;
+    CHECK(size > 500 && size < MOST);
+    char *memory = mmap(NULL, 2 * MOST, READABLE | WRITABLE, PRIVATE | ANONYMOUS, -1, 0);
+    end = memory + MOST;
+    CHECK(!mprotect(end, MOST, 0));
+    open_driver();
+    CHECK(IS_ON && use(whole, size) && taken == 3);
+    for (size_t length = 0; length < size; length++) {
+        memcpy(changed, whole, size);
+        CHECK(!use(changed, length));
+        if (length >= sizeof(struct Header)) {
+            correct(changed, length);
+            valid += use(changed, length);
+        }
+    }
+    for (size_t i = 0; i < size; i++) {
+        const char values[] = {0, -1, whole[i] ^ 1, whole[i] ^ 8, whole[i] ^ 0x80, whole[i] + 1};
+        for (size_t j = 0; j < LENGTH(values); j++) {
+            memcpy(changed, whole, size);
+            changed[i] = values[j];
+            CHECK(values[j] == whole[i] || !use(changed, size));
+            correct(changed, size);
+            valid += use(changed, size);
+        }
+    }
+    CHECK(valid > size);
+
+    cl_kernel own = clCreateKernel(NULL, "k", NULL);
+    struct Unit unit = {.header = (struct Header *)whole};
+    add_variants(own, &(struct Variants){.unit = &unit}, "k");
+    CHECK(known_kernel(own));
+    int child = fork(), state = -1;
+    if (!child)
+        _exit(known_kernel(own) || IS_ON);
+    CHECK(waitpid(child, &state, 0) == child && !state);
+    CHECK(extension("clGetUnknown", NULL) == NULL && IS_ON);
+    CHECK(extension("clCreateFromGLBuffer", (void *)main) && IS_ON);
+    CHECK(extension("clSetKernelArgDevicePointerEXT", (void *)main) == (void *)main && !IS_ON && !known_kernel(own));
+    printf("done\n");
+    return 0;
+}
