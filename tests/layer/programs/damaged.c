@@ -96,6 +96,14 @@ int main(void)
         }
     }
     CHECK(valid > size);
+    /* Texts that nothing ends. */
+    for (size_t i = 1; i <= 8; i++) {
+        memcpy(changed, whole, size);
+        memcpy(changed + size, "unended", 8);
+        ((struct Row *)(changed + sizeof(struct Header)))->kernel = size + 8 - i;
+        correct(changed, size + 7);
+        CHECK(!use(changed, size + 7));
+    }
 
     cl_kernel own = clCreateKernel(NULL, "k", NULL);
     struct Unit unit = {.header = (struct Header *)whole};
