@@ -1,12 +1,10 @@
-/* A driver of which each function does next to nothing, for a layer that is part of the program. */
+/* A driver of which each function does next to nothing. */
 
-void *mmap(void *place, size_t size, int protection, int flags, int file, long offset);
-int fork(void);
-int waitpid(int process, int *state, int options);
-void _exit(int code);
+void *malloc(size_t size);
+void free(void *memory);
 
-static const void *launched;          /* the kernel of the last launch */
-static size_t launched_size;          /* its global size */
+static const void *launched; /* the kernel of the last launch */
+static size_t launched_size; /* its global size */
 static int launches_fail;
 
 static cl_uint variant_arguments = 3; /* of kernels of programs; of others three */
@@ -89,20 +87,19 @@ static cl_int a_build(cl_program program, cl_uint count, const cl_device_id *dev
     return options && strlen(options) == 1;
 }
 
-/* Begin a layer above this driver. */
-static void open_driver(void)
+/* Fill the table of a loader with the functions of this driver. */
+static void fill_table(void **target, size_t count)
 {
-    static void *target[LENGTH(next)];
-    for (size_t i = 0; i < LENGTH(target); i++)
+    for (size_t i = 0; i < count; i++)
         target[i] = (void *)nothing;
     const int objects[] = {PLACE_clCreateCommandQueue, PLACE_clCreateProgramWithSource, PLACE_clCreateBuffer,
                            PLACE_clLinkProgram,        PLACE_clSVMAlloc,                PLACE_clCreateSubBuffer};
-    for (size_t i = 0; i < LENGTH(objects); i++)
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         target[objects[i]] = (void *)an_object;
-    const int infos[] = {PLACE_clGetPlatformInfo, PLACE_clGetDeviceInfo,  PLACE_clGetContextInfo,
-                         PLACE_clGetProgramInfo,  PLACE_clGetKernelInfo,  PLACE_clGetMemObjectInfo,
-                         PLACE_clGetEventInfo,    PLACE_clGetCommandQueueInfo};
-    for (size_t i = 0; i < LENGTH(infos); i++)
+    const int infos[] = {PLACE_clGetPlatformInfo, PLACE_clGetDeviceInfo,       PLACE_clGetContextInfo,
+                         PLACE_clGetProgramInfo,  PLACE_clGetKernelInfo,       PLACE_clGetMemObjectInfo,
+                         PLACE_clGetEventInfo,    PLACE_clGetCommandQueueInfo, PLACE_clGetEventProfilingInfo};
+    for (size_t i = 0; i < sizeof infos / sizeof *infos; i++)
         target[infos[i]] = (void *)an_info;
     target[PLACE_clReleaseKernel] = target[PLACE_clReleaseProgram] = target[PLACE_clReleaseEvent] = (void *)a_release;
     target[PLACE_clCreateKernel] = (void *)a_kernel;
@@ -110,8 +107,4 @@ static void open_driver(void)
     target[PLACE_clEnqueueNDRangeKernel] = (void *)a_launch;
     target[PLACE_clCreateProgramWithBinary] = (void *)a_program;
     target[PLACE_clBuildProgram] = (void *)a_build;
-    cl_uint count;
-    const cl_icd_dispatch *table;
-    CHECK(!clInitLayer(LENGTH(target), (const cl_icd_dispatch *)target, &count, &table) && table);
-    CHECK(clInitLayer(LENGTH(target), (const cl_icd_dispatch *)target, &count, &table));
 }

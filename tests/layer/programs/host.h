@@ -18,7 +18,6 @@ cl_int clGetProgramInfo(cl_program, cl_uint, size_t, void *, size_t *);
 cl_int clEnqueueSVMMap(cl_command_queue, cl_bool, cl_bitfield, void *, size_t, cl_uint, const cl_event *, cl_event *);
 cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl_event *);
 
-#define NULL ((void *)0)
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFF
 #define CL_MEM_READ_WRITE (1 << 0)
 #define CL_MEM_COPY_HOST_PTR (1 << 5)

@@ -4,6 +4,10 @@ int fflush(void *file);
 void exit(int code);
 void abort(void);
 
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
+
 #define CHECK(condition)                                                                                             \
     do {                                                                                                             \
         if (!(condition)) {                                                                                          \
