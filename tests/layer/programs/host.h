@@ -6,6 +6,8 @@ char *getenv(const char *name);
 char *strstr(const char *text, const char *part);
 size_t strlen(const char *text);
 int memcmp(const void *one, const void *other, size_t size);
+int open(const char *path, int flags, ...);
+long read(int file, void *bytes, size_t size);
 
 cl_int clGetPlatformIDs(cl_uint, cl_platform_id *, cl_uint *);
 cl_int clGetDeviceIDs(cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *);
@@ -35,6 +37,14 @@ enum { COUNT = 1024 };
 static cl_device_id device;
 static cl_context context;
 static cl_command_queue queue;
+
+/* Read the file that a variable of the environment names; its size. */
+static size_t read_file(const char *name, void *to, size_t most)
+{
+    long size = read(open(getenv(name), 0), to, most);
+    CHECK(size > 10 && size < (long)most);
+    return size;
+}
 
 static void open_device(void)
 {
