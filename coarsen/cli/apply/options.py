@@ -22,6 +22,7 @@ class Stage(enum.StrEnum):
 
     LOWER = "lower"
     LAYOUT = "layout"
+    CLEAN_UP = "clean-up"
     GUARD = "guard"
     REPLICATE = "replicate"
     NORMALISE = "normalise"
