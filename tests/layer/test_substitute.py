@@ -87,6 +87,6 @@ def test_damaged_files(tmp_path: Path) -> None:
         Row("l", b"binary", 1, 7, added=(0, 0, 1, 2), apart=(0, 1, 1, 0)),
         Row("l", b"binary", 8, 64, 8, added=(0, 0, 1, 2)),
     ]
-    unit = write_unit(tmp_path, b"text", "-DA", "device", rows)
+    unit = write_unit(tmp_path, b"text", "-DA", "\n\n\n", rows)
     program = compiled_program(PROGRAMS / "damaged.c", tmp_path / "damaged", options=TRAPS)
     run(program, os.environ | {"UNIT": str(unit), "COARSEN_SHELF": str(tmp_path)})

@@ -5,6 +5,7 @@
 #include "driver.h"
 
 int mprotect(void *place, size_t size, int protection);
+int chmod(const char *path, unsigned mode);
 int fork(void);
 int waitpid(int process, int *state, int options);
 void _exit(int code);
@@ -19,7 +20,7 @@ static void launch_all(const struct Header *header)
 {
     struct Unit unit = {.header = header};
     struct Variants *variants = calloc(1, sizeof *variants);
-    *variants = (struct Variants){.unit = &unit};
+    *variants = (struct Variants){.users = 1, .unit = &unit};
     cl_kernel kernel = clCreateKernel(NULL, "k", NULL);
     const char *const names[] = {"k", "l", "other"};
     for (size_t i = 0; i < LENGTH(names); i++) {
@@ -61,6 +62,29 @@ static int use(const char *content, size_t size)
         launch_all(header);
     variant_arguments = 3;
     return 1;
+}
+
+/* A kernel of a program with this text, as a program gets it; NULL where nothing is remembered of it. */
+static cl_kernel kernel_by_path(const char *text)
+{
+    cl_program program = clCreateProgramWithSource(NULL, 1, &text, NULL, NULL);
+    CHECK(!clBuildProgram(program, 0, NULL, "-DA", NULL, NULL));
+    cl_kernel kernel = clCreateKernel(program, "k", NULL);
+    CHECK(!clReleaseProgram(program));
+    return known_kernel(kernel) ? kernel : NULL;
+}
+
+/* Whether a launch with so many different buffers is. */
+static int is_coarsened(cl_kernel kernel, int count)
+{
+    int buffers[2];
+    for (int i = 0; i < 2; i++) {
+        cl_mem buffer = (cl_mem)&buffers[i % count];
+        CHECK(!clSetKernelArg(kernel, i, sizeof buffer, &buffer));
+    }
+    const size_t global = 64, local = 8;
+    CHECK(!clEnqueueNDRangeKernel(NULL, kernel, 1, NULL, &global, &local, 0, NULL, NULL));
+    return launched != kernel;
 }
 
 static void correct(char *content, size_t size)
@@ -113,10 +137,22 @@ int main(void)
         CHECK(!use(changed, size + 7));
     }
 
-    cl_kernel own = clCreateKernel(NULL, "k", NULL);
-    struct Unit unit = {.header = (struct Header *)whole};
-    add_variants(own, &(struct Variants){.unit = &unit}, "k");
-    CHECK(known_kernel(own));
+    CHECK(use(whole, size));
+    CHECK(!kernel_by_path("another text") && !kernel_by_path(""));
+    device_count = 2;
+    CHECK(!kernel_by_path("text"));
+    device_count = 1;
+    CHECK(!chmod(getenv("UNIT"), 0660) && !kernel_by_path("text")); /* Others could have written it. */
+    CHECK(!chmod(getenv("UNIT"), 0600));
+    cl_kernel own = kernel_by_path("text");
+    CHECK(known_kernel(own) && is_coarsened(own, 2));
+    device_of_queue = own;
+    CHECK(!is_coarsened(own, 2));
+    device_of_queue = NULL;
+    CHECK(is_coarsened(own, 2) && !is_coarsened(own, 1));
+    context_property = 0x2008; /* of OpenGL */
+    cl_kernel shared = kernel_by_path("text");
+    CHECK(known_kernel(shared) && !is_coarsened(shared, 2));
     int child = fork(), state = -1;
     if (!child)
         _exit(known_kernel(own) || IS_ON);

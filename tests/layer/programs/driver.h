@@ -7,6 +7,9 @@ static const void *launched; /* the kernel of the last launch */
 static size_t launched_size; /* its global size */
 static int launches_fail;
 
+static cl_uint device_count = 1;
+static cl_ulong context_property; /* beside the platform */
+static const void *device_of_queue;
 static cl_uint variant_arguments = 3; /* of kernels of programs; of others three */
 
 static cl_int nothing(void)
@@ -44,7 +47,11 @@ static cl_int an_info(void *object, cl_uint name, size_t size, void *value, size
 {
     cl_ulong number = 0;
     if (name == CL_PROGRAM_NUM_DEVICES)
-        number = 1;
+        number = device_count;
+    if (name == CL_CONTEXT_PROPERTIES)
+        number = context_property;
+    if (name == CL_QUEUE_DEVICE)
+        number = (cl_ulong)device_of_queue;
     if (name == CL_KERNEL_NUM_ARGS)
         number = *(cl_uint *)object;
     if (name == CL_MEM_TYPE)
