@@ -150,6 +150,11 @@ int main(void)
     CHECK(!is_coarsened(own, 2));
     device_of_queue = NULL;
     CHECK(is_coarsened(own, 2) && !is_coarsened(own, 1));
+    /* A handle that is used again after a release is asked about again. */
+    memory_size = 5;
+    CHECK(is_coarsened(own, 2) && !clReleaseMemObject(NULL) && !is_coarsened(own, 2));
+    memory_size = 4;
+    CHECK(!is_coarsened(own, 2) && !clReleaseMemObject(NULL) && is_coarsened(own, 2));
     context_property = 0x2008; /* of OpenGL */
     cl_kernel shared = kernel_by_path("text");
     CHECK(known_kernel(shared) && !is_coarsened(shared, 2));
