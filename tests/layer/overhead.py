@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def print_starts(platform: cl.Platform, rounds: int = 15) -> None:
-    """Print what starts and launches take longer on a platform, with the layer and nothing or a kernel remembered."""
+    """Print what starts and launches take longer with the layer, and nothing or a kernel remembered."""
     loader, context = packaged_loader(), cl.Context(platform.get_devices()[:1])
     assert loader is not None
     with tempfile.TemporaryDirectory() as name:
@@ -101,8 +101,8 @@ def print_starts(platform: cl.Platform, rounds: int = 15) -> None:
         for what, other in zip(("nothing", "a kernel"), others, strict=True):
             wall, used, launch = (longer - shorter for longer, shorter in zip(other, plain, strict=True))
             print(
-                f"{platform.name}, {what} remembered: a start {wall:.1f} ms more of {plain[0]:.0f}, {used:.1f} ms of "
-                f"processors; a launch with three arguments {launch:.0f} ns more of {plain[2]:.0f}"
+                f"{platform.name}, {what} remembered: a start {wall:.1f} ms more of {plain[0]:.0f}, "
+                f"{used:.1f} ms of processors; a launch with three arguments {launch:.0f} ns more of {plain[2]:.0f}"
             )
 
 
