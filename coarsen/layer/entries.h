@@ -1,3 +1,20 @@
+/* Records of the log, and entries by their keys. */
+
+static void put32(struct Bytes *bytes, uint32_t number)
+{
+    put(bytes, &number, sizeof number);
+}
+
+static void put64(struct Bytes *bytes, uint64_t number)
+{
+    put(bytes, &number, sizeof number);
+}
+
+static void put_text(struct Bytes *bytes, const char *text)
+{
+    put(bytes, text ? text : "", (text ? strlen(text) : 0) + 1);
+}
+
 static uint64_t hash_of(const char *data, size_t size)
 {
     uint64_t hash = size, word;

@@ -387,15 +387,14 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel kernel, const struct
         class->state = BUSY;
     unlock();
     if (is_wanted) {
-        int before = set_cancelling(NOT_CANCELLED), is_done = 1;
+        int before = set_cancelling(NOT_CANCELLED);
         if (points_elsewhere)
             note(entry->number, "it uses shared virtual memory that is no argument");
-        else
-            is_done = captured(capture, queue, entry->number, all, count, event_count, events);
+        else if (captured(capture, queue, entry->number, all, count, event_count, events))
+            capture->class = class;
         lock();
-        capture->class = class;
         if (!capture->is_whole)
-            class->state = is_done || ++class->tries == MOST_TRIES ? DONE : WANTED;
+            class->state = capture->class || points_elsewhere || ++class->tries == MOST_TRIES ? DONE : WANTED;
         unlock();
         set_cancelling(before);
     }

@@ -12,36 +12,9 @@
 #include "opencl.h"
 #include "support.h"
 #include "layer.h"
+#include "shelf.h"
 
-enum { DIMENSIONS = 3, MOST_ROWS = 4096, MOST_ARGUMENTS = 1024, MOST_COUNTS = 1 << 14, MOST_BYTES = 1 << 30, NO_ROW = 1u << 31 };
-
-/* A file of the shelf, little-endian as the machines that this runs on: the header, the rows, then what these name by
- * offsets from the file's start. */
-struct Header {
-    char magic[8];
-    uint64_t size, check; /* `check`: of the bytes after it */
-    uint32_t source, source_size, options, device, row_count, unused;
-};
-
-struct Row {
-    uint32_t kernel, build_options; /* texts */
-    uint64_t binary, binary_size;
-    uint32_t argument_count, dimensions, has_local, has_new_local, is_exact, unused;
-    /* For each dimension: the global sizes that it is for, the largest power of two up to 2^15 that divides them (0: any),
-     * and the local size. */
-    uint64_t least[DIMENSIONS], most[DIMENSIONS], unit[DIMENSIONS], divisor[DIMENSIONS], local[DIMENSIONS];
-    uint64_t factor[DIMENSIONS]; /* where it is exact, the new global size */
-    uint64_t new_local[DIMENSIONS];
-    uint64_t objects_below;                /* bytes; 0: memory of any size */
-    uint32_t apart, apart_count;           /* pairs of arguments that must not lead to the same memory */
-    uint32_t added, added_count;           /* pairs of a meaning and a number: arguments after the kernel's own */
-    uint32_t memory, memory_count;         /* arguments that are memory objects */
-    uint64_t saved;
-};
-
-enum Meaning { GLOBAL_SIZE, LIKE_LOCAL_MEMORY };
-
-_Static_assert(sizeof(struct Header) == 48 && sizeof(struct Row) == 256, "as shelf.py writes them");
+enum { MOST_COUNTS = 1 << 14, NO_ROW = 1u << 31 };
 
 struct Count {
     uint64_t unit;
@@ -62,11 +35,13 @@ static struct {
     struct Unit *units;
     struct Count *counts; /* the first has the nanoseconds that the layer took before launches; or NULL */
     uint32_t count;
-    size_t kernels; /* that have variants */
+    size_t kernels;  /* that have variants */
+    size_t releases; /* of memory objects: only after one another one can have the same handle */
 } here;
 
 /* What a program's variants are made of. */
 struct Variants {
+    int users; /* the program, and threads that make kernels */
     const struct Unit *unit;
     cl_device_id device;
     cl_context context;
@@ -98,7 +73,8 @@ struct Argument {
     enum Knowledge knowledge;
     int is_looked_at; /* some row asks what memory it is */
     size_t size;      /* of memory, or of local memory */
-    cl_mem whole;
+    cl_mem whole, memory;
+    size_t releases; /* when this was found out */
 };
 
 struct Kernel {
@@ -123,128 +99,7 @@ static void free_kernel(struct Kernel *kernel)
 #include "objects.h"
 #include "programs.h"
 
-/* --- Launches: the part that knows nothing of OpenCL, and is tested beside `coarsen.runtime`. --- */
-
-/* Whether a row is for a launch of these sizes; and the sizes that its variant is launched with. */
-__attribute__((visibility("default"))) int coarsen_divided(const struct Row *row, cl_uint dimensions, const size_t *offset,
-                                                           const size_t *global, const size_t *local, size_t *new_global,
-                                                           size_t *new_local)
-{
-    (void)offset; /* A coarsened kernel takes any. */
-    if (dimensions != row->dimensions || !global || !local != !row->has_local)
-        return 0;
-    for (cl_uint i = 0; i < dimensions; i++) {
-        uint64_t size = global[i], power = size & -size, factor = row->is_exact ? 1 : row->factor[i];
-        if (size < row->least[i] || size > row->most[i] || !size || size % row->unit[i] || size % factor)
-            return 0;
-        if (row->divisor[i] && row->divisor[i] != (power < 1 << 15 ? power : 1 << 15))
-            return 0;
-        /* Work-groups that are not whole are left to the driver. */
-        if (local && (local[i] != row->local[i] || !local[i] || size % local[i]))
-            return 0;
-        new_global[i] = row->is_exact ? row->factor[i] : size / factor;
-        new_local[i] = row->new_local[i];
-        if (row->has_new_local && (!new_local[i] || new_global[i] % new_local[i]))
-            return 0;
-    }
-    return 1;
-}
-
 /* --- The shelf. --- */
-
-static uint64_t hash_of(uint64_t hash, const char *data, size_t size)
-{
-    for (; size; data++, size--)
-        hash = (hash ^ (uint8_t)*data) * 0x100000001B3u;
-    return hash;
-}
-
-#define HASH_START 0xCBF29CE484222325u
-
-static const char *text_of(const struct Header *header, uint32_t offset)
-{
-    return (const char *)header + offset;
-}
-
-static const struct Row *rows_of(const struct Header *header)
-{
-    return (const struct Row *)(header + 1);
-}
-
-static const uint32_t *numbers_of(const struct Header *header, uint32_t offset)
-{
-    return (const uint32_t *)text_of(header, offset);
-}
-
-static int is_text(const struct Header *header, uint32_t offset)
-{
-    return offset < header->size && memchr(text_of(header, offset), 0, header->size - offset);
-}
-
-/* Whether `count` groups of numbers are inside of a file; in each group the last `checked` ones have to be below `most`. */
-static int are_numbers(const struct Header *header, uint32_t offset, uint64_t count, int group, int checked, uint32_t most)
-{
-    if (!count)
-        return 1;
-    if (offset % sizeof(uint32_t) || count > MOST_ROWS || offset > header->size ||
-        count * group * sizeof(uint32_t) > header->size - offset)
-        return 0;
-    for (uint64_t i = 0; i < count * group; i++)
-        if ((int)(i % group) >= group - checked && numbers_of(header, offset)[i] >= most)
-            return 0;
-    return 1;
-}
-
-static int is_valid_row(const struct Header *header, const struct Row *row)
-{
-    int is_valid = is_text(header, row->kernel) && is_text(header, row->build_options) && row->binary_size &&
-                   row->binary_size <= header->size && row->binary <= header->size - row->binary_size &&
-                   row->argument_count <= MOST_ARGUMENTS && row->dimensions >= 1 && row->dimensions <= DIMENSIONS &&
-                   are_numbers(header, row->apart, row->apart_count, 2, 2, row->argument_count) &&
-                   are_numbers(header, row->added, row->added_count, 2, 0, 0) &&
-                   are_numbers(header, row->memory, row->memory_count, 1, 1, row->argument_count);
-    for (uint32_t i = 0; is_valid && i < row->dimensions; i++)
-        is_valid = row->unit[i] && row->factor[i];
-    for (uint32_t i = 0; is_valid && i < row->added_count; i++) {
-        const uint32_t *added = numbers_of(header, row->added) + 2 * i;
-        is_valid = added[0] == GLOBAL_SIZE ? added[1] < DIMENSIONS
-                                           : added[0] == LIKE_LOCAL_MEMORY && added[1] < row->argument_count;
-    }
-    return is_valid;
-}
-
-static int is_valid(const struct Header *header, size_t size)
-{
-    const size_t checked = __builtin_offsetof(struct Header, source);
-    if (size < sizeof *header || memcmp(header->magic, "coarsen1", sizeof header->magic) || header->size != size ||
-        header->check != hash_of(HASH_START, text_of(header, checked), size - checked) || header->row_count > MOST_ROWS ||
-        header->row_count * sizeof(struct Row) > size - sizeof *header || !is_text(header, header->options) ||
-        !is_text(header, header->device) || header->source > size || header->source_size > size - header->source)
-        return 0;
-    for (uint32_t i = 0; i < header->row_count; i++)
-        if (!is_valid_row(header, &rows_of(header)[i]))
-            return 0;
-    return 1;
-}
-
-/* The bytes of a file that nobody else can have written; NULL if there is none. They are read rather than mapped, since
- * a mapped file that is cut ends the process. */
-static void *read_own(const char *path, size_t *size)
-{
-    struct State state;
-    int file = open(path, NO_WAIT | CLOSE_ON_EXEC);
-    char *data = NULL;
-    if (file >= 0 && !statx(file, "", OF_FILE, ALL_BASIC, &state) && (int)state.owner == geteuid() &&
-        (state.mode & KIND_OF_FILE) == PLAIN_FILE && !(state.mode & OTHERS_WRITE) && state.size < MOST_BYTES)
-        data = malloc(state.size + 1);
-    size_t done = 0;
-    for (long now = 1; data && now > 0 && done < state.size; done += now > 0 ? now : 0)
-        now = read(file, data + done, state.size - done);
-    if (file >= 0)
-        close(file);
-    *size = done;
-    return data;
-}
 
 static int is_of(const struct Header *header, const char *source, size_t size, const char *options, const char *device)
 {
@@ -309,7 +164,10 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
 
 static void release_variants(struct Variants *variants)
 {
-    if (!variants)
+    lock();
+    int is_used = !variants || --variants->users;
+    unlock();
+    if (is_used)
         return;
     for (struct Built *each = variants->built, *after; each; each = after) {
         after = each->after;
@@ -346,18 +204,19 @@ static int shares_memory(cl_context context)
     return 0;
 }
 
-/* Look for a program on the shelf, when its first kernel is made. Returns what is known, whose unit is NULL where nothing
- * is remembered; NULL where it is left alone. */
+/* Look for a program on the shelf, when its first kernel is made. Returns what is known, for `release_variants`, whose unit
+ * is NULL where nothing is remembered; NULL where it is left alone. */
 static struct Variants *variants_of(cl_program program)
 {
     lock();
     struct Object *object = found(program, PROGRAM);
     int is_known = object && object->program.problem == NONE && object->program.source && object->program.options;
-    struct Variants *variants = is_known ? object->program.variants : NULL;
+    struct Variants *variants = is_known ? object->program.variants : NULL, looked_up = {.users = 1};
+    if (variants)
+        variants->users++;
     unlock();
     if (!is_known || variants)
         return variants;
-    struct Variants looked_up = {0};
     cl_uint device_count = 0;
     char device[4200] = "";
     if (NEXT(clGetProgramInfo)(program, CL_PROGRAM_NUM_DEVICES, sizeof device_count, &device_count, NULL) ||
@@ -378,7 +237,8 @@ static struct Variants *variants_of(cl_program program)
         *variants = looked_up;
         object->program.variants = variants;
     }
-    variants = object ? object->program.variants : NULL;
+    if ((variants = object ? object->program.variants : NULL))
+        variants->users++;
     unlock();
     set_cancelling(before);
     return variants;
@@ -523,6 +383,7 @@ static void add_kernel(cl_kernel kernel, cl_program program, const char *name)
     struct Variants *variants = variants_of(program);
     if (variants && variants->unit)
         add_variants(kernel, variants, name);
+    release_variants(variants);
     if (here.counts)
         __atomic_fetch_add(&here.counts->launches, now() - start, __ATOMIC_RELAXED);
 }
@@ -605,18 +466,27 @@ cl_kernel clCloneKernel(cl_kernel handle, cl_int *error)
 
 /* --- Arguments. --- */
 
+cl_int clReleaseMemObject(cl_mem memory)
+{
+    __atomic_fetch_add(&here.releases, 1, __ATOMIC_RELEASE);
+    return NEXT(clReleaseMemObject)(memory);
+}
+
 /* Note what is known of the memory that an argument leads to, where some row asks, or the size of local memory. */
 static void note_argument(struct Kernel *kernel, cl_uint index, size_t size, const void *value)
 {
     if (index >= kernel->argument_count)
         return;
     struct Argument *argument = &kernel->arguments[index];
-    *argument = (struct Argument){UNKNOWN, argument->is_looked_at, value ? 0 : size, NULL};
     cl_mem memory = NULL, whole = NULL;
+    size_t releases = __atomic_load_n(&here.releases, __ATOMIC_ACQUIRE);
+    if (value && size == sizeof memory)
+        memcpy(&memory, value, sizeof memory);
+    if (memory && argument->memory == memory && argument->releases == releases)
+        return;
+    *argument = (struct Argument){UNKNOWN, argument->is_looked_at, value ? 0 : size, NULL, NULL, 0};
     if (!argument->is_looked_at || (value && size != sizeof memory))
         return;
-    if (value)
-        memcpy(&memory, value, sizeof memory);
     if (!memory) {
         argument->knowledge = NULL_POINTER;
         return;
@@ -636,12 +506,14 @@ static void note_argument(struct Kernel *kernel, cl_uint index, size_t size, con
     argument->knowledge = is_plain ? PLACE : SIZE;
     argument->size = size > whole_size ? size : whole_size;
     argument->whole = whole ? whole : memory;
+    argument->memory = memory;
+    argument->releases = releases;
 }
 
 static void note_unknown(struct Kernel *kernel, cl_uint index)
 {
     if (index < kernel->argument_count)
-        kernel->arguments[index].knowledge = UNKNOWN;
+        kernel->arguments[index] = (struct Argument){UNKNOWN, kernel->arguments[index].is_looked_at, 0, NULL, NULL, 0};
 }
 
 /* Do to each variant what was done to the kernel. */
@@ -813,7 +685,8 @@ static const struct Replaced replaced[] = {
     REPLACED(clReleaseProgram), REPLACED(clBuildProgram), REPLACED(clCompileProgram), REPLACED(clLinkProgram),
     REPLACED(clCreateKernel), REPLACED(clCreateKernelsInProgram), REPLACED(clCloneKernel), REPLACED(clRetainKernel),
     REPLACED(clReleaseKernel), REPLACED(clSetKernelArg), REPLACED(clSetKernelArgSVMPointer),
-    REPLACED(clSetKernelExecInfo), REPLACED(clEnqueueNDRangeKernel), REPLACED(clSetEventCallback),
+    REPLACED(clSetKernelExecInfo), REPLACED(clReleaseMemObject), REPLACED(clEnqueueNDRangeKernel),
+    REPLACED(clSetEventCallback),
     REPLACED(clGetExtensionFunctionAddress), REPLACED(clGetExtensionFunctionAddressForPlatform),
 };
 
@@ -836,9 +709,9 @@ static void add_functions(void **own, size_t known)
 
 static void start(void)
 {
-    const char *counts = getenv("COARSEN_COUNTS");
+    const char *shelf = getenv("COARSEN_SHELF"), *counts = getenv("COARSEN_COUNTS");
     char path[4096];
-    if (!(here.shelf = getenv("COARSEN_SHELF")))
+    if (!shelf || !(here.shelf = copied_text(shelf)))
         return;
     if (counts && snprintf(path, sizeof path, "%s-%d", counts, getpid()) < (int)sizeof path)
         here.counts = mapped(path, MOST_COUNTS * sizeof *here.counts);

@@ -163,18 +163,3 @@ static void put8(struct Bytes *bytes, uint8_t number)
 {
     put(bytes, &number, sizeof number);
 }
-
-static void put32(struct Bytes *bytes, uint32_t number)
-{
-    put(bytes, &number, sizeof number);
-}
-
-static void put64(struct Bytes *bytes, uint64_t number)
-{
-    put(bytes, &number, sizeof number);
-}
-
-static void put_text(struct Bytes *bytes, const char *text)
-{
-    put(bytes, text ? text : "", (text ? strlen(text) : 0) + 1);
-}

@@ -13,8 +13,8 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.layer.program import SUBSTITUTE, layer_library, layers_value
-from tests.layer.conftest import Build, platform_of
-from tests.layer.shelf_files import SOURCE, binary_of, device_text, marking_rows, write_unit
+from tests.layer.conftest import PROGRAMS, TRAPS, Build, compiled_program, platform_of
+from tests.layer.shelf_files import SOURCE, Row, binary_of, device_text, marking_rows, write_unit
 
 # Of a kernel's first row: launches that no row took.
 NO_ROW = 1 << 31
@@ -78,3 +78,15 @@ def test_what_is_coarsened(
     names = {index: rows[index & ~NO_ROW].kernel for index in launches}
     assert set(names.values()) == {"moved", "below", "added"}
     assert launches[0] > 200 and launches[NO_ROW] > 8 and launches[7] == 1 and launches[NO_ROW | 7] == 2
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    rows = [
+        Row("k", b"binary", 8, 64, 8, 64, 8, new_local=4, apart=(0, 1), memory=(0, 1), objects_below=5),
+        Row("l", b"another", 64, 64, factor=32, is_exact=True, memory=(1,)),
+        Row("l", b"binary", 1, 7, added=(0, 0, 1, 2), apart=(0, 1, 1, 0)),
+        Row("l", b"binary", 8, 64, 8, added=(0, 0, 1, 2)),
+    ]
+    unit = write_unit(tmp_path, b"text", "-DA", "\n\n\n", rows)
+    program = compiled_program(PROGRAMS / "damaged.c", tmp_path / "damaged", options=TRAPS)
+    run(program, os.environ | {"UNIT": str(unit), "COARSEN_SHELF": str(tmp_path)})

@@ -4,23 +4,12 @@
 #include "host.h"
 #include "threads.h"
 
-int open(const char *path, int flags, ...);
-long read(int file, void *bytes, size_t size);
-
 enum { MARK = 1000000, SIZE = 4096, THREADS = 4, ROUNDS = 50 };
 #define CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE (1 << 0)
 
 static char source[1 << 14];
 static cl_mem out, in;
 static int is_wrong;
-
-/* Read the file that a variable of the environment names; its size. */
-static size_t read_file(const char *name, void *to, size_t most)
-{
-    long size = read(open(getenv(name), 0), to, most);
-    CHECK(size > 10 && size < (long)most);
-    return size;
-}
 
 static cl_mem room(cl_mem_flags flags, void *host)
 {
