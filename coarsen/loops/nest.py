@@ -34,7 +34,7 @@ class Access:
 
     array: str
     subscripts: tuple[Polynomial, ...]
-    place: SourcePosition
+    place: SourcePosition = field(compare=False)
 
     def matrix(self, columns: Sequence[str]) -> tuple[tuple[int, ...], ...]:
         """Return the access matrix: a row for each subscript, a column for each name and one for the constant."""
