@@ -197,7 +197,7 @@ class _Reading:
         for name, found in grouped.items():
             root, (_, first) = self._bindings.arrays[name], found[0]
             _check_apart(root, [self._bindings.arrays[other] for other in grouped], first.place)
-            extents = [extent and polynomial(extent) for extent in first.extents]
+            extents = [None if each is None else polynomial(each) for each in first.extents]
             where = located(root.spelled, found, extents, parameters)
             self._assumed |= dict.fromkeys(where.assumed)
             for (statement, element), form in zip(found, where.subscripts, strict=True):

@@ -80,7 +80,7 @@ class Bindings:
     """Reads expressions of a function, loop by loop.
 
     Attributes:
-        spelled: the numbers that the function is given and that stay the same, by the nest's names as C spells them.
+        spelled: by the nest's names, how C spells the numbers that the function is given and keeps.
         types: the types of these.
         arrays: what has elements in memory, by the nest's names.
         is_unsigned: whether unsigned numbers were taken from each other in an index, a bound or a condition.

@@ -5,8 +5,9 @@ Nodes are equal that differ in their places alone.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from coarsen.errors import SourcePosition
@@ -50,7 +51,7 @@ class Number:
 
     text: str
     value: int | None
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Name:
     """A variable's use."""
 
     variable: Variable
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Operation:
 
     operator: str
     operands: tuple[Expression, ...]
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
     is_unsigned: bool = False
 
 
@@ -81,7 +82,7 @@ class Cast:
     type: str
     operand: Expression
     is_narrow: bool
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Subscript:
 
     base: Expression
     index: Expression
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class Member:
     field: str
     is_arrow: bool
     type: str
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class Call:
 
     function: str
     arguments: tuple[Expression, ...]
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class Assignment:
     target: Expression
     operator: str
     value: Expression
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class Element:
     array: str
     indices: tuple[Expression, ...]
     extents: tuple[Expression | None, ...]
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ class Unknown:
 
     what: str
     parts: tuple[Expression, ...]
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 Expression: TypeAlias = (
@@ -156,7 +157,7 @@ class Directive:
 
     words: tuple[str, ...]
     clauses: str | None
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ class For:
     condition: Expression | None
     step: Expression | None
     body: tuple[Statement, ...]
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
     directives: tuple[Directive, ...] = ()
 
 
@@ -178,7 +179,7 @@ class If:
     condition: Expression
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ class Evaluate:
 
     expression: Expression
     text: str
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
     is_return: bool = False
 
 
@@ -198,7 +199,7 @@ class Declare:
     variable: Variable
     value: Expression | None
     text: str
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +208,7 @@ class Region:
 
     directive: Directive
     body: tuple[Statement, ...]
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +216,7 @@ class Other:
     """A statement that is not read further: `what` is how a reader calls it."""
 
     what: str
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
     is_return: bool = False
 
 
@@ -229,7 +230,7 @@ class CFunction:
     name: str
     parameters: tuple[Variable, ...]
     body: tuple[Statement, ...]
-    place: SourcePosition = field(compare=False)
+    place: SourcePosition = dataclasses.field(compare=False)
     globals: tuple[Variable, ...] = ()
 
     @property
@@ -275,7 +276,7 @@ def with_parts(expression: Expression, change: Callable[[Expression], Expression
             changed[name] = tuple(change(each) if isinstance(each, Expression) else each for each in value)
         elif isinstance(value, Expression):
             changed[name] = change(value)
-    return replace(expression, **changed) if changed else expression
+    return dataclasses.replace(expression, **changed) if changed else expression
 
 
 def _values(node: Expression | Statement) -> dict[str, Any]:
