@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations, product
 from typing import Literal
 
@@ -90,13 +91,13 @@ class _Question:
             for each in self._statements
         }
         self._times = Unknowns(nest, self._statements, self._fixed)
-        self._kept: list[str] = []
+        self._kept = self._times.all
         for dependence in found:
             if {dependence.source, dependence.sink} <= {*piece.statements}:
                 ends = nest.statement(dependence.source), nest.statement(dependence.sink)
                 relation = isl.Map(dependence.relation).intersect(self._together(*ends))
                 if not relation.is_empty():
-                    self._kept += self._times.distance(relation, 1)
+                    self._kept = self._kept.intersect(self._times.distance(relation, 1))
         # Writes first: where not both can be had, stores count for more. An element that is read and written is
         # asked for once.
         self._candidates: list[Reference] = []
@@ -120,13 +121,10 @@ class _Question:
         tried = self._candidates[:MOST_REFERENCES]
         adjacent = [self._adjacent(each) for each in tried]
         reachable = [number for number, pairs in enumerate(adjacent) if not pairs.is_empty()]
-        same_time = {
-            number: [each for sign in (1, -1) for each in self._times.distance(adjacent[number], 0, sign)]
-            for number in reachable
-        }
+        same_time = {number: _at_distance(self._times, adjacent[number], 0) for number in reachable}
         for count in range(len(reachable), -1, -1):
             for chosen in combinations(reachable, count):
-                solved = self._times.simplest([*self._kept, *(c for number in chosen for c in same_time[number])])
+                solved = self._times.simplest(reduce(isl.Set.intersect, map(same_time.get, chosen), self._kept))
                 if solved is None:
                     continue
                 times = {name: self._sequential(name, row) for name, row in solved.items()}
@@ -191,8 +189,8 @@ class _Question:
             rows: list[Coefficients] = []
             if own:
                 unknowns = Unknowns(self._nest, [statement], self._fixed)
-                steps = [each for pairs in own for sign in (1, -1) for each in unknowns.distance(pairs, 1, sign)]
-                solved = unknowns.simplest(steps)
+                steps = (_at_distance(unknowns, pairs, 1) for pairs in own)
+                solved = unknowns.simplest(reduce(isl.Set.intersect, steps))
                 if solved is None or not adds_a_dimension(taken, self._of_iterators(name, solved[name])):
                     return None
                 rows.append(self._of_iterators(name, solved[name]))
@@ -222,6 +220,11 @@ class _Question:
     def _is_same(self, statement: Statement, row: Coefficients, pairs: isl.Map) -> bool:
         value = isl.Map(f"{{ {statement.instance} -> [{combined(statement, row)}] }}")
         return bool(pairs.is_subset(value.apply_range(value.reverse())))
+
+
+def _at_distance(unknowns: Unknowns, pairs: isl.Map, distance: int) -> isl.Set:
+    """The functions that are as much further, no less and no more, for the second of all pairs."""
+    return unknowns.distance(pairs, distance).intersect(unknowns.distance(pairs, distance, -1))
 
 
 def _rows_inside(band: Band, name: str) -> Iterator[tuple[Coefficients, bool]]:
