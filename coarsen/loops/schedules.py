@@ -19,6 +19,7 @@ from coarsen.loops.dependences import Dependence, limited
 from coarsen.loops.nest import Nest, Statement
 
 Coefficients = tuple[int, ...]
+Rows = tuple[Coefficients, ...]
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Band:
     members: dict[str, tuple[str, ...]]
     coincident: tuple[bool, ...]
     below: tuple[Band, ...] = ()
-    rows: dict[str, tuple[Coefficients, ...]] = field(default_factory=dict)
+    rows: dict[str, Rows] = field(default_factory=dict)
 
     @property
     def is_sequential(self) -> bool:
@@ -73,26 +74,19 @@ def bands(nest: Nest, found: Sequence[Dependence]) -> tuple[Band, ...]:
         _union(context, nest, [each for each in found if not only_flow or each.kind == "flow"])
         for only_flow in (False, True)
     )
+    # Else the domain's constraints are eliminated again and again: seconds for heat in three dimensions.
+    simple = (each.gist_domain(domain).gist_range(domain) for each in (every, flow))
     with limited(context, nest.place):
-        try:
-            # Else the domain's constraints are eliminated again and again: seconds for heat in three dimensions.
-            simple = (each.gist_domain(domain).gist_range(domain) for each in (every, flow))
-            return tuple(_bands(_scheduled(domain, *simple), nest))
-        except isl.Error:
-            pass  # some need those constraints
-        try:
-            return tuple(_bands(_scheduled(domain, every, flow), nest))
-        except isl.Error as error:
-            if "unable to carry" not in str(error):
-                raise
-            raise RefusalError("too-complex", "isl finds no schedule for the dependences", nest.place) from None
-
-
-def _scheduled(domain: isl.UnionSet, every: isl.UnionMap, flow: isl.UnionMap) -> isl.ScheduleNode:
-    """The root of a schedule that keeps all dependences, and has flows close together."""
-    constraints = isl.ScheduleConstraints.on_domain(domain)
-    constraints = constraints.set_validity(every).set_coincidence(every).set_proximity(flow)
-    return constraints.compute_schedule().get_root()
+        for validity, proximity in (simple, (every, flow)):  # some need those constraints
+            constraints = isl.ScheduleConstraints.on_domain(domain).set_validity(validity)
+            constraints = constraints.set_coincidence(validity).set_proximity(proximity)
+            try:
+                return tuple(_bands(constraints.compute_schedule().get_root(), nest))
+            except isl.Error as error:
+                failed = str(error)
+        if "unable to carry" in failed:
+            raise RefusalError("too-complex", "isl finds no schedule for the dependences", nest.place)
+        raise isl.Error(failed)
 
 
 def pieces_of(found: Sequence[Band], around: tuple[Band, ...] = ()) -> Iterator[Piece]:
