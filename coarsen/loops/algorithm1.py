@@ -227,8 +227,8 @@ def _is_same(statement: Statement, row: Coefficients, pairs: isl.Map) -> bool:
 
 def combined(statement: Statement, row: Coefficients) -> str:
     """Return a row of coefficients as an expression of a statement's iterators."""
-    terms = {(name,): number for name, number in zip(statement.iterators, row, strict=True) if number}
-    return affine_text(Polynomial(terms))
+    numbers = zip(statement.iterators, row, strict=True)
+    return affine_text(Polynomial({(name,): number for name, number in numbers if number}))
 
 
 def _iterators_in(statement: Statement, rows: Sequence[Coefficients]) -> list[str]:
