@@ -199,6 +199,14 @@ def carried_by(nest: Nest, found: Sequence[Dependence], loop: Loop) -> tuple[Dep
     )
 
 
+def analysed(nest: Nest) -> tuple[Nest, tuple[Dependence, ...]]:
+    """Return a nest with private variables, and its dependences. Raises RefusalError (`omp-contradicted`)."""
+    nest = with_private_variables(nest)
+    found = dependences(nest)
+    check_directives(nest, found)
+    return nest, found
+
+
 # Variables of which each iteration has its own.
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from coarsen.loops.affine_of import nest_of
 from coarsen.loops.algorithm1 import Transformation, placements, transformation
-from coarsen.loops.explain import analysed
+from coarsen.loops.dependences import analysed
 from coarsen.loops.nest import reuse_of
 from coarsen.loops.schedules import Band, Piece, bands, pieces_of
 from coarsen.loops.tree import CFunction
