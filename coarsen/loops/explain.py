@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import islpy as isl
@@ -22,8 +23,10 @@ from coarsen.loops.dependences import (
     named,
     with_private_variables,
 )
+from coarsen.loops.kernels import NestKernel, kernels_of
 from coarsen.loops.nest import Access, Array, Loop, Nest, Reuse, Statement, affine_text, reuse_of
 from coarsen.loops.schedules import Band, Piece, bands, pieces_of
+from coarsen.loops.splits import LANES
 
 _INDENT = "  "
 MEMORY_WORDS: dict[Memory, str] = {
@@ -109,6 +112,20 @@ def lines_of(nest: Nest, found: Sequence[Dependence]) -> Iterator[str]:
     yield "launches (Algorithm 1)"
     for piece in pieces_of(outer):
         yield from (f"{_INDENT}{line}" for line in _launch(nest, found, piece))
+    if rows := [*_shared_sums(nest, found)]:
+        yield from _table("sums that lanes of a work-group share", ("kernel", "variable", "along", "lanes"), rows)
+
+
+def _shared_sums(nest: Nest, found: Sequence[Dependence]) -> Iterator[tuple[str, str, str, str]]:
+    """Each kernel whose sums lanes share; none where no kernel can be written."""
+    kernels: tuple[NestKernel, ...] = ()
+    with suppress(RefusalError):
+        kernels = kernels_of(nest, found) if any(each.accumulates for each in nest.statements) else ()
+    for kernel in kernels:
+        if kernel.split is not None:
+            variables = ", ".join(each.array.spelled for each in kernel.split.sums)
+            along = ", ".join(each.iterator for each in kernel.split.loops)
+            yield kernel.name, variables, along, f"{LANES} of them, along dimension {kernel.split.dimension}"
 
 
 def _table(
