@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import islpy as isl
@@ -13,8 +14,10 @@ from coarsen.loops.affine_of import nest_of
 from coarsen.loops.algorithm1 import MOST_REFERENCES, Memory, combined, placements, transformation
 from coarsen.loops.clang_tree import functions_of
 from coarsen.loops.dependences import REDUCTION, Dependence, analysed, carried_by, limited, named
+from coarsen.loops.kernels import NestKernel, kernels_of
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, affine_text, reuse_of
 from coarsen.loops.schedules import Band, Piece, bands, pieces_of
+from coarsen.loops.splits import LANES
 
 _INDENT = "  "
 MEMORY_WORDS: dict[Memory, str] = {
@@ -85,6 +88,23 @@ def lines_of(nest: Nest, found: Sequence[Dependence]) -> Iterator[str]:
     yield from (f"{_INDENT}{line}" for each in outer for line in _band(each))
     yield from ("", "launches (Algorithm 1)")
     yield from (f"{_INDENT}{line}" for piece in pieces_of(outer) for line in _launch(nest, found, piece))
+    yield from _table(
+        "sums that lanes of a work-group share",
+        ("kernel", "variable", "along", "lanes"),
+        [*_shared_sums(nest, found)],
+    )
+
+
+def _shared_sums(nest: Nest, found: Sequence[Dependence]) -> Iterator[tuple[str, str, str, str]]:
+    """Each kernel whose sums lanes share; none where no kernel can be written."""
+    kernels: tuple[NestKernel, ...] = ()
+    with suppress(RefusalError):
+        kernels = kernels_of(nest, found) if any(each.accumulates for each in nest.statements) else ()
+    for kernel in kernels:
+        if kernel.split is not None:
+            variables = ", ".join(each.array.spelled for each in kernel.split.sums)
+            along = ", ".join(each.iterator for each in kernel.split.loops)
+            yield kernel.name, variables, along, f"{LANES} of them, along dimension {kernel.split.dimension}"
 
 
 def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

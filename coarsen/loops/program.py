@@ -156,7 +156,7 @@ def _macros(kernels: Sequence[KernelText], options: Sequence[str]) -> dict[str, 
     if GROUP_SIZE not in given:
         found[GROUP_SIZE] = max(1, found[GROUP_SIZE] // found[LANES]) * found[LANES]
     if found[GROUP_SIZE] % found[LANES]:
-        raise InvalidInputError(f"{GROUP_SIZE} must be a multiple of {LANES}, and {found[GROUP_SIZE]} is none")
+        raise InvalidInputError(f"{GROUP_SIZE} must be a multiple of {LANES}: {found[GROUP_SIZE]}, {found[LANES]}")
     return found
 
 

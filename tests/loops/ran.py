@@ -153,8 +153,8 @@ def run_on(
             for each in merged:
                 groups[each.dimension] //= -each.factor if each.level is Level.GROUP else 1
                 local[each.dimension] //= each.factor if each.level is Level.ITEM else 1
-            whole = [abs(count) * own for count, own in zip(groups, local, strict=True)]
-            cl.enqueue_nd_range_kernel(queue, kernel, whole, local)
+            items = [abs(count) * own for count, own in zip(groups, local, strict=True)]
+            cl.enqueue_nd_range_kernel(queue, kernel, items, local)
     result = {}
     for name, (host, buffer) in buffers.items():
         after = np.empty_like(host)
