@@ -5,12 +5,13 @@
     %loaded = load float, t[%i]
     %sum = fadd float %loaded, %b                   %sum = fadd float %scaled, %b
 
-Before a kernel is coarsened, so that no other replica's store stands between, and one value less is copied for each.
-Why it is legal: the store is on every way to the load, in the same iteration of each loop, and its address is the same value.
-Nothing on these ways may write any byte of it: no store to memory that may be the same (`Aliasing`), unless
-`exact_forms.py` says that it is to other bytes; no call that writes; nothing that orders memory (barriers, fences, atomics,
-volatile accesses), after which another work-item's store may be seen. Loads that are volatile or atomic stay. A value of another
-type with as many bits is taken as that type (`as_uint`); a part of what was stored is loaded.
+Before a kernel is coarsened, so that no other replica's store stands between, and one value less is copied for
+each. Why it is legal: the store is on every way to the load, in the same iteration of each loop, and its address
+is the same value. Nothing on these ways may write any byte of it: no store to memory that may be the same
+(`Aliasing`), unless `exact_forms.py` says that it is to other bytes; no call that writes; nothing that orders
+memory (barriers, fences, atomics, volatile accesses), after which another work-item's store may be seen. Loads
+that are volatile or atomic stay. A value of another type with as many bits is taken as that type (`as_uint`); a
+part of what was stored is loaded.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from coarsen.ir.graph.details import Opcode, is_shown
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
-from coarsen.ir.graph.operands import Named, Operand
+from coarsen.ir.graph.operands import Argument, Named, Operand
 from coarsen.ir.graph.rewriting import copy_module
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import FloatType, IntegerType, Type, VectorType, content_bytes, size_of
@@ -40,13 +41,18 @@ _BYTE = 8
 _MOST_STORES = 16
 
 
-def forward_stores(kernel: Kernel) -> Module | None:
+def forward_stores(kernel: Kernel, are_parts_apart: bool = False) -> Module | None:
     """Return the module of a kernel whose loads take what was stored; None where none does.
 
     Args:
         kernel: in normal form; it stays as it is.
+        are_parts_apart: whether what its two parts (`transform/fusion.py`) access by different arguments doesn't
+            overlap.
     """
-    found = forwarded_loads(kernel)
+    flow, effects = ControlFlow(kernel), EffectsOfKernel.of_module(kernel.graph)
+    if not _may_be_any(kernel, flow, effects):
+        return None
+    found = _Forwarding(kernel, flow, effects, are_parts_apart).found()
     if not found:
         return None
     module, copies = copy_module(kernel.graph)
@@ -65,18 +71,20 @@ def forward_stores(kernel: Kernel) -> Module | None:
     return module
 
 
-def forwarded_loads(kernel: Kernel) -> Mapping[Instruction, Operand]:
-    """Return the loads that give what a store has just written, each after those before it, with what was stored.
-
-    Args:
-        kernel: in normal form.
-    """
-    stored, loaded = (
-        {root_of(access.operands[-1]) for access in kernel.instructions() if access.opcode is opcode}
-        for opcode in (Opcode.STORE, Opcode.LOAD)
-    )
-    is_any = None in stored and loaded or None in loaded and stored or not stored.isdisjoint(loaded)
-    return _Forwarding(kernel).found() if is_any else {}
+def _may_be_any(kernel: Kernel, flow: ControlFlow, effects: EffectsOfKernel) -> bool:
+    """Return False where no load follows a store to the same argument or variable: the usual case, soon told."""
+    stored: set[Operand | None] = set()
+    for name in flow.reverse_postorder:
+        for each in kernel.block[name].instructions:
+            if each.opcode is Opcode.STORE:
+                stored.add(root_of(each.operands[1]))
+            elif (
+                each.opcode is Opcode.LOAD and stored and not stored.isdisjoint({root_of(each.operands[0]), None})
+            ):
+                return True
+            elif each.opcode is Opcode.CALL and effects.of(each).orders:
+                stored.clear()
+    return False
 
 
 def same_values(instructions: Iterable[Instruction], effects: EffectsOfKernel) -> dict[Operand, Operand]:
@@ -101,7 +109,7 @@ def same_values(instructions: Iterable[Instruction], effects: EffectsOfKernel) -
 
 
 class _Stored(NamedTuple):
-    """What a store has written, where nothing has been written since; `address` is the first value that is that."""
+    """What a store has written, where nothing has been since; `address` is the first value that is its pointer."""
 
     address: Operand
     value: Operand
@@ -112,12 +120,11 @@ class _Stored(NamedTuple):
 class _Forwarding:
     """One walk over a kernel, each block after those that dominate it."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
-        self._flow = ControlFlow(kernel)
-        self._effects = EffectsOfKernel.of_kernel(kernel)
+    def __init__(self, kernel: Kernel, flow: ControlFlow, effects: EffectsOfKernel, are_parts_apart: bool) -> None:
+        self._kernel, self._flow, self._effects = kernel, flow, effects
+        self._are_parts_apart = are_parts_apart
         self._aliasing = Aliasing(kernel)
-        self._order = self._flow.reverse_postorder
+        self._order = flow.reverse_postorder
         self._same = same_values((i for b in self._order for i in kernel.block[b].instructions), self._effects)
         self._at_end: dict[str, tuple[_Stored, ...]] = {}
 
@@ -142,7 +149,7 @@ class _Forwarding:
         return loads
 
     def _on_entry(self, block: str) -> tuple[_Stored, ...]:
-        """What is known where a block begins: of the last one on every way to it, less what is written in between."""
+        """What is known where a block begins: at the end of its dominator, less what is written in between."""
         sources = self._flow.predecessors(block)
         if len(sources) == 1:
             return self._at_end.get(sources[0], ())
@@ -169,12 +176,20 @@ class _Forwarding:
         return tuple(each for each in now if not self._may_write(instruction, touched.writes, each))
 
     def _may_write(self, instruction: Instruction, written: Iterable[Operand], known: _Stored) -> bool:
-        for pointer in written:
-            if self._aliasing.may_be_same(self._aliasing.place(pointer), known.place) and not (
-                instruction.opcode is Opcode.STORE and self._are_apart(instruction, known.store)
-            ):
+        """Return True if an instruction that writes to some pointers may write what a store has written."""
+        for place in map(self._aliasing.place, written):
+            is_same = self._aliasing.may_be_same(place, known.place) and not self._is_of_other_part(
+                instruction, place, known
+            )
+            if is_same and not (instruction.opcode is Opcode.STORE and self._are_apart(instruction, known.store)):
                 return True
         return False
+
+    def _is_of_other_part(self, instruction: Instruction, place: Place, known: _Stored) -> bool:
+        """Return True if the other part writes, and by another argument, where these don't overlap."""
+        roots = place.root, known.place.root
+        is_other = all(isinstance(root, Argument) for root in roots) and roots[0] is not roots[1]
+        return self._are_parts_apart and is_other and instruction.origin.replica != known.store.origin.replica
 
     def _are_apart(self, first: Instruction, second: Instruction) -> bool:
         """Return True if two stores are to different bytes, whatever wraps."""
