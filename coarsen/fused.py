@@ -27,9 +27,8 @@ from coarsen.frontend.source_text import opencl_c_of
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, query_of
 from coarsen.ir.types import AddressSpace, PointerType
-from coarsen.transform.dead_stores import GivenUp, drop_arguments, drop_dead_stores
 from coarsen.transform.distinct import apart_in_words, listed
-from coarsen.transform.fusion import Accesses, tell_parts
+from coarsen.transform.fusion import Accesses, GivenUp, drop_arguments, drop_dead_stores, tell_parts
 from coarsen.transform.merged_guards import merge_guards
 from coarsen.transform.value_numbering.forwarded_stores import forward_stores
 from coarsen.transform.value_numbering.shared_values import share_values

@@ -57,14 +57,9 @@ def fuse(asked: FuseOptions) -> None:
         )
         text = made.opencl_c
     for each in made.given_up:
-        if each.left is not None:
+        if each.left:
             place = f"{each.position}: " if each.position else ""
-            note(
-                with_file(
-                    f"{place}[{each.left.code}] {each.name} is written all the same: {each.left.sentence}",
-                    asked.file,
-                )
-            )
+            note(with_file(f"{place}{each.name} is written all the same: {each.left}", asked.file))
     for sentence in made.assumptions:
         note(sentence)
     comment = "".join(f"// {sentence}\n" for sentence in made.assumptions)

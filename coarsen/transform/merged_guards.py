@@ -214,7 +214,7 @@ def _is_used_beyond(phi: Instruction, branch: Instruction) -> bool:
 
 
 def _value_from(phi: Instruction, sources: Iterable[Block], build: Builder) -> Operand:
-    """What a phi is where it is reached from some of its sources."""
+    """Return what a phi is where it is reached from some of its sources."""
     wanted = set(sources)
     edges = [(value, source) for value, source in phi.edges() if source in wanted]
     values = {value for value, _ in edges}

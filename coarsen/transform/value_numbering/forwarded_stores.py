@@ -149,7 +149,7 @@ class _Forwarding:
         return loads
 
     def _on_entry(self, block: str) -> tuple[_Stored, ...]:
-        """What is known where a block begins: at the end of its dominator, less what is written in between."""
+        """Return what is known where a block begins: at its dominator's end, less what is written in between."""
         sources = self._flow.predecessors(block)
         if len(sources) == 1:
             return self._at_end.get(sources[0], ())
@@ -167,7 +167,7 @@ class _Forwarding:
         return _Stored(self._same.get(pointer, pointer), value, store, self._aliasing.place(pointer))
 
     def _after(self, instruction: Instruction, now: tuple[_Stored, ...]) -> tuple[_Stored, ...]:
-        """What is still known after an instruction."""
+        """Return what is still known after an instruction."""
         touched = self._effects.of(instruction)
         if not now or not touched.changes_memory:
             return now
@@ -205,7 +205,7 @@ class _Forwarding:
         return distance % cycle >= sizes[0] and -distance % cycle >= sizes[1]
 
     def _value_of(self, load: Instruction, block: str, now: tuple[_Stored, ...]) -> Operand | None:
-        """What a load gives, if that is known and may be used where it stands."""
+        """Return what a load gives, if that is known and may be used where it stands."""
         address = self._same.get(load.operands[0], load.operands[0])
         known = next((each for each in reversed(now) if each.address == address), None)
         if known is None or not _is_taken_as(known.value.type, load.type):
