@@ -51,7 +51,7 @@ from coarsen.transform.wide_accesses import WideAccesses, widen
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Configuration, Level
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import GLOBAL, NO_PAD, PlacedArgument
-from coarsen.variant.transforms import DeviceKind, Tile, Transforms
+from coarsen.variant.transforms import NO_TILE, DeviceKind, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
 _OF_SOURCE = ("lower", "layout", "distinct", "simplify", "guard")
@@ -305,6 +305,7 @@ def _tiled(coarsened: CoarsenedKernel, transforms: Transforms, observer: Observe
             lambda module: _in_normal_form(module, kernel.name, kernel.added_arguments),
             # Those of CPUs lie in memory that has no banks.
             None if is_for_cpu else partial(tile_pad, device=ANY_DEVICE),
+            transforms.tile.arrays,
         )
     observer.written("tile", tiles.kernel.graph)
     assumptions = (*coarsened.assumptions, *tiles.assumptions())
@@ -322,7 +323,7 @@ def offered_tiles(kernel: Kernel, variant: Variant, transforms: Transforms) -> T
     Raises:
         RefusalError: no loop would get one; the kernel can't be coarsened so.
     """
-    plain = replace(variant.transforms, tile=Tile.NONE, wide_accesses=False)
+    plain = replace(variant.transforms, tile=NO_TILE, wide_accesses=False)
     demanding = _demanding(kernel, variant.local_size)
     coarsened = run_pipeline(demanding, replace(variant, transforms=plain))
     tiles = _tiled(coarsened, transforms, Observer()).tiles

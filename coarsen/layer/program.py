@@ -237,24 +237,47 @@ def run_to_end(words: Sequence[str], environment: Mapping[str, str], program: Pa
         InvalidInputError: it can't be started.
     """
     sys.stdout.flush()
-    try:
-        process = subprocess.Popen(words, env=environment, executable=program)
-    except OSError as error:
-        raise InvalidInputError(f"{words[0]} can't be run: {error.strerror}") from None
-    with _signals_forwarded(process):
+    with _signals_forwarded() as forward:
+        try:
+            process = subprocess.Popen(words, env=environment, executable=program)
+        except OSError as error:
+            raise InvalidInputError(f"{words[0]} can't be run: {error.strerror}") from None
+        forward.to(process)
         code = process.wait()
     return _OF_SIGNALS - code if code < 0 else code
 
 
-@contextmanager
-def _signals_forwarded(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    def forward(number: int, _frame: object) -> None:
-        if number != signal.SIGINT or not _is_on_terminal():
+class _Forwarder:
+    """Passes signals on to a program; those that come before it is there, once it is."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+
+    def __call__(self, number: int, _frame: object) -> None:
+        """Take a signal."""
+        if number == signal.SIGINT and _is_on_terminal():
+            return
+        if self._process is None:
+            self._early.append(number)
+        else:
+            self._process.send_signal(number)
+
+    def to(self, process: subprocess.Popen[bytes]) -> None:
+        """Say which program gets them."""
+        self._process = process
+        for number in self._early:
             process.send_signal(number)
 
-    before = {number: signal.signal(number, forward) for number in _FORWARDED}
+
+@contextmanager
+def _signals_forwarded() -> Iterator[_Forwarder]:
+    forward = _Forwarder()
+    # What is ignored stays so: a program inherits that (nohup), and no handlers.
+    taken = [number for number in _FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, forward) for number in taken}
     try:
-        yield
+        yield forward
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

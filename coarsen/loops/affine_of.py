@@ -10,22 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import islpy as isl
+
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
-from coarsen.loops.bindings import ALLOCATING, BOUND, CONDITION, INDEX, Bindings, accumulating, unsupported
-from coarsen.loops.delinearise import RawAccess, located
-from coarsen.loops.forms import (
-    check_kept,
-    compared,
-    condition,
-    limits,
-    loop_form,
-    pieces,
-    polynomial,
-    reached,
-    step_of,
-)
+from coarsen.loops.bindings import ALLOCATING, BOUND, CONDITION, INDEX, Bindings, accumulating, symbol, unsupported
+from coarsen.loops.delinearise import RawAccess, constraint_text, located
+from coarsen.loops.forms import check_kept, condition, counted_from, limits, loop_form, polynomial, step_of
 from coarsen.loops.memory import Pointer, alias, extent_expression, shape_of
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement
 
@@ -63,7 +55,7 @@ class _Reading:
     def __init__(self, function: tree.CFunction) -> None:
         self._function = function
         self._bindings = Bindings(function)
-        self._conditions: list[str] = []
+        self._conditions: list[isl.Set] = []
         self._position: list[int] = [0]
         self._loops = 0
         self._is_shared = False  # in a parallel region
@@ -107,7 +99,7 @@ class _Reading:
                     self._for(each)
                 case tree.If():
                     holds = condition(self._bindings.bound(each.condition, CONDITION), CONDITION)
-                    for test, branch in ((holds, each.then), (f"not ({holds})", each.otherwise)):
+                    for test, branch in ((holds, each.then), (holds.complement(), each.otherwise)):
                         self._conditions.append(test)
                         self._walk(branch)
                         self._conditions.pop()
@@ -145,9 +137,11 @@ class _Reading:
         check_kept(loop.body, variable)
         bindings = self._bindings
         name = bindings.iterator_name(variable)
-        bounds = [reached(pieces(bindings.bound(start, BOUND), BOUND), name, step)]
+        iterator = symbol(name, variable.type, loop.place)
+        bounds = [counted_from(iterator, bindings.bound(start, BOUND), step, BOUND)]
         for relation, limit in limits(loop, variable, step):
-            bounds.append(compared([("0 = 0", name)], relation, pieces(bindings.bound(limit, BOUND), BOUND)))
+            below = tree.Operation(relation, (iterator, bindings.bound(limit, BOUND)), loop.place)
+            bounds.append(condition(below, BOUND))
         self._loops += 1
         bindings.enter(variable, Loop(name, step, loop.place, self._loops, loop.directives, variable.type))
         self._conditions += bounds
@@ -196,7 +190,7 @@ class _Reading:
         is_divided = any("for" in each.words for loop in loops for each in loop.directives)
         if self._is_shared and not is_divided:
             raise unsupported("what every thread of a parallel region does", place)
-        around = tuple(self._position), tuple(self._conditions)
+        around = tuple(self._position), tuple(map(constraint_text, self._conditions))
         self._raw.append(_Raw(loops, *around, tuple(accesses), text, accumulates, place, code))
         self._position[-1] += 1
 

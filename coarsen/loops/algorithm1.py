@@ -215,7 +215,7 @@ class _Question:
     def _units(self, statement: Statement) -> list[Coefficients]:
         """The rows of one iterator, those first along which the most accesses go to the next element."""
         names = [name for name in statement.iterators if name not in self._fixed[statement.name]]
-        counted = {name: sum(_is_next_along(each, name) for each in statement.accesses) for name in names}
+        counted = {name: sum(is_next_along(each, name) for each in statement.accesses) for name in names}
         names.sort(key=lambda name: (-counted[name], -statement.iterators.index(name)))
         return [tuple(int(name == other) for other in statement.iterators) for name in names]
 
@@ -238,7 +238,7 @@ def combined(statement: Statement, row: Coefficients) -> str:
     return affine_text(Polynomial(terms))
 
 
-def _is_next_along(access: Access, iterator: str) -> bool:
+def is_next_along(access: Access, iterator: str) -> bool:
     """Return True for an access that is to the next element when an iterator grows by 1."""
     return [form.terms.get((iterator,), 0) for form in access.subscripts] == [0] * (len(access.subscripts) - 1) + [
         1

@@ -192,7 +192,7 @@ class Bindings:
             case tree.Name(variable=variable):
                 for identity, loop in reversed(self._stack):
                     if identity == variable.identity:
-                        return _symbol(loop.iterator, variable.type, place)
+                        return symbol(loop.iterator, variable.type, place)
                 if variable.kind == "symbol":
                     return expression
                 if variable.identity in self._values:
@@ -218,7 +218,7 @@ class Bindings:
         name = self.names.of(identity, spelled)
         (self.parameters if tree.is_whole(type_) else self.numbers)[name] = spelled
         self.types[name] = type_.replace("const ", "").replace("volatile ", "")
-        return _symbol(name, type_, place)
+        return symbol(name, type_, place)
 
     def resolved(self, expression: tree.Expression) -> tree.Expression:
         """Return an expression in the nest's names: elements, iterators, parameters.
@@ -338,7 +338,7 @@ class Bindings:
 
     def _outer(self, root: Root, place: SourcePosition) -> tuple[tree.Expression, ...]:
         """The iterators of the loops around the declaration of what each of their iterations has for itself."""
-        return tuple(_symbol(loop.iterator, "int", place) for loop in self.loops[: root.depth])
+        return tuple(symbol(loop.iterator, "int", place) for loop in self.loops[: root.depth])
 
 
 def unsupported(what: str, place: SourcePosition) -> RefusalError:
@@ -346,13 +346,16 @@ def unsupported(what: str, place: SourcePosition) -> RefusalError:
     return RefusalError("unsupported-statement", f"{what} is not read as a part of an affine loop nest", place)
 
 
+ADDING = ("+", "*", "&", "|", "^", "max", "min")
+
+
 def accumulating(target: tree.Expression, operator: str, value: tree.Expression) -> str:
-    """Return the operator by which an assignment adds to its target, `+`, `*`, `max` or `min`; else nothing."""
+    """Return the operator by which an assignment adds to its target: one of `ADDING`; else nothing."""
     terms: list[tree.Expression] = [value]
     found = operator.replace("-", "+")
     if not operator:
         match value:
-            case tree.Operation(operator="+" | "-" | "*" as found):
+            case tree.Operation(operator="+" | "-" | "*" | "&" | "|" | "^" as found):
                 terms = [*_terms(value, found)]
             case tree.Call(function=function, arguments=arguments) if function.rstrip("fl") in ("fmax", "fmin"):
                 found, terms = function[1:4], [*arguments]
@@ -364,7 +367,8 @@ def accumulating(target: tree.Expression, operator: str, value: tree.Expression)
         terms.remove(own[0])
     if any(_same(part, target) for each in terms for part in tree.inside(each)):
         return ""
-    return {"-": "+"}.get(found, found) if found in ("+", "-", "*", "max", "min") else ""
+    found = found.replace("-", "+")
+    return found if found in ADDING else ""
 
 
 def _terms(value: tree.Expression, operator: str) -> Iterator[tree.Expression]:
@@ -398,7 +402,8 @@ def _changed(function: tree.CFunction) -> Iterator[str]:
                     yield path[0].identity if isinstance(target, tree.Name) else path[1]
 
 
-def _symbol(name: str, type_: str, place: SourcePosition) -> tree.Name:
+def symbol(name: str, type_: str, place: SourcePosition) -> tree.Name:
+    """Return a use of an iterator or a parameter of a nest, by its name there."""
     return tree.Name(tree.Variable("", name, type_, "symbol"), place)
 
 

@@ -227,7 +227,7 @@ def _given(
     holds = wrong.complement().gist(domain.params()).coalesce()
     if (domain.params() - wrong).is_empty() or not _holds_for_longer_rows(holds, extents, parameters):
         return None
-    return form, _constraint(holds)
+    return form, constraint_text(holds)
 
 
 def _holds_for_longer_rows(holds: isl.Set, extents: Sequence[Polynomial], parameters: Sequence[str]) -> bool:
@@ -241,6 +241,7 @@ def _holds_for_longer_rows(holds: isl.Set, extents: Sequence[Polynomial], parame
     return bool(moved.apply(isl.Map(f"{{ [{', '.join(parameters)}] -> [{raised}] }}")).is_subset(moved))
 
 
-def _constraint(parameters: isl.Set) -> str:
-    _, _, text = str(parameters).partition(":")
-    return text.rstrip("} ").strip()
+def constraint_text(parameters: isl.Set) -> str:
+    """Return the constraints of a set of parameters in isl's notation."""
+    _, _, text = str(parameters.coalesce()).partition(":")
+    return text.rstrip("} ").strip() or "0 = 0"

@@ -81,7 +81,7 @@ class Attempt:
     @property
     def variant(self) -> Variant:
         """What the kernel is to become."""
-        local_size = () if self.transforms.tile is Tile.NONE else self.launch.local_size
+        local_size = () if self.transforms.tile == Tile() else self.launch.local_size
         return Variant(local_size, self.configuration, (), self.transforms, self.any_size, self.arrays)
 
     @staticmethod

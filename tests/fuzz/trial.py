@@ -32,6 +32,8 @@ _CHAINED = 0.3
 # Of those that read boxes, the ones that copy them inside of loops instead.
 _TILED = 0.4
 _UNCOARSENED = 0.2
+# And those in which one array alone is to be copied.
+_NAMED = 0.25
 _SHARED = "local uint shared["
 _GROUPED = re.compile(r"get_local|get_group|get_num_groups|barrier")
 
@@ -81,7 +83,7 @@ class Trial:
     @property
     def has_tiles(self) -> bool:
         """Return True if boxes are to be copied inside of loops."""
-        return self.transforms.tile is not Tile.NONE
+        return self.transforms.tile != Tile()
 
     @property
     def source(self) -> str:
@@ -135,13 +137,19 @@ def trial_of(seed: int) -> Trial:
         chosen.choice((1, 3, 4, 6, 8)),
         replace(
             _transforms(chosen, random.Random(f"distinct {seed}").random() < _DISTINCT),
-            tile=Tile.TRIPS_8 if has_tiles else Tile.NONE,
+            tile=_tile(random.Random(f"named {seed}"), source(kernel)) if has_tiles else Tile(),
         ),
         seed,
         optimise=chosen.random() < 0.25,
         plans=(*_plans(random.Random(f"arrays {seed}")), *(() if has_tiles else _boxes(fields))),
         tile_pad=random.Random(f"pad {seed}").choice((None, 1, 1, 2, 3)) if has_tiles else None,
     )
+
+
+def _tile(chosen: random.Random, text: str) -> Tile:
+    """A tile of all arrays, or of one."""
+    arrays = [name for name in ("field", "weights", "data") if f"{name}[" in text]
+    return Tile(f"8:{chosen.choice(arrays)}" if chosen.random() < _NAMED else "8")
 
 
 def _boxes(chosen: random.Random) -> tuple[ArrayPlan, ...]:
