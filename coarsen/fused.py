@@ -18,6 +18,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from coarsen.analysis.distinct_arguments import distinct_arguments
+from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.analysis.pointer_roots import PointerRoots
 from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError, RefusalError
@@ -110,13 +113,13 @@ def fuse(
     accesses = Accesses.of(kernel)
     accesses.check_stores()
     clean = kernel
-    while (cleaner := merge_guards(clean) or forward_stores(clean, are_parts_apart=True)) is not None:
+    while (cleaner := merge_guards(clean) or forward_stores(clean, is_distinct=True)) is not None:
         clean = Kernel(name, normalised(cleaner))
     Accesses.of(clean).check_loads(accesses.written_first)
-    return _given_up(clean, accesses, gives_up)
+    return _given_up(clean, gives_up)
 
 
-def _given_up(kernel: Kernel, accesses: Accesses, gives_up: Collection[str]) -> FusedKernel:
+def _given_up(kernel: Kernel, gives_up: Collection[str]) -> FusedKernel:
     """Drop what is given up."""
     names = kernel.argument_names
     for each in gives_up:
@@ -134,8 +137,10 @@ def _given_up(kernel: Kernel, accesses: Accesses, gives_up: Collection[str]) -> 
     dropped = drop_arguments(module, kernel.name, gives_up)
     if dropped:
         kernel = Kernel(kernel.name, normalised(module))
-    pairs = [pair for pair in accesses.apart() if not {names[index] for index in pair} & {*dropped}]
-    assumptions = ["both kernels are launched over the same NDRange", *apart_in_words(tuple(pairs), names)]
+    apart = distinct_arguments(kernel.function, EffectsOfKernel.of_kernel(kernel), PointerRoots())
+    assert apart is not None
+    pairs = apart_in_words(apart.apart, kernel.argument_names)
+    assumptions = ["both kernels are launched over the same NDRange", *pairs]
     if gives_up:
         assumptions.append(
             f"nobody reads {listed([*gives_up])} after the launch, nor accesses it by another argument"

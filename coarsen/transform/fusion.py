@@ -18,18 +18,17 @@ work-item's second part may meet what another's first part does:
 
 Barriers, fences, atomics, volatile accesses and unknown functions, by which work-items see each other's stores,
 are refused in either part (`fusion-barrier`); so are pointers that can't be followed to one argument or variable
-(`fusion-alias`). Different arguments must not overlap where one part writes: that is for the launch to keep to.
+(`fusion-alias`). Different arguments must not overlap where one is written: that is for the launch to keep to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import NamedTuple, TypeVar
 
 from coarsen.analysis.control_flow import ControlFlow, FlowGraph, flow_graph, reached
-from coarsen.analysis.distinct_arguments import ArgumentPairs, only_synchronises
+from coarsen.analysis.distinct_arguments import only_synchronises
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots
 from coarsen.errors import InternalError, RefusalError, SourcePosition
@@ -113,15 +112,6 @@ class Accesses:
                     )
                 found[each.origin.replica].append(access)
         return cls(kernel, {part: tuple(of_part) for part, of_part in found.items()})
-
-    def apart(self) -> ArgumentPairs:
-        """Return the pairs of arguments, by index, the lower first, that must not overlap in a launch."""
-        place: dict[Named, int] = {each: index for index, each in enumerate(self.kernel.function.arguments)}
-        found = set()
-        for one, other in product(self.of_part[FIRST], self.of_part[SECOND]):
-            if one.root in place and other.root in place and (one.is_store or other.is_store):
-                found.add(tuple(sorted((place[one.root], place[other.root]))))
-        return tuple(sorted((first, second) for first, second in found if first != second))
 
     def check_stores(self) -> None:
         """Raise RefusalError, `fusion-crosses-items`: the second part may write what others still access."""

@@ -41,18 +41,17 @@ _BYTE = 8
 _MOST_STORES = 16
 
 
-def forward_stores(kernel: Kernel, are_parts_apart: bool = False) -> Module | None:
+def forward_stores(kernel: Kernel, is_distinct: bool = False) -> Module | None:
     """Return the module of a kernel whose loads take what was stored; None where none does.
 
     Args:
         kernel: in normal form; it stays as it is.
-        are_parts_apart: whether what its two parts (`transform/fusion.py`) access by different arguments doesn't
-            overlap.
+        is_distinct: whether its arguments point to distinct memory.
     """
     flow, effects = ControlFlow(kernel), EffectsOfKernel.of_module(kernel.graph)
     if not _may_be_any(kernel, flow, effects):
         return None
-    found = _Forwarding(kernel, flow, effects, are_parts_apart).found()
+    found = _Forwarding(kernel, flow, effects, is_distinct).found()
     if not found:
         return None
     module, copies = copy_module(kernel.graph)
@@ -120,9 +119,9 @@ class _Stored(NamedTuple):
 class _Forwarding:
     """One walk over a kernel, each block after those that dominate it."""
 
-    def __init__(self, kernel: Kernel, flow: ControlFlow, effects: EffectsOfKernel, are_parts_apart: bool) -> None:
+    def __init__(self, kernel: Kernel, flow: ControlFlow, effects: EffectsOfKernel, is_distinct: bool) -> None:
         self._kernel, self._flow, self._effects = kernel, flow, effects
-        self._are_parts_apart = are_parts_apart
+        self._is_distinct = is_distinct
         self._aliasing = Aliasing(kernel)
         self._order = flow.reverse_postorder
         self._same = same_values((i for b in self._order for i in kernel.block[b].instructions), self._effects)
@@ -153,11 +152,13 @@ class _Forwarding:
         sources = self._flow.predecessors(block)
         if len(sources) == 1:
             return self._at_end.get(sources[0], ())
-        if not sources or block in self._flow.loop_at:
-            return ()  # what an iteration stores is no matter of the next one's
+        if not sources:
+            return ()
         last = self._flow.immediate_dominator[block]
-        now = self._at_end[last]
-        for between in self._flow.between(last, block) if now else ():
+        now, loop = self._at_end[last], self._flow.loop_at.get(block)
+        # What an iteration stores is no matter of the next one's, but may be written over.
+        passed = self._flow.between(last, block) if loop is None else loop.blocks | self._flow.between(last, block)
+        for between in passed if now else ():
             for instruction in self._kernel.block[between].instructions:
                 now = self._after(instruction, now)
         return now
@@ -178,18 +179,15 @@ class _Forwarding:
     def _may_write(self, instruction: Instruction, written: Iterable[Operand], known: _Stored) -> bool:
         """Return True if an instruction that writes to some pointers may write what a store has written."""
         for place in map(self._aliasing.place, written):
-            is_same = self._aliasing.may_be_same(place, known.place) and not self._is_of_other_part(
-                instruction, place, known
+            roots = place.root, known.place.root
+            is_apart = (
+                self._is_distinct and roots[0] is not roots[1] and all(isinstance(r, Argument) for r in roots)
             )
-            if is_same and not (instruction.opcode is Opcode.STORE and self._are_apart(instruction, known.store)):
+            if is_apart or not self._aliasing.may_be_same(place, known.place):
+                continue
+            if instruction.opcode is not Opcode.STORE or not self._are_apart(instruction, known.store):
                 return True
         return False
-
-    def _is_of_other_part(self, instruction: Instruction, place: Place, known: _Stored) -> bool:
-        """Return True if the other part writes, and by another argument, where these don't overlap."""
-        roots = place.root, known.place.root
-        is_other = all(isinstance(root, Argument) for root in roots) and roots[0] is not roots[1]
-        return self._are_parts_apart and is_other and instruction.origin.replica != known.store.origin.replica
 
     def _are_apart(self, first: Instruction, second: Instruction) -> bool:
         """Return True if two stores are to different bytes, whatever wraps."""
@@ -210,7 +208,9 @@ class _Forwarding:
         known = next((each for each in reversed(now) if each.address == address), None)
         if known is None or not _is_taken_as(known.value.type, load.type):
             return None
-        value = known.value
+        value, loop = known.value, self._flow.loop_of[block]
+        if loop is not None and (known.store.block is None or known.store.block.name not in loop.blocks):
+            return None  # what waits in a loop for another work-item keeps looking
         defined = value.block.name if isinstance(value, Instruction) and value.block is not None else None
         return value if defined is None or self._flow.may_use(block, defined) else None
 
