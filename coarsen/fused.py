@@ -28,10 +28,9 @@ from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.normal_form import normalised
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, query_of
 from coarsen.ir.types import AddressSpace, PointerType
 from coarsen.transform.distinct import apart_in_words, listed
-from coarsen.transform.fusion import Accesses, GivenUp, drop_arguments, drop_dead_stores, tell_parts
+from coarsen.transform.fusion import Accesses, GivenUp, asked_ids, drop_arguments, drop_dead_stores, tell_parts
 from coarsen.transform.merged_guards import merge_guards
 from coarsen.transform.value_numbering.forwarded_stores import forward_stores
 from coarsen.transform.value_numbering.shared_values import share_values
@@ -96,9 +95,7 @@ def fuse(
     kernels = [lower(unit, each) for each in (first, second)]
     name = name or f"{first}_{second}"
     if not re.fullmatch(r"[A-Za-z_]\w*", name) or re.search(rf"\b{name}\b", text):
-        raise InvalidInputError(
-            f"'{name}' is no name for the fused kernel: it is in the source already, or no name of OpenCL C"
-        )
+        raise InvalidInputError(f"the fused kernel can't be called '{name}': give it another name")
     size = _demanded_size(kernels)
     signature = _Signature.of(kernels, same or {})
     mark = f"{name}_next_part"
@@ -153,19 +150,11 @@ def _demanded_size(kernels: Sequence[Kernel]) -> tuple[int, int, int] | None:
     sizes = {kernel.required_work_group_size for kernel in kernels} - {None}
     if len(sizes) > 1:
         raise RefusalError("fusion-ndrange", "the kernels demand different local sizes")
-    asked = [_dimensions(kernel) for kernel in kernels]
-    if asked[0] != asked[1]:
-        reason = (
-            "one kernel asks for ids along other dimensions than the other: they are not launched over one NDRange"
-        )
+    along = [{dimension for _, dimension in asked_ids(kernel.instructions())} for kernel in kernels]
+    if along[0] != along[1]:
+        reason = "the kernels ask for ids along different dimensions: they are not launched over one NDRange"
         raise RefusalError("fusion-ndrange", reason)
     return next(iter(sizes), None)
-
-
-def _dimensions(kernel: Kernel) -> frozenset[str]:
-    queries = IDS_OF_ITEMS | IDS_OF_GROUPS
-    asking = (each for each in kernel.instructions() if query_of(each) in queries)
-    return frozenset(each.arguments[0].text if each.arguments else "" for each in asking)
 
 
 @dataclass(frozen=True)

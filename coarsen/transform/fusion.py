@@ -40,7 +40,7 @@ from coarsen.ir.graph.operands import Argument, Named, Operand
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import node_items
 from coarsen.ir.opencl.builtins import Role
-from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, query_of
+from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, Query, query_of
 from coarsen.ir.types import AddressSpace, PointerType, Type, VoidType
 from coarsen.transform.value_numbering.forwarded_stores import same_values
 
@@ -116,7 +116,6 @@ class Accesses:
     def check_stores(self) -> None:
         """Raise RefusalError, `fusion-crosses-items`: the second part may write what others still access."""
         flow = ControlFlow(self.kernel)
-        asked = frozenset(_ids(self.kernel.instructions()))
         for root in dict.fromkeys(each.root for each in self.of_part[SECOND] if each.is_store):
             before = [each for each in self.of_part[FIRST] if each.root is root]
             written = [each for each in self.of_part[SECOND] if each.root is root and each.is_store]
@@ -124,7 +123,7 @@ class Accesses:
                 if each.address is not written[0].address or each.type != written[0].type:
                     reason = f"the second kernel writes {root.name} where another work-item may have accessed it"
                     raise RefusalError("fusion-crosses-items", reason, each.instruction.position)
-            if before and (not asked or asked - set(_ids(_made_of(written[0].address)))):
+            if before and not _is_own(written[0].address, root, self.kernel):
                 reason = f"several work-items may write one element of {root.name} in the second kernel"
                 raise RefusalError("fusion-crosses-items", reason, written[0].instruction.position)
             for each in before:
@@ -155,7 +154,8 @@ def _accesses(
     """Yield what an instruction accesses that isn't private."""
     touched = effects.of(each)
     is_together = each.opcode is Opcode.CALL and effects.builtin(each).role is Role.GROUP_WIDE
-    if touched.orders or touched.writes_anything or touched.is_counted or is_together:
+    is_output = touched.is_counted and not touched.writes
+    if touched.orders or touched.writes_anything or is_output or is_together:
         what = "a barrier, a fence, an atomic or volatile access, output or an unknown function"
         raise RefusalError("fusion-barrier", f"{what}: work-items may see each other's stores", each.position)
     for pointers, is_store in ((touched.reads, False), (touched.writes, True)):
@@ -195,12 +195,26 @@ def _made_of(value: Operand) -> Iterator[Instruction]:
             pending += new
 
 
-def _ids(instructions: Iterable[Instruction]) -> Iterator[str]:
-    """Yield the ids that instructions ask for, by what is asked and along which dimension."""
+def asked_ids(instructions: Iterable[Instruction]) -> frozenset[tuple[Query, str]]:
+    """Return the ids that instructions ask for, each with its dimension as it is spelled, if it has one."""
+    found = set()
     for each in instructions:
         query = query_of(each)
-        if query in IDS_OF_ITEMS or query in IDS_OF_GROUPS:
-            yield f"{each.callee} {each.arguments[0].text if each.arguments else ''}"
+        if query is not None and query in IDS_OF_ITEMS | IDS_OF_GROUPS:
+            found.add((query, each.arguments[0].text if each.arguments else ""))
+    return frozenset(found)
+
+
+def _is_own(address: Operand, root: Named, kernel: Kernel) -> bool:
+    """Return True if an address is made of the work-item's place along each dimension that the kernel asks for."""
+    ids = asked_ids(_made_of(address))
+    dimensions = {dimension for _, dimension in asked_ids(kernel.instructions())}
+    wanted = [{Query.GLOBAL_ID}, {Query.GLOBAL_LINEAR_ID}, {Query.LOCAL_ID, Query.GROUP_ID}]
+    if root.type == PointerType(AddressSpace.LOCAL):
+        wanted.append({Query.LOCAL_ID})
+    return bool(dimensions) and all(
+        any({(query, dimension) for query in queries} <= ids for queries in wanted) for dimension in dimensions
+    )
 
 
 # Stores to memory that the caller gives up go, where nothing in the kernel reads them afterwards.
@@ -287,10 +301,10 @@ def _dropped(function: Function, effects: EffectsOfKernel, argument: Argument) -
 
 def _may_go(store: Instruction, effects: EffectsOfKernel) -> bool:
     """Return True for a plain store, and for a call that does nothing but store."""
-    touched = effects.of(store)
-    if touched.orders or touched.is_counted or is_shown(store.detail):
+    if effects.of(store).orders or is_shown(store.detail):
         return False
-    return store.opcode is Opcode.STORE or (store.opcode is Opcode.CALL and isinstance(store.type, VoidType))
+    is_call = store.opcode is Opcode.CALL and isinstance(store.type, VoidType) and effects.builtin(store).is_known
+    return is_call or store.opcode is Opcode.STORE
 
 
 def _comes_after(reader: Instruction, store: Instruction, following: dict[str, set[str]]) -> bool:

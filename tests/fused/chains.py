@@ -1,4 +1,4 @@
-"""Random pairs of kernels, of which one launch does what two do, and the same with one mistake, of which it does not."""
+"""Random pairs of kernels: of some one launch does what two do, others have a mistake by which it does not."""
 
 from __future__ import annotations
 

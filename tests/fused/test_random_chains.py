@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
 from coarsen.errors import RefusalError
-from coarsen.fused import FusedKernel, fuse
+from coarsen.fused import fuse
 from tests.fused.chains import ELEMENTS, ITEMS, Chain, chain_of
 from tests.selection import Turn
 from tests.transform.harness import is_left_out
