@@ -1,6 +1,6 @@
 """The whole line from a source to a coarsened kernel, every stage labelled.
 
-    lower ─▶ lay out ─▶ distinct ─▶ clean up ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
+    lower ─▶ lay out ─▶ distinct ─▶ simplify ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
           ─▶ tile ─▶ widen ─▶ ir.Kernel
 
 After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
@@ -54,7 +54,7 @@ from coarsen.variant.placement import GLOBAL, NO_PAD, PlacedArgument
 from coarsen.variant.transforms import NO_TILE, DeviceKind, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
-_OF_SOURCE = ("lower", "layout", "distinct", "clean-up", "guard")
+_OF_SOURCE = ("lower", "layout", "distinct", "simplify", "guard")
 STAGES = (*_OF_SOURCE, "analyse", "replicate", "normalise", "tile", "widen", "write")
 
 
@@ -177,11 +177,11 @@ def cleaned_up(kernel: Kernel, observer: Observer | None = None) -> Kernel:
     """
     observer = observer or Observer()
     before = kernel
-    with observer.stage("clean-up"):
+    with observer.stage("simplify"):
         while (module := merge_guards(kernel) or forward_stores(kernel)) is not None:
             kernel = _in_normal_form(module, kernel.name, kernel.added_arguments)
     if kernel is not before:
-        observer.written("clean-up", kernel.graph)
+        observer.written("simplify", kernel.graph)
     return kernel
 
 
