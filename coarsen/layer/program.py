@@ -27,11 +27,12 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.clang import INSTALL_HINT, packaged_clang
 from coarsen.layer.recording import Recording, check_folder, read_recording
 
-_SOURCES = ("recorder.c", "launches.h", "objects.h", "support.h", "opencl.h")
+RECORDER, SUBSTITUTE = "recorder.c", "substitute.c"
 _CLANG_OPTIONS = ("-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffreestanding", "-c")
 LOADER = "libOpenCL.so.1"
 # A loader without this word knows no layers.
 _LAYERS = b"OPENCL_LAYERS"
+_SEPARATOR = ":"  # of its value, and of LD_LIBRARY_PATH's
 _INTERPRETER = 3  # of ELF's program headers, the one with the dynamic linker's path
 _HEADER_BYTES = 56
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
@@ -85,34 +86,42 @@ def recorded_run(script: Script, program: Path | None, folder: Path, most_bytes:
         return RecordedRun(exit_code, seconds, read_recording(place, folder, captures=most_bytes > 0))
 
 
-def recorder_library(folder: Path) -> Path:
-    """Return the recorder's shared library, compiled now where that was not done before.
+def layer_library(source: str, folder: Path) -> Path:
+    """Return the shared library of a layer, compiled now where that was not done before.
 
     Args:
-        folder: takes it where the user's cache folder can't.
+        source: its file here, `RECORDER` or `SUBSTITUTE`.
+        folder: takes the library where the user's cache folder can't.
 
     Raises:
-        InvalidInputError: there is no packaged clang, or it fails.
+        InvalidInputError: there is no packaged clang, or it fails; no folder can be named in OPENCL_LAYERS.
     """
-    texts = [Path(__file__).with_name(name).read_bytes() for name in _SOURCES]
+    main = Path(__file__).with_name(source)
+    texts = [main.read_bytes(), *(path.read_bytes() for path in sorted(main.parent.glob("*.h")))]
     clang = packaged_clang()
     if clang is None:
-        raise InvalidInputError(f"the recorder is compiled by the packaged clang: {INSTALL_HINT}")
+        raise InvalidInputError(f"the layer is compiled by the packaged clang: {INSTALL_HINT}")
     made_of = (*texts, repr((clang.command, _CLANG_OPTIONS, Path(clang.command[0]).stat().st_mtime_ns)).encode())
-    name = f"recorder-{hashlib.sha256(b''.join(made_of)).hexdigest()[:16]}.so"
+    name = f"{main.stem}-{hashlib.sha256(b''.join(made_of)).hexdigest()[:16]}.so"
     kept = platformdirs.user_cache_path("coarsen") / "layers" / name
-    if _is_own(kept):
+    is_kept_nameable = _SEPARATOR not in str(kept)
+    if is_kept_nameable and _is_own(kept):
         return kept
+    if _SEPARATOR in str(folder) and not is_kept_nameable:
+        raise InvalidInputError(
+            f"{folder}: a folder with {_SEPARATOR!r} in its name can't be given to OpenCL's loader"
+        )
     made = folder / name
     unlinked = made.with_suffix(".o")
-    source = Path(__file__).with_name(_SOURCES[0])
     for words in (
-        (*clang.command, *_CLANG_OPTIONS, str(source), "-o", str(unlinked)),
-        (clang.command[0], "ld.lld", "-shared", str(unlinked), "-o", str(made)),
+        (*clang.command, *_CLANG_OPTIONS, str(main), "-o", str(unlinked)),
+        (clang.command[0], "ld.lld", "-shared", "-z", "nodelete", str(unlinked), "-o", str(made)),
     ):
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
         if done.returncode:
-            raise InvalidInputError(f"the recorder can't be compiled: {done.stderr.strip().partition(chr(10))[0]}")
+            raise InvalidInputError(f"the layer can't be compiled: {done.stderr.strip().partition(chr(10))[0]}")
+    if not is_kept_nameable:
+        return made
     try:
         kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(made.read_bytes(), kept)
@@ -142,9 +151,8 @@ def recording_environment(program: Path | None, folder: Path) -> dict[str, str]:
         InvalidInputError: the program's loader loads no layers; the recorder can't be compiled.
     """
     environment = dict(os.environ)
-    library = recorder_library(folder)
-    layers = [environment.get("OPENCL_LAYERS", ""), str(library)]
-    environment["OPENCL_LAYERS"] = ":".join(filter(None, layers))
+    library = layer_library(RECORDER, folder)
+    environment["OPENCL_LAYERS"] = layers_value(environment, library)
     environment["COARSEN_RECORDING"] = str(folder)
     # What PyOpenCL keeps are binaries, whose source is not known.
     environment["PYOPENCL_NO_CACHE"] = "1"
@@ -156,7 +164,7 @@ def recording_environment(program: Path | None, folder: Path) -> dict[str, str]:
         if able == packaged_loader():
             environment.setdefault("PYOPENCL_HOME", str(able.parents[1]))  # without which it crashes
         paths = (str(folder), environment.get("LD_LIBRARY_PATH", ""))
-        environment["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
+        environment["LD_LIBRARY_PATH"] = _SEPARATOR.join(filter(None, paths))
     loader = loader_of(program, environment)
     if not _takes_layers(loader):
         raise InvalidInputError(
@@ -164,6 +172,11 @@ def recording_environment(program: Path | None, folder: Path) -> dict[str, str]:
             "seen; put one that does before it (Debian's ocl-icd-libopencl1, Khronos' loader)"
         )
     return environment
+
+
+def layers_value(environment: Mapping[str, str], library: Path) -> str:
+    """Return what OPENCL_LAYERS has to be for another layer, which is listed twice (`layer.h` says why)."""
+    return _SEPARATOR.join(filter(None, (environment.get("OPENCL_LAYERS", ""), str(library), str(library))))
 
 
 def loader_of(program: Path, environment: Mapping[str, str]) -> Path | None:

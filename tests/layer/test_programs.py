@@ -20,7 +20,7 @@ from coarsen.drop_in.script import Script
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.clang import packaged_clang
 from coarsen.frontend.source_text import source_hash_of
-from coarsen.layer.program import RecordedRun
+from coarsen.layer.program import RECORDER, RecordedRun, layer_library
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared, read_launch_list
@@ -252,6 +252,14 @@ def test_a_library_that_others_could_write_is_not_loaded(
     library.write_bytes(b"")
     library.chmod(0o777)
     assert len(rows_of(record(build("arguments")))) == 3
+
+
+def test_a_cache_that_loaders_can_not_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c:d"))
+    library = layer_library(RECORDER, tmp_path)
+    assert library.parent == tmp_path and library.exists()
+    with pytest.raises(InvalidInputError, match=r"c:d: a folder with ':' in its name can't be given to OpenCL"):
+        layer_library(RECORDER, tmp_path / "c:d")
 
 
 def test_processes_that_a_program_starts_are_recorded(
