@@ -1,11 +1,11 @@
 """What loops of C become, beside other makers of kernels: `python -m coarsen.opencl_bench.studies.c_loops`.
 
 The functions are those of `opencl_bench/kernels/loops`. Each is run as its kernels are written, and tuned from
-nothing, with and without tiles, in turns; where lanes may share its sums, tuned with numbers of lanes, too (`8 lanes
-of 256`, as many work-items as a work-group has). Beside products run, where they are installed, PyTorch's (cuBLAS,
-TF32 off), CLBlast's as it comes (Debian's libclblast1), NumPy's (OpenBLAS) and, of two matrices, loopy's, in tiles
-of 16 × 16 × 16 (`pip install loopy`); beside all, what a copy takes within the device of as many bytes as the
-launches read and write, each array once for each launch. A line of CSV for each on standard output
+nothing, with and without tiles, in turns; where lanes may share its sums, tuned with numbers of lanes, too (`8
+lanes of 256`, as many work-items as a work-group has). Beside products run, where they are installed, PyTorch's
+(cuBLAS, TF32 off), CLBlast's as it comes (Debian's libclblast1), NumPy's (OpenBLAS) and, of two matrices, loopy's,
+in tiles of 16 × 16 × 16 (`pip install loopy`); beside all, what a copy takes within the device of as many bytes as
+the launches read and write, each array once for each launch. A line of CSV for each on standard output
 (`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, the host's part included.
 """
 
