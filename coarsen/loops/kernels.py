@@ -135,6 +135,8 @@ def kernels_of(nest: Nest, found: Sequence[Dependence]) -> tuple[NestKernel, ...
         looping = next((each for each in kernel.statements if each.loops), None)
         if looping is not None and not (kernel.places[looping.name] or kernel.around or split):
             what = f"{', '.join(each.name for each in kernel.statements)}: no loop is parallel"
+            if any(each.accumulates for each in kernel.statements):
+                what += "; a sum is shared where OpenMP's reduction names it"
             raise RefusalError(
                 "no-parallel-loop", f"{what}; --explain says which dependences are in the way", looping.place
             )

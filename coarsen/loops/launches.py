@@ -118,11 +118,8 @@ def each_launch(
             case NestLaunch():
                 steps = {name: _expression(text).evaluate(values) for name, text in each.steps.items()}
                 inner = {**values, **steps}
-                sizes = (
-                    tuple(_expression(text).evaluate(inner) for text in texts)
-                    for texts in (each.global_size, each.local_size)
-                )
-                yield each, *sizes, steps
+                whole = tuple(_expression(text).evaluate(inner) for text in each.global_size)
+                yield each, whole, tuple(_expression(text).evaluate(inner) for text in each.local_size), steps
 
 
 class _Reading:
