@@ -81,7 +81,11 @@ def print_starts(platform: cl.Platform, rounds: int = 15) -> None:
         own = {"SOURCE": str(folder / "source.cl"), "PLATFORM": platform.name}
         own["PYOPENCL_HOME"] = str(loader.parents[1])
         layer = {"OPENCL_LAYERS": layers_value({}, layer_library(SUBSTITUTE, folder))}
-        ways = ({}, {**layer, "COARSEN_SHELF": str(folder / "none")}, {**layer, "COARSEN_SHELF": name})
+        ways: tuple[dict[str, str], ...] = (
+            {},
+            {**layer, "COARSEN_SHELF": str(folder / "none")},
+            {**layer, "COARSEN_SHELF": name},
+        )
         start, launches = (
             compiled_program(PROGRAMS / f"{each}.c", folder / each, str(loader), "-rpath", str(loader.parent))
             for each in ("start", "launches")
@@ -102,7 +106,7 @@ def print_starts(platform: cl.Platform, rounds: int = 15) -> None:
             wall, used, launch = (longer - shorter for longer, shorter in zip(other, plain, strict=True))
             print(
                 f"{platform.name}, {what} remembered: a start {wall:.1f} ms more of {plain[0]:.0f}, "
-                f"{used:.1f} ms of processors; a launch with three arguments {launch:.0f} ns more of {plain[2]:.0f}"
+                f"{used:.1f} ms of processors; one with three arguments {launch:.0f} ns more of {plain[2]:.0f}"
             )
 
 
