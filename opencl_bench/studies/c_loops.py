@@ -1,8 +1,8 @@
 """What loops of C become, beside other makers of kernels: `python -m coarsen.opencl_bench.studies.c_loops`.
 
 The functions are those of `opencl_bench/kernels/loops`. Each is run as its kernels are written, and tuned from
-nothing, in turns; where lanes may share its sums, tuned with numbers of lanes, too (`8 lanes of 256`, as many work-items as a
-work-group has); beside them, where PyTorch finds a GPU, its product (cuBLAS, TF32 off), and what a copy takes
+nothing, in turns; where lanes may share its sums, tuned with some numbers of lanes, too, in work-groups of a size
+(`8 lanes of 256`); beside them, where PyTorch finds a GPU, its product (cuBLAS, TF32 off), and what a copy takes
 within the device of as many bytes as the launches read and write, each array once for each launch. A line of CSV
 for each on standard output (`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, the host's
 part included.
