@@ -1,6 +1,6 @@
 """The whole line from a source to a coarsened kernel, every stage labelled.
 
-    lower ─▶ lay out ─▶ distinct ─▶ clean up ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
+    lower ─▶ lay out ─▶ distinct ─▶ simplify ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
           ─▶ tile ─▶ widen ─▶ ir.Kernel
 
 After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
@@ -54,7 +54,7 @@ from coarsen.variant.placement import GLOBAL, NO_PAD, PlacedArgument
 from coarsen.variant.transforms import NO_TILE, DeviceKind, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
-_OF_SOURCE = ("lower", "layout", "distinct", "clean-up", "guard")
+_OF_SOURCE = ("lower", "layout", "distinct", "simplify", "guard")
 STAGES = (*_OF_SOURCE, "analyse", "replicate", "normalise", "tile", "widen", "write")
 
 
@@ -177,11 +177,11 @@ def cleaned_up(kernel: Kernel, observer: Observer | None = None) -> Kernel:
     """
     observer = observer or Observer()
     before = kernel
-    with observer.stage("clean-up"):
+    with observer.stage("simplify"):
         while (module := merge_guards(kernel) or forward_stores(kernel)) is not None:
             kernel = _in_normal_form(module, kernel.name, kernel.added_arguments)
     if kernel is not before:
-        observer.written("clean-up", kernel.graph)
+        observer.written("simplify", kernel.graph)
     return kernel
 
 
@@ -290,10 +290,10 @@ def _demanding(kernel: Kernel, local_size: LocalSize) -> Kernel:
 
 def _tiled(coarsened: CoarsenedKernel, transforms: Transforms, observer: Observer) -> CoarsenedKernel:
     """Return the kernel with tiles inside of its loops."""
-    kernel = coarsened.kernel
-    if coarsened.variant.any_size and not coarsened.variant.merges_groups:
-        reason = "the work-groups of a guarded kernel have any size, so they can't copy together what loops read"
-        raise RefusalError("tile-not-together", reason)
+    kernel, variant = coarsened.kernel, coarsened.variant
+    if variant.any_size and variant.local_size:
+        # With a guard of work-items, the local size is that of the coarsened launch.
+        kernel = _demanding(kernel, variant.local_size)
     if standard_of(kernel) != DEFAULT_STANDARD:
         reason = "how much a work-group reads is not known: in OpenCL C 2.0 the last groups may be smaller"
         raise RefusalError("place-extent-unknown", reason)

@@ -45,6 +45,9 @@ class RecordedProgram(NamedTuple):
     options: str
 
 
+NO_PROGRAM = RecordedProgram("its text is not known", "", "")
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedArgument:
     """An argument of launches.

@@ -11,12 +11,13 @@
     again:  %x = phi [%v, one], [0, first]  again.1: br two          (%x is %v)
             br %d, two, rest                again.0: br rest         (%x is 0)
 
-Before a kernel is coarsened: one region for what were two, one fast path, and what the first part stores the second need not
-load (`value_numbering/forwarded_stores.py`). Early returns of functions that were inlined come to the same: `if (i >= n)`.
-Why it is legal: `%d` is `%c`, or its opposite, computed of the same values in the same iteration of each loop, so that each way
-to `again` goes on where `%d` would lead. No instruction is repeated or reordered but pure functions that stand in `again`, which
-are computed earlier. Where anything else stands there, the parts stay apart; so they do where one has barriers, or orders
-memory otherwise: device compilers are at their weakest with barriers under conditions.
+Before a kernel is coarsened: one region for what were two, one fast path, and what the first part stores the
+second need not load (`value_numbering/forwarded_stores.py`). Early returns of functions that were inlined come to
+the same: `if (i >= n)`. Why it is legal: `%d` is `%c`, or its opposite, computed of the same values in the same
+iteration of each loop, so that each way to `again` goes on where `%d` would lead. No instruction is repeated or
+reordered but pure functions that stand in `again`, which are computed earlier. Where anything else stands there,
+the parts stay apart; so they do where one has barriers, or orders memory otherwise: device compilers are at their
+weakest with barriers under conditions.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def merge_guards(kernel: Kernel) -> Module | None:
     Args:
         kernel: in normal form; it stays as it is.
     """
-    if _found(kernel.function, EffectsOfKernel.of_kernel(kernel)) is None:
+    if _found(kernel.function, EffectsOfKernel.of_module(kernel.graph)) is None:
         return None
     module = kernel.editable_graph()
     function, effects = module.function(kernel.name), EffectsOfKernel.of_module(module)
@@ -111,7 +112,11 @@ def _is_only_pure(block: Block, effects: EffectsOfKernel) -> bool:
     phis = set(block.phis)
     return all(
         each in phis
-        or (effects.is_function_of_operands(each) and each.opcode not in _DIVISIONS and phis.isdisjoint(each.operands))
+        or (
+            effects.is_function_of_operands(each)
+            and each.opcode not in _DIVISIONS
+            and phis.isdisjoint(each.operands)
+        )
         for each in block.instructions[:-1]
     )
 
@@ -162,8 +167,8 @@ def _is_ordered(
     return any(effects.of_all(by_name[name].instructions).orders for name in parts if name != EXIT)
 
 
-# What is written. A phi of `again` is one value on each side; what else uses it reads it from a slot, an alloca of which LLVM
-# makes phis.
+# What is written. A phi of `again` is one value on each side; what else uses it reads it from a slot, an alloca of
+# which LLVM makes phis.
 
 
 def _merge(function: Function, guard: _Guard) -> None:
@@ -209,7 +214,7 @@ def _is_used_beyond(phi: Instruction, branch: Instruction) -> bool:
 
 
 def _value_from(phi: Instruction, sources: Iterable[Block], build: Builder) -> Operand:
-    """What a phi is where it is reached from some of its sources."""
+    """Return what a phi is where it is reached from some of its sources."""
     wanted = set(sources)
     edges = [(value, source) for value, source in phi.edges() if source in wanted]
     values = {value for value, _ in edges}

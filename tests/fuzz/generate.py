@@ -69,7 +69,7 @@ class Place:
 
 
 def with_chain(kernel: Kernel, chosen: random.Random) -> Kernel:
-    """A kernel with further parts under equal or opposite conditions, which store slots and load them again."""
+    """A kernel that goes on with parts under equal or opposite conditions, which store slots and load them."""
     draw, scope = ExpressionGenerator(chosen), kernel_scope(False, ())
     condition, slots = draw.condition(scope), (chosen.randrange(SLOTS), chosen.randrange(SLOTS))
     parts: list[Statement] = []

@@ -17,11 +17,11 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.drivers import linked_libraries, packaged_loader
-from coarsen.drop_in.script import Script, executable_of
 from coarsen.frontend.clang import packaged_clang
 from coarsen.layer import program as layer
 from coarsen.layer.program import RecordedRun, recorded_run
 from coarsen.layer.recording import KernelRow
+from coarsen.layer.script import Script, executable_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.workload.benchmark import Array
 from tests.workload_runs import build_program, kernels_of, run_workload

@@ -145,7 +145,7 @@ def test_a_log_may_end_anywhere(
         logs.update({path.name: path.read_bytes() for path in folder.glob("*-0.[lc]*")})
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("coarsen.layer.program.read_recording", kept)
+    monkeypatch.setattr("coarsen.layer.recording.read_recording", kept)
     with pytest.raises(KeyboardInterrupt):
         record(build("arguments"))
     (log,) = (name for name in logs if name.endswith(".log"))

@@ -22,7 +22,7 @@ class Stage(enum.StrEnum):
 
     LOWER = "lower"
     LAYOUT = "layout"
-    CLEAN_UP = "clean-up"
+    SIMPLIFY = "simplify"
     GUARD = "guard"
     REPLICATE = "replicate"
     NORMALISE = "normalise"

@@ -5,12 +5,13 @@
     %loaded = load float, t[%i]
     %sum = fadd float %loaded, %b                   %sum = fadd float %scaled, %b
 
-Before a kernel is coarsened, so that no other replica's store stands between, and one value less is copied for each.
-Why it is legal: the store is on every way to the load, in the same iteration of each loop, and its address is the same value.
-Nothing on these ways may write any byte of it: no store to memory that may be the same (`Aliasing`), unless
-`exact_forms.py` says that it is to other bytes; no call that writes; nothing that orders memory (barriers, fences, atomics,
-volatile accesses), after which another work-item's store may be seen. Loads that are volatile or atomic stay. A value of another
-type with as many bits is taken as that type (`as_uint`); a part of what was stored is loaded.
+Before a kernel is coarsened, so that no other replica's store stands between, and one value less is copied for
+each. Why it is legal: the store is on every way to the load, in the same iteration of each loop, and its address
+is the same value. Nothing on these ways may write any byte of it: no store to memory that may be the same
+(`Aliasing`), unless `exact_forms.py` says that it is to other bytes; no call that writes; nothing that orders
+memory (barriers, fences, atomics, volatile accesses), after which another work-item's store may be seen. Loads
+that are volatile or atomic stay. A value of another type with as many bits is taken as that type (`as_uint`); a
+part of what was stored is loaded.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from coarsen.ir.graph.details import Opcode, is_shown
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
-from coarsen.ir.graph.operands import Named, Operand
+from coarsen.ir.graph.operands import Argument, Named, Operand
 from coarsen.ir.graph.rewriting import copy_module
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import FloatType, IntegerType, Type, VectorType, content_bytes, size_of
@@ -40,13 +41,17 @@ _BYTE = 8
 _MOST_STORES = 16
 
 
-def forward_stores(kernel: Kernel) -> Module | None:
+def forward_stores(kernel: Kernel, is_distinct: bool = False) -> Module | None:
     """Return the module of a kernel whose loads take what was stored; None where none does.
 
     Args:
         kernel: in normal form; it stays as it is.
+        is_distinct: whether its arguments point to distinct memory.
     """
-    found = forwarded_loads(kernel)
+    flow, effects = ControlFlow(kernel), EffectsOfKernel.of_module(kernel.graph)
+    if not _may_be_any(kernel, flow, effects):
+        return None
+    found = _Forwarding(kernel, flow, effects, is_distinct).found()
     if not found:
         return None
     module, copies = copy_module(kernel.graph)
@@ -65,18 +70,20 @@ def forward_stores(kernel: Kernel) -> Module | None:
     return module
 
 
-def forwarded_loads(kernel: Kernel) -> Mapping[Instruction, Operand]:
-    """Return the loads that give what a store has just written, each after those before it, with what was stored.
-
-    Args:
-        kernel: in normal form.
-    """
-    stored, loaded = (
-        {root_of(access.operands[-1]) for access in kernel.instructions() if access.opcode is opcode}
-        for opcode in (Opcode.STORE, Opcode.LOAD)
-    )
-    is_any = None in stored and loaded or None in loaded and stored or not stored.isdisjoint(loaded)
-    return _Forwarding(kernel).found() if is_any else {}
+def _may_be_any(kernel: Kernel, flow: ControlFlow, effects: EffectsOfKernel) -> bool:
+    """Return False where no load follows a store to the same argument or variable: the usual case, soon told."""
+    stored: set[Operand | None] = set()
+    for name in flow.reverse_postorder:
+        for each in kernel.block[name].instructions:
+            if each.opcode is Opcode.STORE:
+                stored.add(root_of(each.operands[1]))
+            elif (
+                each.opcode is Opcode.LOAD and stored and not stored.isdisjoint({root_of(each.operands[0]), None})
+            ):
+                return True
+            elif each.opcode is Opcode.CALL and effects.of(each).orders:
+                stored.clear()
+    return False
 
 
 def same_values(instructions: Iterable[Instruction], effects: EffectsOfKernel) -> dict[Operand, Operand]:
@@ -101,7 +108,7 @@ def same_values(instructions: Iterable[Instruction], effects: EffectsOfKernel) -
 
 
 class _Stored(NamedTuple):
-    """What a store has written, where nothing has been written since; `address` is the first value that is that."""
+    """What a store has written, where nothing has been since; `address` is the first value that is its pointer."""
 
     address: Operand
     value: Operand
@@ -112,12 +119,11 @@ class _Stored(NamedTuple):
 class _Forwarding:
     """One walk over a kernel, each block after those that dominate it."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
-        self._flow = ControlFlow(kernel)
-        self._effects = EffectsOfKernel.of_kernel(kernel)
+    def __init__(self, kernel: Kernel, flow: ControlFlow, effects: EffectsOfKernel, is_distinct: bool) -> None:
+        self._kernel, self._flow, self._effects = kernel, flow, effects
+        self._is_distinct = is_distinct
         self._aliasing = Aliasing(kernel)
-        self._order = self._flow.reverse_postorder
+        self._order = flow.reverse_postorder
         self._same = same_values((i for b in self._order for i in kernel.block[b].instructions), self._effects)
         self._at_end: dict[str, tuple[_Stored, ...]] = {}
 
@@ -142,15 +148,17 @@ class _Forwarding:
         return loads
 
     def _on_entry(self, block: str) -> tuple[_Stored, ...]:
-        """What is known where a block begins: of the last one on every way to it, less what is written in between."""
+        """Return what is known where a block begins: at its dominator's end, less what is written in between."""
         sources = self._flow.predecessors(block)
         if len(sources) == 1:
             return self._at_end.get(sources[0], ())
-        if not sources or block in self._flow.loop_at:
-            return ()  # what an iteration stores is no matter of the next one's
+        if not sources:
+            return ()
         last = self._flow.immediate_dominator[block]
-        now = self._at_end[last]
-        for between in self._flow.between(last, block) if now else ():
+        now, loop = self._at_end[last], self._flow.loop_at.get(block)
+        # What an iteration stores is no matter of the next one's, but may be written over.
+        passed = self._flow.between(last, block) if loop is None else loop.blocks | self._flow.between(last, block)
+        for between in passed if now else ():
             for instruction in self._kernel.block[between].instructions:
                 now = self._after(instruction, now)
         return now
@@ -160,7 +168,7 @@ class _Forwarding:
         return _Stored(self._same.get(pointer, pointer), value, store, self._aliasing.place(pointer))
 
     def _after(self, instruction: Instruction, now: tuple[_Stored, ...]) -> tuple[_Stored, ...]:
-        """What is still known after an instruction."""
+        """Return what is still known after an instruction."""
         touched = self._effects.of(instruction)
         if not now or not touched.changes_memory:
             return now
@@ -169,10 +177,15 @@ class _Forwarding:
         return tuple(each for each in now if not self._may_write(instruction, touched.writes, each))
 
     def _may_write(self, instruction: Instruction, written: Iterable[Operand], known: _Stored) -> bool:
-        for pointer in written:
-            if self._aliasing.may_be_same(self._aliasing.place(pointer), known.place) and not (
-                instruction.opcode is Opcode.STORE and self._are_apart(instruction, known.store)
-            ):
+        """Return True if an instruction that writes to some pointers may write what a store has written."""
+        for place in map(self._aliasing.place, written):
+            roots = place.root, known.place.root
+            is_apart = (
+                self._is_distinct and roots[0] is not roots[1] and all(isinstance(r, Argument) for r in roots)
+            )
+            if is_apart or not self._aliasing.may_be_same(place, known.place):
+                continue
+            if instruction.opcode is not Opcode.STORE or not self._are_apart(instruction, known.store):
                 return True
         return False
 
@@ -190,12 +203,14 @@ class _Forwarding:
         return distance % cycle >= sizes[0] and -distance % cycle >= sizes[1]
 
     def _value_of(self, load: Instruction, block: str, now: tuple[_Stored, ...]) -> Operand | None:
-        """What a load gives, if that is known and may be used where it stands."""
+        """Return what a load gives, if that is known and may be used where it stands."""
         address = self._same.get(load.operands[0], load.operands[0])
         known = next((each for each in reversed(now) if each.address == address), None)
         if known is None or not _is_taken_as(known.value.type, load.type):
             return None
-        value = known.value
+        value, loop = known.value, self._flow.loop_of[block]
+        if loop is not None and (known.store.block is None or known.store.block.name not in loop.blocks):
+            return None  # what waits in a loop for another work-item keeps looking
         defined = value.block.name if isinstance(value, Instruction) and value.block is not None else None
         return value if defined is None or self._flow.may_use(block, defined) else None
 
