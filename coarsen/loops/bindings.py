@@ -234,7 +234,7 @@ class Bindings:
                 if variable.identity in self._declared or variable.identity in self._changed:
                     return self.element(expression)
                 return self._parameter(variable.identity, variable.name, variable.type, place)
-            case tree.Subscript() | tree.Operation(operator="*", operands=(_,)):
+            case tree.Subscript():
                 return self.element(expression)
             case tree.Member(type=spelled):
                 path = path_of(expression)
@@ -350,12 +350,10 @@ def _terms(value: tree.Expression, operator: str) -> Iterator[tree.Expression]:
 
 def _changed(function: tree.CFunction) -> Iterator[str]:
     """Variables that are set after their declaration, and members of records by their paths."""
-    for statement in function.all():
-        for whole in tree.expressions_of(statement):
-            for target in tree.targets_in(whole):
-                path = path_of(target)
-                if path is not None:
-                    yield path[0].identity if isinstance(target, tree.Name) else path[1]
+    for target in tree.targets_in(function.body):
+        path = path_of(target)
+        if path is not None:
+            yield path[0].identity if isinstance(target, tree.Name) else path[1]
 
 
 def symbol(name: str, type_: str, place: SourcePosition) -> tree.Name:

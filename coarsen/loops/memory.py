@@ -146,16 +146,10 @@ class Addresses:
                 return self._pointers[variable.identity]
             case Name() | Member():
                 return Pointer(self.root(expression), (zero,))
-            case Subscript() | Operation(operator="*", operands=(_,)):
+            case Subscript():
                 found = self.element(expression)
                 if len(found.indices) < len(found.root.shape.extents):
                     return Pointer(found.root, (*found.indices, zero))
-            case Operation(operator="+" | "-" as operator, operands=(first, second)):
-                if self._is_address(first):
-                    offset = second if operator == "+" else Operation("-", (second,), second.place)
-                    return self.pointer(first).element(offset)
-                if operator == "+":
-                    return self.pointer(second).element(first)
             case Operation(operator="&", operands=(inner,)):
                 return self.element(inner)
         raise alias("a pointer", expression.place)
@@ -165,8 +159,6 @@ class Addresses:
         match expression:
             case Subscript(base=base, index=index):
                 return self.pointer(base).element(index)
-            case Operation(operator="*", operands=(inner,)):
-                return self.pointer(inner).element(Number("0", 0, expression.place))
             case Member(base=base, field=field):
                 record = self.pointer(base) if expression.is_arrow else self.element(base)
                 root = record.root
@@ -191,19 +183,3 @@ class Addresses:
         if variable.kind == "local":
             raise alias(f"the pointer '{spelled}', which is set more than once,", expression.place)
         return Root(spelled, variable, shape)
-
-    def _is_address(self, expression: Expression) -> bool:
-        match expression:
-            case Name(variable=variable):
-                return variable.is_memory
-            case Member():
-                return "*" in expression.type or "[" in expression.type
-            case Operation(operator="+" | "-", operands=(first, second)):
-                return self._is_address(first) or self._is_address(second)
-            case Operation(operator="&"):
-                return True
-            case Subscript(base=base):
-                return self._is_address(base) and len(self.pointer(base).indices) < len(
-                    self.pointer(base).root.shape.extents
-                )
-        return False

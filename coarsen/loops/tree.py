@@ -87,7 +87,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Subscript:
-    """`base[index]`."""
+    """`base[index]`; `*base` is `base[0]`, `base + index` is `&base[index]`."""
 
     base: Expression
     index: Expression
@@ -295,13 +295,14 @@ def inside(expression: Expression) -> Iterator[Expression]:
         yield from inside(part)
 
 
-def targets_in(expression: Expression) -> Iterator[Expression]:
-    """Yield what an expression sets, or what it takes the address of, so that others may set it."""
-    for each in inside(expression):
-        if isinstance(each, Assignment):
-            yield each.target
-        elif isinstance(each, Operation) and each.operator == "&" and len(each.operands) == 1:
-            yield each.operands[0]
+def targets_in(statements: Sequence[Statement]) -> Iterator[Expression]:
+    """Yield what statements set, or what they take the address of, so that others may set it."""
+    for statement in all_of(statements):
+        for each in (part for whole in expressions_of(statement) for part in inside(whole)):
+            if isinstance(each, Assignment):
+                yield each.target
+            elif isinstance(each, Operation) and each.operator == "&" and len(each.operands) == 1:
+                yield each.operands[0]
 
 
 def expressions_of(statement: Statement) -> Iterator[Expression]:
