@@ -10,7 +10,17 @@ from itertools import count
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
 from coarsen.loops.forms import not_affine
-from coarsen.loops.memory import Addresses, Pointer, Root, Shape, alias, extent_expression, path_of, scalar_shape
+from coarsen.loops.memory import (
+    Addresses,
+    Pointer,
+    Root,
+    Shape,
+    alias,
+    extent_expression,
+    path_of,
+    scalar_shape,
+    unsupported,
+)
 from coarsen.loops.nest import Loop
 
 # What isl's notation reads as something else, whatever the case of its letters.
@@ -258,22 +268,11 @@ class Bindings:
     def element(self, expression: tree.Expression) -> tree.Element:
         """Return the element that an expression is, its indices in the nest's names. Raises RefusalError."""
         place = expression.place
-        path = path_of(expression)
-        indices: tuple[tree.Expression, ...] = ()
-        if path is None or (isinstance(expression, tree.Member) and path[0].kind == "local"):
-            if path is not None and not path[0].is_memory:
-                raise unsupported("a member of a record that is set by itself", place)
-            found = self._addresses.element(expression)
-            root = found.root
-            if len(found.indices) != len(root.shape.extents):
-                raise alias(f"a row of '{root.spelled}' as a value", place)
-            indices = tuple(self.bound(index, INDEX) for index in found.indices)
-        else:
-            variable, spelled = path
-            shape = scalar_shape(expression.type if isinstance(expression, tree.Member) else variable.type)
-            root = Root(spelled, variable, shape)
-            if isinstance(expression, tree.Name):
-                root = self._declared.get(variable.identity, root)
+        found = self._addresses.element(expression)
+        root = found.root
+        if len(found.indices) != len(root.shape.extents):
+            raise alias(f"a row of '{root.spelled}' as a value", place)
+        indices = tuple(self.bound(index, INDEX) for index in found.indices)
         name = self._names.of(f"array {root.variable.identity} {root.spelled}", root.spelled)
         if self.arrays.setdefault(name, root).shape.extents != root.shape.extents:
             raise alias(f"'{root.spelled}', an array of several shapes,", place)
@@ -303,11 +302,6 @@ class Bindings:
 def elements_in(expression: tree.Expression) -> list[tree.Element]:
     """Return the elements that an expression reads, in the order in which they are written."""
     return [each for each in tree.inside(expression) if isinstance(each, tree.Element)]
-
-
-def unsupported(what: str, place: SourcePosition) -> RefusalError:
-    """Return the refusal of a statement that is no part of a loop nest."""
-    return RefusalError("unsupported-statement", f"{what} is not read as a part of an affine loop nest", place)
 
 
 def accumulating(target: tree.Expression, operator: str, value: tree.Expression) -> str:

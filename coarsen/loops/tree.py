@@ -236,19 +236,14 @@ class CFunction:
     @property
     def variables(self) -> dict[str, Variable]:
         """The variables by name: those that it declares, globals, and its parameters before these."""
-        declared = (each.variable for each in self.all() if isinstance(each, Declare))
+        declared = (each.variable for each in all_of(self.body) if isinstance(each, Declare))
         return {each.name: each for each in (*declared, *self.globals, *self.parameters)}
 
     @property
     def has_loops(self) -> bool:
         """Return True if there is a loop in it, of any kind."""
-        return any(
-            isinstance(each, For) or (isinstance(each, Other) and "loop" in each.what) for each in self.all()
-        )
-
-    def all(self) -> Iterator[Statement]:
-        """Yield every statement, those inside of others after them."""
-        yield from all_of(self.body)
+        every = all_of(self.body)
+        return any(isinstance(each, For) or (isinstance(each, Other) and "loop" in each.what) for each in every)
 
 
 def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
