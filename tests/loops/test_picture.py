@@ -39,6 +39,7 @@ def cells(axes: Axes, colour: tuple[float, ...]) -> set[tuple[int, int]]:
 
 
 def drawn(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Axes]:
+    """The first panel of each title."""
     return {each.get_title(): each for each in reversed(panels(path, monkeypatch))}
 
 
@@ -55,7 +56,7 @@ def test_rows_and_columns_of_a_product(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_star_and_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
     found = drawn(FOLDER / "jacobi_2d.c", monkeypatch)
-    first, *_ = (each for each in panels(FOLDER / "jacobi_2d.c", monkeypatch) if each.get_title() == "a[][]")
+    first = found["a[][]"]
     assert cells(first, DIRECT) == {(2, 2), (1, 2), (3, 2), (2, 1), (2, 3)}
     assert first.get_xlabel() == "j - 1, j, j + 1"
     assert cells(found["work-items"], WORK_ITEMS) == {(2, 2)}
@@ -73,7 +74,7 @@ def test_a_triangle_s_group_is_one_that_is_full(monkeypatch: pytest.MonkeyPatch)
     assert cells(found["a[][]"], LOCAL) == {(row, k) for row in (1, 5) for k in range(8)}
 
 
-@pytest.mark.parametrize("name", ["correlation", "doitgen", "heat_3d", "jacobi_2d", "mm", "mri_q"])
+@pytest.mark.parametrize("name", ["doitgen", "mri_q"])
 def test_nests_of_each_kind_have_a_picture(name: str, tmp_path: Path) -> None:
     path = FOLDER / f"{name}.c"
     file = tmp_path / "nest.svg"
