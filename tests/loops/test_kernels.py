@@ -57,17 +57,11 @@ def inputs(found: Made, name: str, size: int) -> tuple[dict[str, float], dict[st
     return numbers, arrays
 
 
-# The other spellings are the same nest (`test_nests.py`); of those some are tried whose kernels have other arguments.
-@pytest.mark.parametrize(
-    ("name", "spelling"),
-    [
-        *((name, "vla") for name in NESTS),
-        ("tmv", "flat"),
-        ("mri_fhd", "flat"),
-        ("mvt", "macros"),
-        ("syrk", "macros"),
-    ],
-)
+# The other spellings are the same nests (`test_nests.py`); kernels of some of them are run as well.
+OTHERS = [("tmv", "flat"), ("mri_fhd", "flat"), ("mvt", "macros"), ("syrk", "macros")]
+
+
+@pytest.mark.parametrize(("name", "spelling"), [*((name, "vla") for name in NESTS), *OTHERS])
 def test_kernels_compute_what_the_function_does(name: str, spelling: str, queue: cl.CommandQueue) -> None:
     found = made(name, spelling)
     kernels = found.build(queue.context)
