@@ -154,7 +154,7 @@ class Bindings:
         return each.value is not None
 
     def _value_for_good(self, variable: tree.Variable, value: tree.Expression) -> tree.Expression | None:
-        """What a variable is that is set once, if of parameters and iterators alone; None if it is in memory."""
+        """The value of a variable that is set once, of parameters and iterators alone; None if it is in memory."""
         type_ = variable.type.replace("const ", "")
         if variable.is_whole:
             try:

@@ -64,7 +64,7 @@ def _type(node: Node) -> str:
 
 
 def _first_value(node: Node) -> Node | None:
-    """What a variable is set to where it is declared."""
+    """The node of a variable's first value."""
     values = [each for each in node.get("inner", ()) if each["kind"].endswith(("Expr", "Literal", "Operator"))]
     return values[-1] if values and node.get("init") else None
 

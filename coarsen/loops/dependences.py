@@ -164,7 +164,7 @@ def _names(count: int, letter: str) -> list[str]:
 
 
 def _shared_time(statement: Statement, shared: int) -> isl.Map:
-    """What the outermost loops of a statement count, upwards."""
+    """The times that the outermost loops of a statement count, upwards."""
     names = _names(len(statement.loops), "x")
     times = ("-" * (loop.step < 0) + name for name, loop in zip(names, statement.loops[:shared], strict=False))
     return isl.Map(f"{{ {statement.name}[{', '.join(names)}] -> [{', '.join(times)}] }}")

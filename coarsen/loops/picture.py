@@ -157,7 +157,7 @@ def _parts(kernel: NestKernel) -> tuple[list[Point], list[Point], list[Point]]:
 
 
 def _subscripts(accesses: Sequence[tuple[Statement, Access]], place: int) -> str:
-    """What stands in a subscript, from the last on."""
+    """The forms in a subscript, of which -1 is the last."""
     forms = sorted((access.subscripts[place] for _, access in accesses), key=lambda form: form.constant_part)
     joined = ", ".join(dict.fromkeys(map(affine_text, forms)))
     return joined if len(joined) <= _LONGEST else "column" if place == -1 else "row"
