@@ -1,6 +1,6 @@
 """The whole line from a source to a coarsened kernel, every stage labelled.
 
-    lower ─▶ lay out ─▶ distinct ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
+    lower ─▶ lay out ─▶ distinct ─▶ simplify ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
           ─▶ tile ─▶ widen ─▶ ir.Kernel
 
 After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
@@ -40,10 +40,12 @@ from coarsen.transform.guard import guarded, guards_of
 from coarsen.transform.layouts.elements import ArrayNote, RewrittenArrays
 from coarsen.transform.layouts.lay_out import LaidArray, lay_out
 from coarsen.transform.layouts.pad import pad_arrays
+from coarsen.transform.merged_guards import merge_guards
 from coarsen.transform.placement.place import PlacedArray, place_arrays
 from coarsen.transform.placement.tiled_loops import TiledLoops, tile_loops
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.regions.plan_regions import plan_regions
+from coarsen.transform.value_numbering.forwarded_stores import forward_stores
 from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.transform.wide_accesses import WideAccesses, widen
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Configuration, Level
@@ -52,7 +54,8 @@ from coarsen.variant.placement import GLOBAL, NO_PAD, PlacedArgument
 from coarsen.variant.transforms import NO_TILE, DeviceKind, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
-STAGES = ("lower", "layout", "distinct", "guard", "analyse", "replicate", "normalise", "tile", "widen", "write")
+_OF_SOURCE = ("lower", "layout", "distinct", "simplify", "guard")
+STAGES = (*_OF_SOURCE, "analyse", "replicate", "normalise", "tile", "widen", "write")
 
 
 @dataclass
@@ -162,6 +165,26 @@ def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tup
     return kernel, found
 
 
+def cleaned_up(kernel: Kernel, observer: Observer | None = None) -> Kernel:
+    """Make one branch of equal conditions of a lowered kernel, and take stored values in the place of loads.
+
+    Args:
+        kernel: as the front end gives it, or rewritten.
+        observer: sees the stage.
+
+    Returns:
+        The kernel in normal form; itself where there is nothing to do.
+    """
+    observer = observer or Observer()
+    before = kernel
+    with observer.stage("simplify"):
+        while (module := merge_guards(kernel) or forward_stores(kernel)) is not None:
+            kernel = _in_normal_form(module, kernel.name, kernel.added_arguments)
+    if kernel is not before:
+        observer.written("simplify", kernel.graph)
+    return kernel
+
+
 def run_pipeline(
     kernel: Kernel | LaidOutKernel,
     variant: Variant,
@@ -192,6 +215,8 @@ def run_pipeline(
         kernel, found = for_distinct_memory(kernel, observer)
         assumptions = (*laid.assumptions, *found.assumptions())
         coarsened = replace(coarsened, kernel=kernel, distinct=found, kept=kernel, assumptions=assumptions)
+    if variant.is_coarsened and variant.transforms.clean_up:
+        coarsened = replace(coarsened, kernel=cleaned_up(coarsened.kernel, observer))
     if variant.transforms.is_tiled and variant.local_size:
         coarsened = replace(coarsened, kernel=_demanding(coarsened.kernel, variant.local_size))
     with observer.stage("guard"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,11 +10,10 @@ from typing import Any
 import numpy as np
 import pyopencl
 
-from coarsen.dispatch.expressions import parse_expression
 from coarsen.drop_in.mode import TuneChoice
 from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError
-from coarsen.loops.program import NestProgram, read_program
+from coarsen.loops.program import read_program
 from coarsen.policy.tuned_checks import TunedChoice
 
 _TYPES: Mapping[str, type[np.generic]] = {
@@ -55,13 +53,12 @@ class LoopProgram:
         tune: TuneChoice = None,
         tuned: TunedChoice = None,
     ) -> None:
-        self._nest_program: NestProgram = read_program(Path(path), function, options)
+        self._program = read_program(Path(path), function, options)
         # Imported late, as all that loads islpy.
         from coarsen.loops.expression_text import opencl_type
         from coarsen.loops.kernel_text import whole_type
-        from coarsen.loops.launches import extents_in
 
-        nest = self._nest_program.nest
+        nest = self._program.nest
         self._context = context
         self._tune, self._tuned = tune, tuned
         self._whole_type = _TYPES[whole_type(nest)]
@@ -74,12 +71,11 @@ class LoopProgram:
         self._element_types = {
             each.name: np.dtype(_TYPES[opencl_type(each.element, nest.place)]) for each in self._arrays
         }
-        self._extents = {each.name: [*map(parse_expression, extents_in(nest, each))] for each in self._arrays}
 
     @property
     def source(self) -> str:
         """The kernels in OpenCL C, as they are before anything is coarsened."""
-        return self._nest_program.text
+        return self._program.text
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -87,7 +83,7 @@ class LoopProgram:
 
         A record's members, of which each is an argument, are named with `_` for `->` and `.`.
         """
-        return self._nest_program.arguments
+        return self._program.arguments
 
     def __call__(
         self,
@@ -113,21 +109,20 @@ class LoopProgram:
                 number that is too large.
         """
         given = self._given(arguments, named)
-        nest = self._nest_program.nest
-        numbers = {name: self._whole(name, given[name]) for name in nest.parameters}
+        numbers = {name: self._whole(name, given[name]) for name in self._program.nest.parameters}
         buffers = self._buffers(given, numbers)
         values: dict[str, Any] = {
             **{name: type_(given[name]) for name, type_ in self._types.items()},
             **buffers,
         }
         # Imported late, as all that loads islpy.
-        from coarsen.loops.launches import each_launch, local_size_of
+        from coarsen.loops.launches import each_launch
 
         event, waiting = None, wait_for
-        for launch, global_size, steps in each_launch(self._nest_program.launches, numbers):
+        sizes = {**numbers, **self._program.macros}
+        for launch, global_size, local_size, steps in each_launch(self._program.launches, sizes):
             if min(global_size) < 1:
                 continue
-            local_size = local_size_of(launch.global_size)
             whole = tuple(-(-extent // own) * own for extent, own in zip(global_size, local_size, strict=True))
             inner = {**values, **{name: self._whole_type(value) for name, value in steps.items()}}
             kernel = self._kernels[launch.kernel.kernel.name]
@@ -147,8 +142,8 @@ class LoopProgram:
         from coarsen.loops.kernel_text import opencl_text
 
         found = {}
-        for each in self._nest_program.kernels:
-            text = self.source if self._tuned is not None else opencl_text([each])
+        for each in self._program.kernels:
+            text = self.source if self._tuned is not None else opencl_text([each], self._program.macros)
             program = Program(self._context, text, tune=self._tune, tuned=self._tuned)
             found[each.kernel.name] = getattr(program.build(options=["-cl-std=CL1.2"]), each.kernel.name)
         return found
@@ -171,18 +166,15 @@ class LoopProgram:
         try:
             number = int(value)
         except (TypeError, ValueError, OverflowError):
-            raise InvalidInputError(f"{name} is no whole number") from None
+            raise InvalidInputError(f"{name} is not a whole number") from None
         if number != value or not -self._most - 1 <= number <= self._most:
-            raise InvalidInputError(f"{name} = {value} is no whole number of the kernels' type")
+            raise InvalidInputError(f"{name} = {value} is not a whole number of the kernels' type")
         return number
 
     def _buffers(self, given: Mapping[str, Any], numbers: Mapping[str, int]) -> dict[str, pyopencl.MemoryObject]:
         """The buffers of arrays, those that the function makes itself among them."""
         found: dict[str, pyopencl.MemoryObject] = {}
-        counts = {
-            name: math.prod(max(each.evaluate(numbers), 0) for each in extents)
-            for name, extents in self._extents.items()
-        }
+        counts = self._program.elements_at(numbers)
         for name, elements in counts.items():
             if elements > self._most:
                 too_many = f"{name} has {elements} elements, too many for sizes of the type int"
@@ -197,15 +189,17 @@ class LoopProgram:
             is_array = hasattr(passed, "base_data")
             buffer = passed.base_data if is_array else passed
             if not isinstance(buffer, pyopencl.MemoryObject) or (is_array and passed.offset):
-                raise InvalidInputError(f"{array.name} is no buffer, nor an array that begins with one")
+                raise InvalidInputError(
+                    f"{array.name} is neither a buffer nor an array that starts where one does"
+                )
             if is_array and passed.dtype != self._element_types[array.name]:
                 raise InvalidInputError(
                     f"{array.name} is of {passed.dtype}, not {self._element_types[array.name]}"
                 )
             if buffer.size < needed:
-                raise InvalidInputError(f"{array.name} has {buffer.size} bytes, and {needed} are accessed")
+                raise InvalidInputError(f"{array.name} has {buffer.size} bytes, but the loops access {needed}")
             found[array.name] = buffer
-        for one, other in self._nest_program.apart:
+        for one, other in self._program.apart:
             if found[one] == found[other]:
-                raise InvalidInputError(f"{one} and {other} are one buffer, and the loops take them to be apart")
+                raise InvalidInputError(f"{one} and {other} are one buffer; the kernels need two")
         return found

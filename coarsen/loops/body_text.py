@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import islpy as isl
 
 from coarsen.loops import tree
-from coarsen.loops.ast_text import c_text
+from coarsen.loops.ast_text import c_text, in_parentheses
 from coarsen.loops.expression_text import Writer, opencl_type
 from coarsen.loops.nest import Nest, Statement, free_name
+from coarsen.loops.splits import LANES
 
 INDENT = "    "
 
@@ -44,6 +45,18 @@ class _Held:
     last: int
 
 
+@dataclass(frozen=True)
+class Lanes:
+    """What work-items share: `shared` has the iterator of a shared loop by statement, `parts` what they add to.
+
+    `lane` is what a work-item's own number is called.
+    """
+
+    lane: str
+    shared: Mapping[str, str]
+    parts: frozenset[str]
+
+
 class Body:
     """The lines of a work-item's body.
 
@@ -52,14 +65,20 @@ class Body:
         statements: those of the kernel.
         writer: of its expressions.
         always: the statements that each work-item runs at least once.
+        lanes: the loops that work-items share, if they do.
     """
 
     def __init__(
-        self, nest: Nest, statements: Sequence[Statement], writer: Writer, always: frozenset[str]
+        self,
+        nest: Nest,
+        statements: Sequence[Statement],
+        writer: Writer,
+        always: frozenset[str],
+        lanes: Lanes | None = None,
     ) -> None:
-        self._nest, self._writer, self._always = nest, writer, always
+        self._nest, self._writer, self._always, self._lanes = nest, writer, always, lanes
         self._statements = {each.name: each for each in statements}
-        self._undeclared = {*writer.private}
+        self._undeclared = {*writer.private} & {*nest.arrays}
 
     def lines(self, node: isl.AstNode) -> Iterator[str]:
         """Yield the lines of isl's tree."""
@@ -120,7 +139,13 @@ class Body:
     def _node(self, node: isl.AstNode) -> Iterator[str]:
         match kind_of(node):
             case "user":
-                yield self._statement(self._run(node))
+                run = self._run(node)
+                if self._lanes is not None and run.target.array in self._lanes.parts:
+                    # The shared loop has one trip, and isl made none of it.
+                    yield f"if ({self._lanes.lane} == 0)"
+                    yield f"{INDENT}{self._statement(run)}"
+                else:
+                    yield self._statement(run)
             case "if_":
                 yield f"if ({self._c(node.if_get_cond())}) {{"
                 yield from self._inner(node.if_get_then_node())
@@ -128,23 +153,35 @@ class Body:
                     yield "} else {"
                     yield from self._inner(node.if_get_else_node())
                 yield "}"
-            case "for_" if node.for_is_degenerate():
-                yield "{"
-                name, value = self._c(node.for_get_iterator()), self._c(node.for_get_init())
-                yield f"{INDENT}const {self._writer.whole} {name} = {value};"
-                yield from self._inner(node.for_get_body())
-                yield "}"
             case "for_":
-                name, step = self._c(node.for_get_iterator()), self._c(node.for_get_inc())
-                counting = f"{name}++" if step == "1" else f"{name} += {step}"
-                head = (
-                    f"{self._writer.whole} {name} = {self._c(node.for_get_init())}; {self._c(node.for_get_cond())}"
-                )
-                yield f"for ({head}; {counting}) {{"
-                yield from self._inner(node.for_get_body())
-                yield "}"
+                yield from self._loop(node)
             case _:
                 yield from self._block([*children_of(node)])
+
+    def _loop(self, node: isl.AstNode) -> Iterator[str]:
+        name, first, is_once = (
+            self._c(node.for_get_iterator()),
+            self._c(node.for_get_init()),
+            node.for_is_degenerate(),
+        )
+        lanes = self._lanes
+        if lanes is not None and all(lanes.shared.get(run.statement.name) == name for run in self._runs(node)):
+            step = "1" if is_once else self._c(node.for_get_inc())
+            own, all_steps = (each if step == "1" else f"{step} * {each}" for each in (lanes.lane, LANES))
+            start = own if first == "0" else f"{in_parentheses(first)} + {own}"
+            last = f"{name} <= {first}" if is_once else self._c(node.for_get_cond())
+            yield f"for ({self._writer.whole} {name} = {start}; {last}; {name} += {all_steps}) {{"
+            self._lanes = None
+        elif is_once:
+            yield "{"
+            yield f"{INDENT}const {self._writer.whole} {name} = {first};"
+        else:
+            step = self._c(node.for_get_inc())
+            counting = f"{name}++" if step == "1" else f"{name} += {step}"
+            yield f"for ({self._writer.whole} {name} = {first}; {self._c(node.for_get_cond())}; {counting}) {{"
+        yield from self._inner(node.for_get_body())
+        self._lanes = lanes
+        yield "}"
 
     def _inner(self, node: isl.AstNode) -> Iterator[str]:
         yield from (f"{INDENT}{line}" for line in self._block([*children_of(node)]))

@@ -14,7 +14,7 @@ from coarsen.dispatch.header import comment_text
 from coarsen.dispatch.steps import Operation, whole_steps_of
 from coarsen.loops.expression_text import opencl_type
 from coarsen.loops.kernel_text import KernelText, whole_type
-from coarsen.loops.launches import LaunchIf, Launching, LaunchLoop, NestLaunch, extents_in, local_size_of
+from coarsen.loops.launches import LaunchIf, Launching, LaunchLoop, NestLaunch, extents_in
 from coarsen.loops.nest import free_name
 from coarsen.loops.program import NestProgram
 
@@ -128,9 +128,9 @@ class _Header:
         self._most = "CL_LONG_MAX" if self._whole == "long" else "CL_INT_MAX"
         self._arrays = [each for each in self._nest.arrays.values() if not each.is_private]
         self._scratch = [each.name for each in self._arrays if each.is_local]
-        # Filled as functions are written: what sizes are made of, and by kernel the sizes of its launches.
+        # Filled as functions are written: what sizes are made of, and by kernel a launch of it.
         self._values: dict[str, None] = {}
-        self._sizes: dict[str, Sequence[str]] = {}
+        self._made: dict[str, NestLaunch] = {}
 
     def parts(self) -> Iterator[str]:
         name, program, count = self._name, self._program, f"{self._name.upper()}_KERNELS"
@@ -153,9 +153,11 @@ class _Header:
         yield f"static const char *const {name}_kernels[{count}] = {{\n{names}}};\n"
         yield "/* The work-group of each kernel; define others before this file is included. */"
         for kernel in program.names:
-            for place, size in enumerate(local_size_of(self._sizes[kernel])):
+            for place, size in enumerate(self._made[kernel].local_size):
                 macro = f"{kernel.upper()}_LOCAL_{place}"
-                yield f"#ifndef {macro}\n#define {macro} {size}\n#endif"
+                # Of lanes there must be as many as the kernel is written for.
+                defined = f"#define {macro} {parse_expression(size).evaluate(program.macros)}"
+                yield f"#ifndef {macro}\n{defined}\n#endif" if size.isdecimal() else defined
         members = "".join(f"    int64_t {each};\n" for each in self._values) or "    int64_t none;\n"
         yield f"\nstruct {name}_values {{\n{members}}};\n"
         yield from functions
@@ -184,7 +186,7 @@ class _Header:
     def _kernel(self, text: KernelText) -> str:
         """The function that enqueues a kernel, whose other arguments are set."""
         name = text.kernel.name
-        computing, results = self._computed(self._sizes[name], _INVALID)
+        computing, results = self._computed(self._made[name].global_size, _INVALID)
         local = ", ".join(f"{name.upper()}_LOCAL_{place}" for place in range(len(results)))
         lines = ["cl_int status = CL_SUCCESS;", f"const size_t local[] = {{{local}}};", "(void)in;", *computing]
         lines.append(f"const int64_t sizes[] = {{{', '.join(results)}}};")
@@ -208,12 +210,12 @@ class _Header:
                     yield from _scoped(computing, _block(self._launches(body), f"if ({tests})"))
                 case LaunchLoop(name=name, body=body):
                     self._values[name] = None
-                    computing, ends = self._computed((each.first, each.behind), _INVALID)
+                    computing, ends = self._computed((each.first, each.end), _INVALID)
                     head = f"for (in->{name} = {ends[0]}; in->{name} < {ends[1]}; in->{name} += {each.step})"
                     yield from _scoped(computing, _block(self._launches(body), head))
                 case NestLaunch(kernel=text, steps=steps):
                     name, own, values = text.kernel.name, list[str](), "in"
-                    self._sizes[name] = each.global_size
+                    self._made[name] = each
                     self._values |= dict.fromkeys(steps)
                     others = {step: value for step, value in steps.items() if step != value}
                     if others:
@@ -232,7 +234,8 @@ class _Header:
         )
         lines = [f"struct {name}_values {values};", f"size_t {bytes_}[{max(1, len(self._arrays))}];"]
         lines += [f"cl_mem {each} = NULL;" for each in self._scratch]
-        lines += [f"{values}.{each} = {each if each in nest.parameters else 0};" for each in self._values]
+        numbers = {**self._program.macros, **{each: each for each in nest.parameters}}
+        lines += [f"{values}.{each} = {numbers.get(each, 0)};" for each in self._values]
         lines.append(f"cl_int {status} = {name}_bytes(&{values}, {bytes_});")
         if self._scratch:
             lines.append(f"cl_context {context} = NULL;")

@@ -10,16 +10,17 @@ and an element in which a loop accumulates is held in a variable.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
 
 from coarsen.loops.ast_text import c_text, in_parentheses
-from coarsen.loops.body_text import INDENT, Body
+from coarsen.loops.body_text import INDENT, Body, Lanes
 from coarsen.loops.expression_text import Writer, opencl_type
 from coarsen.loops.kernels import NestKernel, extents_of
-from coarsen.loops.nest import Nest, free_name
+from coarsen.loops.nest import Nest, Statement, free_name
+from coarsen.loops.splits import GROUP_SIZE, LANES
 
 _WIDEST = 100
 _WIDE = re.compile(r"\blong\b|\bunsigned int\b|^unsigned$|\bsize_t\b")
@@ -52,33 +53,11 @@ def kernel_text(kernel: NestKernel) -> KernelText:
     Raises:
         RefusalError: `c-type` for types that OpenCL C has not got.
     """
-    nest, whole = kernel.nest, whole_type(kernel.nest)
-    context, extents = extents_of(kernel)
-    build = isl.AstBuild.from_context(context)
-    inside = context
-    lines: list[str] = []
-    tests: list[str] = []
-    for number, each in enumerate(extents):
-        ends = (build.expr_from_pw_aff(end) for end in (each.first, each.behind))
-        first, behind = (in_parentheses(c_text(end, whole)) for end in ends)
-        offset = "" if first == "0" else f" + {first}"
-        lines.append(f"const {whole} {each.name} = get_global_id({number}){offset};")
-        tests.insert(0, f"{each.name} < {behind}")
-        own = isl.PwAff(f"[{each.name}] -> {{ [({each.name})] }}")
-        inside = inside.intersect(own.ge_set(each.first).params()).intersect(own.lt_set(each.behind).params())
-    body = [*_body(kernel, whole, inside)]
-    # A work-item's own condition goes with the test.
-    is_one = body[0].startswith("if (") and all(each.startswith(INDENT) for each in body[1:-1])
-    if tests and is_one:
-        condition = body[0].removeprefix("if (").removesuffix(") {")
-        tests.append(f"({condition})" if "||" in condition else condition)
-        body = [line.removeprefix(INDENT) for line in body[1:-1]]
-    if tests:
-        lines += [f"if ({' && '.join(tests)}) {{", *(f"{INDENT}{line}" for line in body), "}"]
-    else:
-        lines += body
+    writing = _Writing(kernel)
+    nest, whole = kernel.nest, writing.whole
+    lines, shared = [*writing.plain()], [*writing.shared()]
     # Not the suffix of a number.
-    words = {*re.findall(r"(?<![\w.])[A-Za-z_]\w*", " ".join(lines))}
+    words = {*re.findall(r"(?<![\w.])[A-Za-z_]\w*", " ".join([*lines, *shared]))}
     buffers = [each for each in nest.arrays.values() if each.name in words and not each.is_private]
     numbers = [name for name in nest.types if name in words]
     written = {access.array for each in kernel.statements for access in each.writes}
@@ -90,37 +69,136 @@ def kernel_text(kernel: NestKernel) -> KernelText:
     for name in (*numbers, *steps):
         is_real = name in nest.types and name not in nest.parameters
         parameters.append(f"{opencl_type(nest.types[name], nest.place) if is_real else whole} {name}")
-    text = "\n".join([*_head(kernel.name, parameters), "{", *(f"{INDENT}{line}" for line in lines), "}", ""])
+    head = [*_head(kernel.name, parameters)]
+    text = _function(head, lines)
+    if shared:
+        sizes = ", ".join((*group_size(kernel), "1", "1")[:3]).replace("//", "/")
+        head.insert(0, f"__attribute__((reqd_work_group_size({sizes})))")
+        text = f"#if {LANES} > 1\n{_function(head, shared)}#else\n{text}#endif\n"
     return KernelText(kernel, text, (*(each.name for each in buffers), *numbers, *steps))
 
 
-def opencl_text(kernels: Sequence[KernelText]) -> str:
-    """Return the text of a program of kernels."""
+def group_size(kernel: NestKernel) -> tuple[str, ...]:
+    """Return the local size of a kernel whose sums lanes share: for each dimension an expression of macros."""
+    assert kernel.split is not None
+    sizes = [f"{GROUP_SIZE} // {LANES}"] * len(kernel.dimensions)
+    sizes.insert(kernel.split.dimension, LANES)
+    return tuple(sizes)
+
+
+def opencl_text(kernels: Sequence[KernelText], macros: Mapping[str, int]) -> str:
+    """Return the text of a program of kernels.
+
+    Args:
+        kernels: all of them.
+        macros: what their macros are, unless others are defined; those of `splits.DEFAULTS`.
+    """
     texts = [each.text for each in kernels]
     needs_double = any(re.search(r"\bdouble\b|\b\d+(?:\.\d*|e)[-\de]*(?![-\def])", text) for text in texts)
     head = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n\n" if needs_double else ""
+    if any(each.kernel.split for each in kernels):
+        head += (
+            "".join(f"#ifndef {name}\n#define {name} {value}\n#endif\n" for name, value in macros.items()) + "\n"
+        )
     return head + "\n".join(texts)
 
 
-def _body(kernel: NestKernel, whole: str, inside: isl.Set) -> Iterator[str]:
-    nest = kernel.nest
-    schedule = isl.UnionMap(nest.set_text(""))
-    always = set()
-    for each in kernel.statements:
-        fixed = kernel.fixed(each)
-        schedule = schedule.union(isl.UnionMap.from_map(isl.Map(nest.schedule(each)).intersect_domain(fixed)))
-        if inside.is_subset(fixed.params()):
-            always.add(each.name)
-    ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, 0)
-    for name in _loop_names(kernel):
-        ids = ids.add(isl.Id(name))
-    # isl takes one parameter for another in quotients where two orders of parameters meet.
-    names = [*nest.parameters, *kernel.steps, *kernel.dimensions]
-    same = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names)
-    build = isl.AstBuild.from_context(inside.align_params(same)).set_iterators(ids)
-    node = build.node_from_schedule_map(schedule.align_params(same))
-    private = frozenset(each.name for each in nest.arrays.values() if each.is_private)
-    return Body(nest, kernel.statements, Writer(whole, private), frozenset(always)).lines(node)
+def _function(head: Sequence[str], lines: Sequence[str]) -> str:
+    return "\n".join([*head, "{", *(f"{INDENT}{line}" for line in lines), "}", ""])
+
+
+def _tested(tests: Sequence[str], body: Sequence[str]) -> list[str]:
+    """A body that runs if tests hold; its own condition goes with them."""
+    if tests and body and body[0].startswith("if (") and all(each.startswith(INDENT) for each in body[1:-1]):
+        condition = body[0].removeprefix("if (").removesuffix(") {")
+        tests = [*tests, f"({condition})" if "||" in condition else condition]
+        body = [line.removeprefix(INDENT) for line in body[1:-1]]
+    return [f"if ({' && '.join(tests)}) {{", *(f"{INDENT}{line}" for line in body), "}"] if tests else [*body]
+
+
+class _Writing:
+    """Writes what the work-items of a kernel run."""
+
+    def __init__(self, kernel: NestKernel) -> None:
+        self._kernel, self._nest, self.whole = kernel, kernel.nest, whole_type(kernel.nest)
+        context, extents = extents_of(kernel)
+        build = isl.AstBuild.from_context(context)
+        self._fixed = {each.name: kernel.fixed(each) for each in kernel.statements}
+        self._loops = [*_loop_names(kernel)]
+        self._inside, self._tests, self._places = context, list[str](), list[str]()
+        for number, each in enumerate(extents, kernel.split is not None and kernel.split.dimension == 0):
+            first, end = (
+                in_parentheses(c_text(build.expr_from_pw_aff(one), self.whole)) for one in (each.first, each.end)
+            )
+            offset = "" if first == "0" else f" + {first}"
+            self._places.append(f"const {self.whole} {each.name} = get_global_id({number}){offset};")
+            self._tests.insert(0, f"{each.name} < {end}")
+            own = isl.PwAff(f"[{each.name}] -> {{ [({each.name})] }}")
+            within = own.ge_set(each.first).params().intersect(own.lt_set(each.end).params())
+            self._inside = self._inside.intersect(within)
+
+    def plain(self) -> list[str]:
+        """The lines of a work-item that makes its sums alone."""
+        return [*self._places, *_tested(self._tests, self._body(self._kernel.statements))]
+
+    def shared(self) -> Iterator[str]:
+        """The lines of one of the lanes that share sums, if they do: none of them passes a barrier by."""
+        kernel, nest, split = self._kernel, self._nest, self._kernel.split
+        if split is None:
+            return
+        taken = {*nest.arrays, *nest.types, *kernel.dimensions, *kernel.steps, *self._loops}
+        lane, own, count, after = (free_name(each, taken) for each in ("lane", "own", "count", "next"))
+        types = {each.part: opencl_type(each.array.element, nest.place) for each in split.sums}
+        yield from self._places
+        yield f"const int {lane} = get_local_id({split.dimension});"
+        yield from (f"{types[each.part]} {each.part} = {each.neutral};" for each in split.sums)
+        iterators = {name: self._loops[2 * depth + 1] for name, depth in split.depths.items()}
+        lanes = Lanes(lane, iterators, frozenset(types))
+        yield from _tested(self._tests, self._body(split.first, lanes))
+        # Parts lie as work-items do.
+        size, row, stride = LANES, "", ""
+        if kernel.dimensions:
+            size, rows = GROUP_SIZE, f"({GROUP_SIZE} / {LANES})"
+            row, stride = (f" + {LANES} * ", "") if split.dimension == 0 else (f" + {rows} * ", f"{rows} * ")
+            row += "get_local_id(1)"
+        yield f"const int {own} = get_local_id(0){row};"
+        for part, type_ in types.items():
+            yield f"local {type_} {part}s[{size}];"
+            yield f"{part}s[{own}] = {part};"
+        yield f"for (int {count} = {LANES}, {after}; {count} > 1; {count} = {after}) {{"
+        yield f"{INDENT}{after} = ({count} + 1) / 2;"
+        yield f"{INDENT}barrier(CLK_LOCAL_MEM_FENCE);"
+        yield f"{INDENT}if ({lane} < {count} - {after}) {{"
+        for each in split.sums:
+            yield f"{INDENT * 2}{each.joined(f'{each.part}s[{own}]', f'{each.part}s[{own} + {stride}{after}]')}"
+        yield from (f"{INDENT}}}", "}")
+        totals = [f"const {types[each.part]} {each.total} = {each.part}s[{own}];" for each in split.sums]
+        yield from _tested([*self._tests, f"{lane} == 0"], [*totals, *self._body(split.last)])
+
+    def _body(self, statements: Sequence[Statement], lanes: Lanes | None = None) -> list[str]:
+        nest, kernel = self._nest, self._kernel
+        schedule = isl.UnionMap(nest.set_text(""))
+        always = set()
+        for each in statements:
+            fixed, depth = self._fixed[each.name], len(each.loops)
+            if shared := fixed.dim(isl.dim_type.set) - depth:
+                fixed = fixed.project_out(isl.dim_type.set, depth, shared).set_tuple_name(each.name)
+            schedule = schedule.union(isl.UnionMap.from_map(isl.Map(nest.schedule(each)).intersect_domain(fixed)))
+            if self._inside.is_subset(fixed.params()):
+                always.add(each.name)
+        ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, 0)
+        for name in self._loops:
+            ids = ids.add(isl.Id(name))
+        # isl takes one parameter for another in quotients where two orders of parameters meet.
+        names = [*nest.parameters, *kernel.steps, *kernel.dimensions]
+        same = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names)
+        build = isl.AstBuild.from_context(self._inside.align_params(same)).set_iterators(ids)
+        node = build.node_from_schedule_map(schedule.align_params(same))
+        private = {each.name for each in nest.arrays.values() if each.is_private}
+        if kernel.split is not None:
+            private |= {name for each in kernel.split.sums for name in (each.part, each.total)}
+        writer = Writer(self.whole, frozenset(private))
+        return [*Body(nest, statements, writer, frozenset(always), lanes).lines(node)]
 
 
 def _loop_names(kernel: NestKernel) -> Iterator[str]:

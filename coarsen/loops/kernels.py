@@ -20,6 +20,7 @@ from coarsen.loops.bindings import is_taken
 from coarsen.loops.dependences import Dependence
 from coarsen.loops.nest import Nest, Statement, free_name
 from coarsen.loops.schedules import Band, Coefficients, Piece, bands, pieces_of
+from coarsen.loops.splits import Split, split_of
 
 MOST_DIMENSIONS = 3
 Rows = Mapping[str, tuple[Coefficients, ...]]
@@ -34,7 +35,8 @@ class NestKernel:
         nest: that it is of.
         statements: in the order of the text.
         around: the sequential bands in which it is launched, the outermost first.
-        places: by statement, the coefficients of its iterators for each dimension of the NDRange, 0 first.
+        places: by statement, the coefficients of its iterators for each parallel dimension, 0 first.
+        split: how lanes, which have a dimension of their own, share its sums; None where they don't.
     """
 
     name: str
@@ -42,6 +44,7 @@ class NestKernel:
     statements: tuple[Statement, ...]
     around: tuple[Band, ...]
     places: Rows
+    split: Split | None = None
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -126,10 +129,14 @@ def kernels_of(nest: Nest, found: Sequence[Dependence]) -> tuple[NestKernel, ...
         raise RefusalError("no-loop", f"no statement of '{nest.function}' ever runs", nest.place)
     kernels = _with_private_variables(nest, found, _merged(found, alone))
     _check_order(nest, found, kernels)
-    for kernel in kernels:
+    for number, kernel in enumerate(kernels):
+        split = split_of(nest, kernel.statements, kernel.around_rows, kernel.places, found)
+        kernels[number] = replace(kernel, split=split)
         looping = next((each for each in kernel.statements if each.loops), None)
-        if looping is not None and not kernel.dimensions and not kernel.around:
+        if looping is not None and not (kernel.places[looping.name] or kernel.around or split):
             what = f"{', '.join(each.name for each in kernel.statements)}: no loop is parallel"
+            if any(each.accumulates for each in kernel.statements):
+                what += "; a sum is shared where OpenMP's reduction names it"
             raise RefusalError(
                 "no-parallel-loop", f"{what}; --explain says which dependences are in the way", looping.place
             )
@@ -341,7 +348,7 @@ class Extent:
 
     name: str
     first: isl.PwAff
-    behind: isl.PwAff
+    end: isl.PwAff
 
 
 def extents_of(kernel: NestKernel) -> tuple[isl.Set, tuple[Extent, ...]]:

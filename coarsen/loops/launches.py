@@ -16,9 +16,10 @@ from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.loops import tree
 from coarsen.loops.ast_text import size_text
 from coarsen.loops.body_text import children_of, kind_of
-from coarsen.loops.kernel_text import KernelText
-from coarsen.loops.kernels import extents_of, launch_tree
+from coarsen.loops.kernel_text import KernelText, group_size
+from coarsen.loops.kernels import NestKernel, extents_of, launch_tree
 from coarsen.loops.nest import Array, Nest, Statement, affine_text
+from coarsen.loops.splits import LANES
 
 
 @dataclass(frozen=True)
@@ -27,22 +28,24 @@ class NestLaunch:
 
     Attributes:
         kernel: what is launched.
-        global_size: in work-items, an expression for each dimension, 0 first; of parameters and steps.
+        global_size: in work-items, an expression for each dimension, 0 first; of parameters, steps and macros.
+        local_size: the same, of macros alone; what a launch has before it is tuned.
         steps: what the kernel's steps are, by their names.
     """
 
     kernel: KernelText
     global_size: tuple[str, ...]
+    local_size: tuple[str, ...]
     steps: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class LaunchLoop:
-    """A loop around launches: from a first value to below another, by steps of a number."""
+    """A loop around launches: from a first value to before an end, by steps of a number."""
 
     name: str
     first: str
-    behind: str
+    end: str
     step: int
     body: tuple[Launching, ...]
 
@@ -53,15 +56,6 @@ class LaunchIf:
 
     conditions: tuple[str, ...]
     body: tuple[Launching, ...]
-
-
-# By number of dimensions: what a launch has before it is tuned.
-_LOCAL_SIZES = ((64,), (16, 16), (8, 8, 4))
-
-
-def local_size_of(global_size: Sequence[str]) -> tuple[int, ...]:
-    """Return the local size of a launch that is not tuned: 1 where it is of a single work-item."""
-    return (1,) if tuple(global_size) == ("1",) else _LOCAL_SIZES[len(global_size) - 1]
 
 
 Launching: TypeAlias = NestLaunch | LaunchLoop | LaunchIf
@@ -93,11 +87,11 @@ def _check(launches: Sequence[Launching]) -> None:
             case LaunchIf(conditions=conditions):
                 for text in conditions:
                     parse_condition(text)
-            case LaunchLoop(first=first, behind=behind):
+            case LaunchLoop(first=first, end=end):
                 parse_expression(first)
-                parse_expression(behind)
+                parse_expression(end)
             case NestLaunch():
-                for text in (*each.global_size, *each.steps.values()):
+                for text in (*each.global_size, *each.local_size, *each.steps.values()):
                     parse_expression(text)
         if not isinstance(each, NestLaunch):
             _check(each.body)
@@ -105,12 +99,12 @@ def _check(launches: Sequence[Launching]) -> None:
 
 def each_launch(
     launches: Sequence[Launching], values: Mapping[str, int]
-) -> Iterator[tuple[NestLaunch, tuple[int, ...], dict[str, int]]]:
-    """Yield the launches at some sizes: each with its global size in work-items and the values of its steps.
+) -> Iterator[tuple[NestLaunch, tuple[int, ...], tuple[int, ...], dict[str, int]]]:
+    """Yield the launches at some sizes: each with its global and its local size and the values of its steps.
 
     Args:
         launches: as `launches_of` returns them.
-        values: of the nest's parameters.
+        values: of the nest's parameters, and of macros.
     """
     for each in launches:
         match each:
@@ -118,13 +112,14 @@ def each_launch(
                 if all(_condition(text).holds(values) for text in conditions):
                     yield from each_launch(body, values)
             case LaunchLoop(name=name, body=body):
-                first, behind = (_expression(text).evaluate(values) for text in (each.first, each.behind))
-                for value in range(first, behind, each.step):
+                first, end = (_expression(text).evaluate(values) for text in (each.first, each.end))
+                for value in range(first, end, each.step):
                     yield from each_launch(body, {**values, name: value})
             case NestLaunch():
                 steps = {name: _expression(text).evaluate(values) for name, text in each.steps.items()}
                 inner = {**values, **steps}
-                yield each, tuple(_expression(text).evaluate(inner) for text in each.global_size), steps
+                whole = tuple(_expression(text).evaluate(inner) for text in each.global_size)
+                yield each, whole, tuple(_expression(text).evaluate(inner) for text in each.local_size), steps
 
 
 class _Reading:
@@ -159,7 +154,7 @@ class _Reading:
                     kernel = self._kernels[call.op_get_arg(0).id_get_id().get_name()]
                     given = [size_text(call.op_get_arg(place), names) for place in range(1, call.op_get_n_arg())]
                     steps = dict(zip(kernel.kernel.steps, given, strict=True))
-                    yield NestLaunch(kernel, _global_size(kernel), steps)
+                    yield NestLaunch(kernel, *_sizes(kernel.kernel), steps)
                 case kind:
                     raise self._refusal(f"the launches need isl's '{kind}' around them")
 
@@ -183,11 +178,19 @@ class _Reading:
         return RefusalError("launch-form", what, self._nest.place)
 
 
-def _global_size(kernel: KernelText) -> tuple[str, ...]:
-    """The work-items of each dimension; one in all where there is no dimension."""
-    context, extents = extents_of(kernel.kernel)
+# By number of dimensions: the local size of a launch that is not tuned.
+_LOCAL_SIZES = (("1",), ("64",), ("16", "16"), ("8", "8", "4"))
+
+
+def _sizes(kernel: NestKernel) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The global and the local size; one work-item where no loop is parallel or shared."""
+    context, extents = extents_of(kernel)
     build = isl.AstBuild.from_context(context)
-    return tuple(_largest(build, each.behind.sub(each.first)) for each in extents) or ("1",)
+    sizes = [_largest(build, each.end.sub(each.first)) for each in extents]
+    if kernel.split is None:
+        return tuple(sizes) or ("1",), _LOCAL_SIZES[len(sizes)]
+    sizes.insert(kernel.split.dimension, LANES)
+    return tuple(sizes), group_size(kernel)
 
 
 def _largest(build: isl.AstBuild, values: isl.PwAff) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.dispatch.expressions import parse_expression
+from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class NestProgram:
         kernels: in the order in which they are launched first.
         launches: with the loops around them.
         options: for clang: definitions of macros, folders of headers.
+        macros: of the kernels' text, by name: what they are, unless other values are defined.
     """
 
     path: Path
@@ -43,13 +45,14 @@ class NestProgram:
     kernels: tuple[KernelText, ...]
     launches: tuple[Launching, ...]
     options: tuple[str, ...] = ()
+    macros: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
         """The OpenCL C of all kernels."""
         from coarsen.loops.kernel_text import opencl_text
 
-        return opencl_text(self.kernels)
+        return opencl_text(self.kernels, self.macros)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,15 +81,20 @@ class NestProgram:
 
         return NativeFunction(self.path, self.function, self.nest, self.options)
 
-    def elements_at(self, numbers: Mapping[str, float]) -> dict[str, int]:
-        """Return how many elements of each array it is given or finds are accessed at values of its parameters."""
+    @cached_property
+    def extents(self) -> dict[str, tuple[Expression, ...]]:
+        """By array that kernels access in memory: its extents, over the nest's parameters."""
         from coarsen.loops.launches import extents_in
 
+        arrays = [each for each in self.nest.arrays.values() if not each.is_private]
+        return {each.name: tuple(map(parse_expression, extents_in(self.nest, each))) for each in arrays}
+
+    def elements_at(self, numbers: Mapping[str, float]) -> dict[str, int]:
+        """Return how many elements of each array are accessed at values of its parameters."""
         sizes = {name: int(numbers[name]) for name in self.nest.parameters}
         return {
-            each.name: math.prod(parse_expression(text).evaluate(sizes) for text in extents_in(self.nest, each))
-            for each in self.nest.arrays.values()
-            if not each.is_local
+            name: math.prod(max(each.evaluate(sizes), 0) for each in extents)
+            for name, extents in self.extents.items()
         }
 
     def instances_at(self, sizes: Mapping[str, int]) -> int:
@@ -119,8 +127,7 @@ def read_program(path: Path, name: str | None = None, options: Sequence[str] = (
     import islpy as isl
 
     from coarsen.loops.affine_of import nest_of
-    from coarsen.loops.dependences import limited
-    from coarsen.loops.explain import analysed
+    from coarsen.loops.dependences import analysed, limited
     from coarsen.loops.kernel_text import kernel_text
     from coarsen.loops.kernels import kernels_of
     from coarsen.loops.launches import launches_of
@@ -129,7 +136,28 @@ def read_program(path: Path, name: str | None = None, options: Sequence[str] = (
     with limited(isl.DEFAULT_CONTEXT, function.place):
         nest, found = analysed(nest_of(function))
         kernels = tuple(map(kernel_text, kernels_of(nest, found)))
-        return NestProgram(path, function, nest, kernels, launches_of(kernels), tuple(options))
+        macros = _macros(kernels, options)
+        return NestProgram(path, function, nest, kernels, launches_of(kernels), tuple(options), macros)
+
+
+def _macros(kernels: Sequence[KernelText], options: Sequence[str]) -> dict[str, int]:
+    """The values of the kernels' macros: as options for clang define them. Raises InvalidInputError."""
+    from coarsen.loops.splits import DEFAULTS, GROUP_SIZE, LANES
+
+    shared = [each.kernel for each in kernels if each.kernel.split]
+    # Where one work-item would do all of the work it has help.
+    alone = {LANES: 256, GROUP_SIZE: 256} if any(not each.dimensions for each in shared) else {}
+    found = {**DEFAULTS, **alone}
+    given = dict(re.findall(r"(?:^| )-D ?(\w+)=(\S*)", " ".join(options)))
+    for name in found.keys() & given.keys() if shared else ():
+        if not re.fullmatch(r"[1-9]\d{0,4}", given[name]):
+            raise InvalidInputError(f"{name} is a number of work-items, not '{given[name]}'")
+        found[name] = int(given[name])
+    if GROUP_SIZE not in given:
+        found[GROUP_SIZE] = max(1, found[GROUP_SIZE] // found[LANES]) * found[LANES]
+    if found[GROUP_SIZE] % found[LANES]:
+        raise InvalidInputError(f"{GROUP_SIZE} must be a multiple of {LANES}: {found[GROUP_SIZE]}, {found[LANES]}")
+    return found
 
 
 def check_islpy() -> None:

@@ -105,7 +105,9 @@ def _is_mergeable(kernel: Kernel, level: Level, dimensions: tuple[int, ...]) -> 
 
 
 def space_of_launch(launch: LaunchToTune, groups_matter: bool, settings: Tune) -> Space:
-    """Return what a launch is tuned over: its macros have their first values, its local size is the first.
+    """Return what a launch is tuned over: its local size is the first.
+
+    Its macros have their first values, but where the local size follows from them: then all of theirs are tried.
 
     Args:
         launch: what is launched, and where.
@@ -120,10 +122,11 @@ def space_of_launch(launch: LaunchToTune, groups_matter: bool, settings: Tune) -
     sizes = (each.global_size for each in benchmark.real_launches(preset, own))
     has_guarded = not groups_matter and may_need_guard(sizes)
     others = _local_sizes_to_try(launch, own, groups_matter, settings)
-    return replace(
-        launch_space(own, others, launch.transforms, settings, has_guarded=has_guarded),
-        definitions=tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items())),
-    )
+    space = launch_space(own, others, launch.transforms, settings, has_guarded=has_guarded)
+    macros = sorted(benchmark.tunables.items())
+    if benchmark.local_size_of is not None:
+        return replace(space, local_sizes=None, definitions=tuple(macros))
+    return replace(space, definitions=tuple((macro, values[:1]) for macro, values in macros))
 
 
 def _local_sizes_to_try(

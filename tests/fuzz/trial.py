@@ -15,7 +15,7 @@ from coarsen.variant.variant_json import array_to_json
 from tests.fuzz import nodes
 from tests.fuzz.draw_coarsening import draw_configuration
 from tests.fuzz.field import last_read, weights_read
-from tests.fuzz.generate import KernelGenerator
+from tests.fuzz.generate import KernelGenerator, with_chain
 from tests.fuzz.generate_fields import with_field
 from tests.fuzz.launches import Launch, draw_launch
 from tests.fuzz.render import DATA, MAX_GROUP, source
@@ -27,6 +27,8 @@ _DISTINCT = 0.5
 _PLACED, _PADDED = 0.4, 0.7
 # Of the trials, those that read boxes of an array; of these, those that copy them to local memory.
 _FIELDS, _BOXES = 0.3, 0.85
+# Of the others, those that go on with parts under one condition.
+_CHAINED = 0.3
 # Of those that read boxes, the ones that copy them inside of loops instead.
 _TILED = 0.4
 _UNCOARSENED = 0.2
@@ -119,6 +121,8 @@ def trial_of(seed: int) -> Trial:
     has_tiles = has_field and random.Random(f"tile {seed}").random() < _TILED
     if has_field:
         kernel = with_field(kernel, launch, fields, has_tiles=has_tiles)
+    elif (chain := random.Random(f"chain {seed}")).random() < _CHAINED:
+        kernel = with_chain(kernel, chain)
     # Some have tiles alone.
     is_uncoarsened = has_tiles and random.Random(f"alone {seed}").random() < _UNCOARSENED
     # Boxes are for the local size that is demanded, which a guard of work-items drops, but for tiles.

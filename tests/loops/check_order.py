@@ -16,6 +16,7 @@ import islpy as isl
 from coarsen.loops.kernel_text import KernelText
 from coarsen.loops.launches import Launching, each_launch
 from coarsen.loops.nest import Nest, Statement
+from coarsen.loops.splits import DEFAULTS
 from tests.loops.executed import Executed, pairs
 
 _ID = re.compile(r"const \w+ (\w+) = get_global_id\((\d)\)(?: \+ (.+))?;")
@@ -45,7 +46,7 @@ def violations(
     """
     found: dict[Instance, Place] = {}
     wrong: list[str] = []
-    for number, (launch, global_size, steps) in enumerate(each_launch(launches, sizes)):
+    for number, (launch, global_size, _, steps) in enumerate(each_launch(launches, {**sizes, **DEFAULTS})):
         values = {**sizes, **steps}
         kernel, items = launch.kernel.kernel, [*_let_in(launch.kernel, global_size, values)]
         at = tuple(values[name] for name in kernel.steps)
@@ -84,11 +85,13 @@ def _is_among(item: Sequence[int], used: Collection[tuple[int, ...]]) -> bool:
 
 def _let_in(text: KernelText, global_size: Sequence[int], values: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
     """The places of the work-items of a launch that a kernel's guard lets in."""
+    # Of two versions that without lanes.
+    alone = text.text.rpartition("#else\n")[2].removesuffix("#endif\n")
     for ids in product(*map(range, global_size)):
         known = {**values}
-        for name, dimension, offset in _ID.findall(text.text):
+        for name, dimension, offset in _ID.findall(alone):
             known[name] = ids[int(dimension)] + (_value(offset, values) if offset else 0)
-        if _is_let_in(text.text, known):
+        if _is_let_in(alone, known):
             yield tuple(known[name] for name in text.kernel.dimensions)
 
 

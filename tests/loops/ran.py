@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from coarsen.devices.building import build_uncached
 from coarsen.loops.affine_of import nest_of
 from coarsen.loops.clang_tree import functions_of
-from coarsen.loops.dependences import Dependence, limited
-from coarsen.loops.explain import analysed
+from coarsen.loops.dependences import Dependence, analysed, limited
 from coarsen.loops.kernel_text import KernelText, kernel_text, opencl_text, whole_type
 from coarsen.loops.kernels import kernels_of
 from coarsen.loops.launches import Launching, each_launch, launches_of
 from coarsen.loops.native import NativeFunction, is_given
 from coarsen.loops.nest import Nest
+from coarsen.loops.splits import DEFAULTS
+from coarsen.variant.coarsening import Coarsening, Level
 
 Arrays = Mapping[str, NDArray[Any]]
 # Around each array: a multiple of every device's alignment of sub-buffers, filled with what no array holds.
@@ -51,6 +52,7 @@ class Made:
     kernels: tuple[KernelText, ...]
     launches: tuple[Launching, ...]
     native: NativeFunction
+    macros: Mapping[str, int]
 
     @property
     def given(self) -> list[str]:
@@ -68,7 +70,7 @@ class Made:
         programs = [[each] for each in self.kernels] if "Intel" in device.platform.name else [self.kernels]
         found = {}
         for own in programs:
-            text = f"#pragma OPENCL FP_CONTRACT OFF\n{opencl_text(own)}"
+            text = f"#pragma OPENCL FP_CONTRACT OFF\n{opencl_text(own, self.macros)}"
             program = build_uncached(context, text, options)
             found.update({each.kernel.name: cl.Kernel(program, each.kernel.name) for each in own})
         return found
@@ -83,7 +85,7 @@ def make(text: str, folder: Path) -> Made:
         nest, found = analysed(nest_of(function))
         kernels = tuple(kernel_text(each) for each in kernels_of(nest, found))
         launches = launches_of(kernels)
-    return Made(nest, found, kernels, launches, NativeFunction(path, function, nest))
+    return Made(nest, found, kernels, launches, NativeFunction(path, function, nest), DEFAULTS)
 
 
 def element_type(made: Made, array: str) -> np.dtype[Any]:
@@ -109,6 +111,7 @@ def run_on(
     arrays: Arrays,
     *,
     is_guarded: bool = True,
+    merged: Sequence[Coarsening] = (),
 ) -> dict[str, NDArray[Any]]:
     """Run all launches on copies of arrays; return these afterwards. Fails where a kernel writes beside one.
 
@@ -119,6 +122,7 @@ def run_on(
         numbers: by the nest's names.
         arrays: by the nest's names, all that kernels access.
         is_guarded: whether arrays are parts of larger buffers, or buffers of their own.
+        merged: how kernels were coarsened, if they were.
     """
     buffers, parts = {}, {}
     for name, array in arrays.items():
@@ -129,7 +133,7 @@ def run_on(
     nest = made.nest
     whole = np.int64 if whole_type(nest) == "long" else np.int32
     sizes = {name: int(numbers[name]) for name in nest.parameters}
-    for launch, global_size, steps in each_launch(made.launches, sizes):
+    for launch, global_size, local_size, steps in each_launch(made.launches, {**sizes, **made.macros}):
         assert all(size > 0 for size in global_size), "a launch without work-items"
         passed: list[Any] = []
         for name in launch.kernel.arguments:
@@ -141,7 +145,16 @@ def run_on(
                 passed.append(np.dtype(_TYPES[nest.types[name]]).type(numbers[name]))
         kernel = kernels[launch.kernel.kernel.name]
         kernel.set_args(*passed)
-        cl.enqueue_nd_range_kernel(queue, kernel, global_size, None)
+        if made.macros["SPLIT"] == 1:
+            cl.enqueue_nd_range_kernel(queue, kernel, global_size, None)
+        else:
+            groups = [-(-extent // own) for extent, own in zip(global_size, local_size, strict=True)]
+            local = [*local_size]
+            for each in merged:
+                groups[each.dimension] //= -each.factor if each.level is Level.GROUP else 1
+                local[each.dimension] //= each.factor if each.level is Level.ITEM else 1
+            items = [abs(count) * own for count, own in zip(groups, local, strict=True)]
+            cl.enqueue_nd_range_kernel(queue, kernel, items, local)
     result = {}
     for name, (host, buffer) in buffers.items():
         after = np.empty_like(host)

@@ -21,7 +21,7 @@ FLOAT = 4
 
 def lowered_strides(text: KernelText) -> dict[str, set[Stride]]:
     """By array, the bytes from a work-item's elements to those of its neighbour along dimension 0."""
-    kernel = lower(opencl_text([text]), text.kernel.name)
+    kernel = lower(opencl_text([text], {}), text.kernel.name)
     found: dict[str, set[Stride]] = {}
     for access in access_patterns(IndexForms(kernel, ControlFlow(kernel))):
         assert isinstance(access.base, Argument)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
@@ -108,11 +109,18 @@ def _launches(launches: Sequence[Launching], indent: str) -> Iterator[str]:
             yield from _launches(each.body, f"{indent}  ")
         elif isinstance(each, LaunchLoop):
             by = f" by {each.step}" if each.step > 1 else ""
-            yield f"{indent}for {each.name} from {each.first} to below {each.behind}{by}"
+            yield f"{indent}for {each.name} from {each.first} to {_last(each.end)}{by}"
             yield from _launches(each.body, f"{indent}  ")
         else:
             steps = "".join(f", {name} = {value}" for name, value in each.steps.items() if name != value)
             yield f"{indent}{each.kernel.kernel.name}: ({', '.join(each.global_size)}){steps}"
+
+
+def _last(end: str) -> str:
+    """The number before an end: `steps` -> `steps - 1`, `n + 1` -> `n`."""
+    plain, sign, number = re.fullmatch(r"(.*?)(?: ([+-]) (\d+))?", end).groups("")  # type: ignore[union-attr]
+    offset = int(f"{sign}{number or 0}") - 1
+    return plain if not offset else f"{plain} {'-+'[offset > 0]} {abs(offset)}"
 
 
 def _others(asked: ApplyOptions) -> str:

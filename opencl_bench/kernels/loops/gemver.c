@@ -8,14 +8,22 @@ void gemver(int n, float alpha, float beta, float a[restrict n][n], const float 
         for (int j = 0; j < n; j++)
             a[i][j] += u1[i] * v1[j] + u2[i] * v2[j];
     #pragma omp parallel for
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        float sum = 0;
+        #pragma omp simd reduction(+:sum)
         for (int j = 0; j < n; j++)
-            x[i] += beta * a[j][i] * y[j];
+            sum += beta * a[j][i] * y[j];
+        x[i] += sum;
+    }
     #pragma omp parallel for
     for (int i = 0; i < n; i++)
         x[i] += z[i];
     #pragma omp parallel for
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        float sum = 0;
+        #pragma omp simd reduction(+:sum)
         for (int j = 0; j < n; j++)
-            w[i] += alpha * a[i][j] * x[j];
+            sum += alpha * a[i][j] * x[j];
+        w[i] += sum;
+    }
 }

@@ -3,11 +3,19 @@ void mvt(int n, const float a[restrict n][n], const float y1[restrict n], const 
          float x1[restrict n], float x2[restrict n])
 {
     #pragma omp parallel for
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        float sum = 0;
+        #pragma omp simd reduction(+:sum)
         for (int j = 0; j < n; j++)
-            x1[i] += a[i][j] * y1[j];
+            sum += a[i][j] * y1[j];
+        x1[i] += sum;
+    }
     #pragma omp parallel for
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        float sum = 0;
+        #pragma omp simd reduction(+:sum)
         for (int j = 0; j < n; j++)
-            x2[i] += a[j][i] * y2[j];
+            sum += a[j][i] * y2[j];
+        x2[i] += sum;
+    }
 }

@@ -4,6 +4,7 @@ void tmv(int n, const float a[restrict n][n], const float y[restrict n], float x
     #pragma omp parallel for
     for (int i = 0; i < n; i++) {
         float sum = 0;
+        #pragma omp simd reduction(+:sum)
         for (int j = 0; j < n; j++)
             sum += a[j][i] * y[j];
         x[i] = sum;

@@ -15,10 +15,10 @@ from coarsen.loops.launches import (
     LaunchLoop,
     NestLaunch,
     extents_in,
-    local_size_of,
     operations_in,
 )
 from coarsen.loops.program import NestProgram
+from coarsen.loops.splits import GROUP_SIZE, LANES
 from coarsen.opencl_bench.workloads.described.table import toml
 from coarsen.opencl_bench.workloads.described.template import LOCAL_SIZES
 
@@ -32,13 +32,21 @@ kernel = {kernel_text}
 {options}outputs = {outputs}
 # Rounded operations one after the other, on the way to an element: a difference that they explain is right.
 roundings = {roundings}
-
+{parameters}
 [ndrange]
 global_size = {global_size}
-local_size = {local_size}
-local_sizes = {local_sizes}
+{local_size}
 
 """
+_SHARED = """\
+# Lanes that share a sum, and work-items of a work-group.
+where = ["{group} % {lanes} == 0"]
+
+[parameters]
+{lanes} = {lane_counts}
+{group} = {group_sizes}
+"""
+_LANES, _GROUP_SIZES = (1, 8, 32, 64, 256), (64, 256)
 # By the depth of the loops.
 _SIZES = (
     {"test": 1000, "cpu": 1 << 20, "gpu": 1 << 24},
@@ -66,7 +74,10 @@ def c_template(program: NestProgram, kernel: str, file: str, options: Sequence[s
         raise InvalidInputError(f"{program.path}: '{program.function.name}' writes no array that its caller sees")
     launches = [*_described(program.launches)]
     own = next(launch for launch, _, _ in launches if launch.kernel.kernel.name == kernel)
-    local_sizes = LOCAL_SIZES[len(own.global_size) - 1]
+    local_sizes = [list(each) for each in LOCAL_SIZES[len(own.global_size) - 1]]
+    local_size = f"local_size = {local_sizes[0]}\nlocal_sizes = {local_sizes}"
+    if own.kernel.kernel.split:
+        local_size = f"local_size = {toml(own.local_size)}"
     c_options = f"c_options = {toml([*options])}\n" if options else ""
     text = _HEAD.format(
         function=program.function.name,
@@ -79,14 +90,27 @@ def c_template(program: NestProgram, kernel: str, file: str, options: Sequence[s
         outputs=toml(program.outputs),
         roundings=toml(operations_in(program.kernels)),
         global_size=toml(_whole_groups(own.global_size, [f"local_size_{n}" for n in range(3)])),
-        local_size=list(local_sizes[0]),
-        local_sizes=[list(each) for each in local_sizes],
+        local_size=local_size,
+        parameters=_shared(program),
     )
     text += "\n".join(_sizes(program))
     text += "".join(_argument(program, own, name) for name in _names(program, own))
     if len(launches) > 1 or launches[0][1]:
         text += "".join(_launch(each, kernel, loops, conditions) for each, loops, conditions in launches)
     return text
+
+
+def _shared(program: NestProgram) -> str:
+    """The parameters of kernels whose lanes share sums; nothing where there are none."""
+    if not any(each.kernel.split for each in program.kernels):
+        return ""
+    lanes, size = (program.macros[name] for name in (LANES, GROUP_SIZE))
+    return _SHARED.format(
+        lanes=LANES,
+        group=GROUP_SIZE,
+        lane_counts=[*dict.fromkeys((lanes, *_LANES))],
+        group_sizes=[*dict.fromkeys((size, *_GROUP_SIZES))],
+    )
 
 
 def _described(
@@ -102,7 +126,7 @@ def _described(
             case LaunchLoop():
                 if each.step != 1:
                     raise InvalidInputError(f"a loop of launches counts by {each.step}, and a description's by 1")
-                loop = f"{each.name} in range({each.first}, {each.behind})"
+                loop = f"{each.name} in range({each.first}, {each.end})"
                 yield from _described(each.body, (*loops, loop), conditions)
 
 
@@ -113,7 +137,7 @@ def _whole_groups(global_size: Sequence[str], local_size: Sequence[str]) -> list
 
 
 def _sizes(program: NestProgram) -> Iterator[str]:
-    steps = {name for each in _loops(program.launches) for name in parse_expression(each.behind).names}
+    steps = {name for each in _loops(program.launches) for name in parse_expression(each.end).names}
     kernels = [each.kernel for each in program.kernels]
     depth = max(len(each.loops) - len(kernel.steps) for kernel in kernels for each in kernel.statements)
     # What the NDRange depends on, too, is no number of steps alone.
@@ -179,9 +203,9 @@ def _launch(launch: NestLaunch, kernel: str, loops: Sequence[str], conditions: S
     own: KernelText = launch.kernel
     lines += [f"kernel = {toml(own.kernel.name)}", f"arguments = {toml(own.arguments)}"]
     if own.kernel.name != kernel:
-        local_size = [*map(str, local_size_of(launch.global_size))]
-        lines.append(f"global_size = {toml(_whole_groups(launch.global_size, local_size))}")
-        lines.append(f"local_size = {toml(local_size)}")
+        groups = [each if each.isalnum() else f"({each})" for each in launch.local_size]
+        lines.append(f"global_size = {toml(_whole_groups(launch.global_size, groups))}")
+        lines.append(f"local_size = {toml(launch.local_size)}")
     if loops:
         lines.append(f"repeat = {toml(loops)}")
     if conditions:

@@ -1,0 +1,270 @@
+"""Sums whose terms the work-items of a work-group share, where their order is free.
+
+    s = 0; for j: s += a[i][j]; x[i] = s
+    ->  part = 0; for j from lane by SPLIT: part += a[i][j]      (each of SPLIT lanes)
+        a tree in local memory makes a total of the parts
+        s = 0; s += total; x[i] = s                              (lane 0)
+
+OpenMP's `reduction` frees the order, and sums of whole numbers have none. What lanes run first may read no memory
+that the kernel writes, and no sum; what they need of its variables each computes for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TypeVar
+
+from coarsen.loops import tree
+from coarsen.loops.algorithm1 import adds_a_dimension, is_next_along
+from coarsen.loops.dependences import REDUCTION, Dependence, carried_by, named
+from coarsen.loops.nest import Array, Loop, Nest, Statement, affine_text, free_name
+from coarsen.loops.schedules import Coefficients
+
+LANES, GROUP_SIZE = "SPLIT", "GROUP_SIZE"
+"""The macros of a kernel's text: how many lanes share a sum, and the work-items of a work-group."""
+DEFAULTS = {LANES: 1, GROUP_SIZE: 64}
+_FUNCTIONS = {"max": "fmaxf", "min": "fminf"}
+_NEUTRAL = {"*": "1", "&": "~0", "max": "-INFINITY", "min": "INFINITY"}
+_TRUTHS = frozenset(("<", ">", "<=", ">=", "==", "!=", "&&", "||", "!"))
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum that lanes share: its operator, its array, and the names of a lane's part and of the total."""
+
+    operator: str
+    array: Array
+    part: str
+    total: str
+
+    @property
+    def neutral(self) -> str:
+        """What a part begins with, in OpenCL C."""
+        return _NEUTRAL.get(self.operator, "0")
+
+    def joined(self, one: str, other: str) -> str:
+        """Return the statement that adds a part to another one, in OpenCL C."""
+        if self.operator in _FUNCTIONS:
+            return f"{one} = f{self.operator}({one}, {other});"
+        return f"{one} {self.operator}= {other};"
+
+    def added(self, target: tree.Element, value: tree.Expression) -> tree.Assignment:
+        """Return the statement that adds a value to an element."""
+        function = _FUNCTIONS.get(self.operator)
+        if function is None:
+            return tree.Assignment(target, self.operator, value, target.place)
+        return tree.Assignment(target, "", tree.Call(function, (target, value), target.place), target.place)
+
+
+@dataclass(frozen=True)
+class Split:
+    """How lanes share the sums of a kernel.
+
+    Attributes:
+        dimension: that of the NDRange which counts lanes; the parallel loops are the others.
+        sums: of which each lane makes a part.
+        first: the statements that every lane runs.
+        depths: of those of them that are in a shared loop: its place among their loops.
+        last: the statements that lane 0 runs, with one that adds the total in place of each shared loop.
+        loops: the shared loops.
+    """
+
+    dimension: int
+    sums: tuple[Sum, ...]
+    first: tuple[Statement, ...]
+    depths: Mapping[str, int]
+    last: tuple[Statement, ...]
+    loops: tuple[Loop, ...]
+
+
+def split_of(
+    nest: Nest,
+    statements: Sequence[Statement],
+    steps: Mapping[str, Sequence[Coefficients]],
+    places: Mapping[str, Sequence[Coefficients]],
+    found: Sequence[Dependence],
+) -> Split | None:
+    """Return how lanes share the sums of a kernel; None where none is free, or they can't be made first.
+
+    Args:
+        nest: the loops.
+        statements: of the kernel.
+        steps, places: by statement, what is the same in a launch, and in a work-item.
+        found: the nest's dependences.
+    """
+    if max(len(rows) for rows in places.values()) > 1 or {*DEFAULTS} & {*nest.arrays, *nest.types}:
+        return None  # with two parallel loops there are work-items enough
+    depths: dict[str, int] = {}
+    for each in statements:
+        depth = _fixed_loops(each, (*steps[each.name], *places[each.name]))
+        if each.accumulates and depth < len(each.loops) and _is_free(nest, each, each.loops[depth]):
+            depths[each.name] = depth
+    adding = [each for each in statements if each.name in depths]
+    loops = {loop.number: loop for loop in (each.loops[depths[each.name]] for each in adding)}
+    members = [each for each in statements if loops.keys() & {loop.number for loop in each.loops}]
+    for each in members:
+        own = next(place for place, loop in enumerate(each.loops) if loop.number in loops)
+        inner = {*each.iterators[own:]}
+        used = {name for access in each.writes for form in access.subscripts for name in form.symbols}
+        is_private = all(nest.arrays[access.array].is_private for access in each.writes)
+        if inner & used if each.name in depths else not (is_private and each.iterators[own] in used):
+            return None
+        depths.setdefault(each.name, own)
+    summed = {each.writes[0].array for each in adding}
+    carried = [one for loop in loops.values() for one in carried_by(nest, found, loop)]
+    if any(not one.is_accumulation or one.array not in summed for one in carried):
+        return None
+    first = _run_first(nest, statements, adding, members, summed)
+    sums = _sums(nest, adding, depths)
+    if not adding or first is None or sums is None:
+        return None
+    seen: set[str] = set()
+    last = []
+    for each in statements:
+        if each not in members:
+            last.append(each)
+        elif each in adding and sums[each.name].total not in seen:
+            own_sum, depth = sums[each.name], depths[each.name]
+            seen.add(own_sum.total)
+            target = _target(each)
+            total = tree.Element(own_sum.total, (), (), target.place)
+            code = own_sum.added(target, total)
+            last.append(replace(each, loops=each.loops[:depth], position=each.position[: depth + 1], code=code))
+    return Split(
+        _lane_dimension(adding, depths, places),
+        tuple({each.part: each for each in sums.values()}.values()),
+        tuple(_of_a_part(each, sums.get(each.name)) for each in first),
+        depths,
+        tuple(last),
+        tuple(loops.values()),
+    )
+
+
+def _fixed_loops(statement: Statement, rows: Sequence[Coefficients]) -> int:
+    """How many loops outside are the same in a work-item; as many as there are where others are among them."""
+    last = max((place for row in rows for place, number in enumerate(row) if number), default=-1)
+    kept: list[Coefficients] = []
+    for row in rows:
+        kept += [row] if adds_a_dimension(kept, row) else []
+    return last + 1 if len(kept) == last + 1 else len(statement.loops)
+
+
+def _is_free(nest: Nest, statement: Statement, loop: Loop) -> bool:
+    """Return True if the order in which a loop's iterations add is free."""
+    array = nest.arrays[statement.writes[0].array]
+    if statement.accumulates in _FUNCTIONS and tree.is_whole(array.element):
+        return False  # these are of real numbers
+    if any(array.spelled in named(each.clauses, REDUCTION) for each in loop.directives):
+        return True
+    assert statement.code is not None, "kernels_of refuses a statement without"
+    return tree.is_whole(array.element) and _is_whole(nest, statement.code.value)
+
+
+def _is_whole(nest: Nest, value: tree.Expression) -> bool:
+    """Return True for a value that is computed of whole numbers, or is 0 or 1."""
+    match value:
+        case tree.Number():
+            return value.value is not None
+        case tree.Element(array=array):
+            return array in nest.arrays and tree.is_whole(nest.arrays[array].element)
+        case tree.Name(variable=variable):
+            return variable.is_whole
+        case tree.Operation(operator=operator) if operator in _TRUTHS:
+            return True
+        case tree.Operation(operator="?:", operands=(_, *cases)):
+            return all(_is_whole(nest, each) for each in cases)
+        case tree.Operation() | tree.Cast():
+            is_real = isinstance(value, tree.Cast) and not tree.is_whole(value.type)
+            return not is_real and all(_is_whole(nest, each) for each in tree.parts_of(value))
+    return False
+
+
+def _run_first(
+    nest: Nest,
+    statements: Sequence[Statement],
+    adding: Sequence[Statement],
+    members: Sequence[Statement],
+    summed: set[str],
+) -> list[Statement] | None:
+    """The statements of shared loops, and those that set variables which these need; None where that can't be."""
+    chosen = {each.name for each in members}
+    while True:
+        needed = {
+            access.array
+            for each in statements
+            if each.name in chosen
+            for access in each.reads
+            if not (each in adding and access.subscripts == each.writes[0].subscripts and access.array in summed)
+        }
+        setting = [
+            each
+            for each in statements
+            if each.name not in chosen and any(access.array in needed for access in each.writes)
+        ]
+        if needed & summed or any(not nest.arrays[each.writes[0].array].is_private for each in setting):
+            return None
+        if not setting:
+            return [each for each in statements if each.name in chosen]
+        chosen |= {each.name for each in setting}
+
+
+def _sums(nest: Nest, adding: Sequence[Statement], depths: Mapping[str, int]) -> dict[str, Sum] | None:
+    """The sum of each statement that adds; None where two loops, or two operators, add to one element."""
+    taken = {*nest.arrays, *nest.types, *(loop.iterator for loop in nest.loops)}
+    known: dict[tuple[str, ...], tuple[int, Sum]] = {}
+    found = {}
+    for each in adding:
+        access, loop = each.writes[0], each.loops[depths[each.name]].number
+        key = access.array, *map(affine_text, access.subscripts)
+        if key not in known:
+            names = [free_name(f"{access.array}_{word}", taken) for word in ("part", "total")]
+            taken |= {*names}
+            known[key] = loop, Sum(each.accumulates, nest.arrays[access.array], *names)
+        of_loop, found[each.name] = known[key]
+        if of_loop != loop or found[each.name].operator != each.accumulates:
+            return None
+    return found
+
+
+def _lane_dimension(
+    adding: Sequence[Statement], depths: Mapping[str, int], places: Mapping[str, Sequence[Coefficients]]
+) -> int:
+    """0 where lanes are to make the accesses to neighbouring elements, else the one after the parallel loop's."""
+    for each in adding:
+        if not places[each.name]:
+            return 0
+        shared = each.iterators[depths[each.name]]
+        parallel = {name for name, number in zip(each.iterators, places[each.name][0], strict=True) if number}
+        for access in each.accesses:
+            used = {name for form in access.subscripts for name in form.symbols}
+            if shared in used and any(is_next_along(access, name) for name in used & parallel):
+                return 1
+    return 0
+
+
+def _target(statement: Statement) -> tree.Element:
+    assert statement.code is not None
+    assert isinstance(statement.code.target, tree.Element)
+    return statement.code.target
+
+
+def _of_a_part(statement: Statement, own: Sum | None) -> Statement:
+    """A statement that adds to a lane's part; any other one as it is."""
+    if own is None:
+        return statement
+    part = tree.Element(own.part, (), (), statement.place)
+    return replace(statement, code=_replaced(statement.code, own.array.name, part))
+
+
+def _replaced(node: T, array: str, part: tree.Element) -> T:
+    """An expression with one element in place of those of an array."""
+    if isinstance(node, tree.Element) and node.array == array:
+        return part  # type: ignore[return-value]
+    if isinstance(node, tuple):
+        return tuple(_replaced(each, array, part) for each in node)  # type: ignore[return-value]
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    changed = {each.name: _replaced(getattr(node, each.name), array, part) for each in fields(node)}
+    return replace(node, **changed)

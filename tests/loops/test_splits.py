@@ -1,0 +1,192 @@
+"""Sums that lanes share: right at sizes around the lanes' number, and coarsened; mistakes are seen."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pytest
+from numpy.typing import NDArray
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.frontend.lower import lower
+from coarsen.loops.kernel_text import KernelText, opencl_text
+from coarsen.pipeline import run_pipeline
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.variant import Variant
+from tests.loops.ran import Made, element_type, make, run_natively, run_on
+from tests.oclgrind.watch import Findings, watching
+
+LANES = 8
+SIZES = (1, LANES - 1, LANES, LANES + 1, 13)
+ROWS = "void f(int n, int m, {} a[n][m], {} y[m], {} x[n]) {{ for (int i = 0; i < n; i++) {{ {} }} }}"
+OMP = "\n#pragma omp simd reduction({})\n"
+INNER = "for (int j = 0; j < m; j++)"
+
+
+def rows(type_: str, body: str) -> str:
+    return ROWS.format(type_, type_, type_, body)
+
+
+def summed(operator: str, value: str, type_: str = "float", first: str = "0") -> str:
+    return rows(type_, f"{type_} s = {first}; {OMP.format(operator + ':s')} {INNER} {value} x[i] = s;")
+
+
+# By name: the text, and the dimension of the lanes.
+CASES = {
+    "a row": (summed("+", "s += a[i][j] * y[j];"), 0),
+    "a column": (summed("+", "s += a[j][i] * y[j];").replace("a[n][m]", "a[m][n]"), 1),
+    "a product": (summed("*", "s *= 1 + 0.01f * a[i][j];", first="2"), 0),
+    "the largest": ("#include <math.h>\n" + summed("max", "s = fmaxf(a[i][j], s);", first="-3"), 0),
+    "a difference": (summed("-", "s -= a[i][j];", "double", "1"), 0),
+    "whole numbers": (rows("int", "for (int j = m - 1; j >= 0; j -= 2) x[i] += a[i][j] * y[j];"), 0),
+    "bits": (rows("unsigned char", f"{INNER} x[i] ^= a[i][j]; y[0] = 1;").replace("y[0] = 1;", ""), 0),
+    "what else a row needs": (
+        rows("float", f"float s = x[i], c = y[0], t = 1; {OMP.format('+:s,t')} {INNER} {{ float q = c * a[i][j]; "
+             "s += q; if (j % 3 == 1) t += q * q; } x[i] = s / t;"), 0,
+    ),
+    "loops inside": (summed("+", "for (int k = 0; k <= j; k++) s += a[i][k] * y[j];"), 0),
+    "everything": (
+        "void f(int n, int m, float a[n][m], float y[m], float x[n]) { float s = x[0];"
+        f"{OMP.format('+:s')} {INNER} s += a[0][j] * y[j]; x[0] = s; }}", 0,
+    ),
+}  # fmt: skip
+
+ITEMS, GROUPS, BOTH = (
+    (Coarsening(2, 1),),
+    (Coarsening(2, 1, level=Level.GROUP),),
+    (Coarsening(2, 1), Coarsening(2, 0)),
+)
+_INSIDE = tempfile.TemporaryDirectory()
+
+
+@cache
+def made(name: str, lanes: int = LANES) -> Made:
+    folder = Path(_INSIDE.name, name.replace(" ", "_"))
+    folder.mkdir(exist_ok=True)
+    return replace(make(CASES[name][0], folder), macros={"SPLIT": lanes, "GROUP_SIZE": 2 * lanes})
+
+
+def drawn(found: Made, rows: int, columns: int) -> dict[str, NDArray[Any]]:
+    """Whole numbers below 50, other numbers from 0 to 1."""
+    random = np.random.default_rng(columns)
+    shape = {"a": max(rows, columns) ** 2, "x": rows, "y": max(rows, columns)}
+    arrays = {}
+    for name in found.given:
+        type_ = element_type(found, name)
+        values = random.random(shape[name]) if type_.kind == "f" else random.integers(0, 50, shape[name])
+        arrays[name] = values.astype(type_)
+    return arrays
+
+
+def check(
+    queue: cl.CommandQueue, found: Made, merged: tuple[Coarsening, ...] = (), sizes: tuple[int, ...] = SIZES
+) -> None:
+    """Fail unless kernels sum as C does, up to the rounding of as many terms as there are."""
+    kernels = found.build(queue.context)
+    for columns in sizes:
+        numbers, arrays = {"n": 5, "m": columns}, drawn(found, 5, columns)
+        expected = run_natively(found, numbers, arrays)
+        after = run_on(queue, kernels, found, numbers, arrays, merged=merged)
+        for name in found.given:
+            terms = columns * (columns + 1)
+            bound = terms**2 * np.finfo(arrays[name].dtype).eps if arrays[name].dtype.kind == "f" else 0
+            np.testing.assert_allclose(
+                after[name], expected[name], rtol=bound, atol=bound, err_msg=f"{name}, {columns}"
+            )
+
+
+def coarsened(found: Made, merged: tuple[Coarsening, ...]) -> Made:
+    def text(each: KernelText) -> str:
+        own = opencl_text([each], found.macros)
+        return run_pipeline(lower(own, each.kernel.name), Variant(coarsenings=merged)).opencl_c
+
+    return replace(found, kernels=tuple(replace(each, text=text(each)) for each in found.kernels))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_lanes_make_the_sums_of_the_function(name: str, queue: cl.CommandQueue) -> None:
+    found = made(name)
+    (kernel,) = (each.kernel for each in found.kernels)
+    assert kernel.split is not None and kernel.split.dimension == CASES[name][1]
+    check(queue, found)
+    check(queue, made(name, 1), sizes=(13,))
+    check(queue, made(name, 3), sizes=(4, 13))
+
+
+@pytest.mark.parametrize("merged", [ITEMS, GROUPS, BOTH], ids=["items", "groups", "lanes too"])
+@pytest.mark.parametrize("name", ["a row", "a column", "what else a row needs"])
+def test_coarsened_kernels_make_the_same_sums(
+    name: str, merged: tuple[Coarsening, ...], queue: cl.CommandQueue
+) -> None:
+    check(queue, coarsened(made(name), merged), merged, (1, LANES + 1))
+
+
+def runs_on(parameters: Mapping[str, object]) -> bool:
+    """Oclgrind is asked for what it finds alone."""
+    device = parameters.get("device")
+    is_simulator = isinstance(device, DeviceDescription) and device.is_called("oclgrind")
+    return device is None or is_simulator == ("watched" in parameters)
+
+
+def findings(found: Made, device: DeviceDescription) -> Findings:
+    with watching(device) as watched:
+        numbers, arrays = {"n": 3, "m": 5}, drawn(found, 3, 5)
+        run_on(watched.queue, found.build(watched.context), found, numbers, arrays, is_guarded=False)
+        return watched.findings()
+
+
+@pytest.mark.parametrize("watched", ["a column", "what else a row needs", "everything"])
+def test_a_simulator_finds_no_race(watched: str, device: DeviceDescription) -> None:
+    assert not findings(made(watched, 4), device)
+
+
+def mistaken(name: str, right: str, wrong: str, lanes: int) -> Made:
+    found = made(name, lanes)
+    kernels = tuple(replace(each, text=each.text.replace(right, wrong)) for each in found.kernels)
+    assert kernels != found.kernels
+    return replace(found, kernels=kernels)
+
+
+@pytest.mark.parametrize("watched", ["a row"])
+def test_a_simulator_finds_a_missing_barrier(watched: str, device: DeviceDescription) -> None:
+    found = mistaken(watched, "barrier(CLK_LOCAL_MEM_FENCE);", "", 4)
+    assert any("race" in each for each in findings(found, device))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("int j = lane", "int j = lane + 1"),
+        ("j += SPLIT", "j += SPLIT + 1"),
+        ("(count + 1) / 2", "count / 2"),
+        ("s += s_total", "s = s_total * 2"),
+    ],
+)
+def test_a_mistake_changes_the_sums(right: str, wrong: str, queue: cl.CommandQueue) -> None:
+    with pytest.raises(AssertionError):
+        check(queue, mistaken("a row", right, wrong, 3))
+
+
+OVER = f"{OMP.format('+:s,t')} {INNER}"
+KEPT = {
+    "no pragma": f"float s = 0; {INNER} s += a[i][j]; x[i] = s;",
+    "another variable": f"float s = 0, u = 0, t; {OVER} u += a[i][j]; x[i] = s + u;",
+    "a sum that is read": f"float s = 0, t; {OVER} {{ s += a[i][j]; y[i] = s; }}",
+    "rounded to whole numbers": f"int s = 0; {INNER} s += 0.5f * a[i][j]; x[i] = s;",
+    "sums of sums": f"float s = 0, t = 0; {OVER} {{ s += a[i][j]; t += s; }} x[i] = t;",
+    "what the kernel writes": f"float s = 0, t; x[i] = y[i]; {OVER} s += x[i] * a[i][j]; x[i] = s;",
+    "a loop around": f"float s = 0, t; for (int k = 0; k < 3; k++) {OVER} s += a[i][j] * k; x[i] = s;",
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_an_order_that_counts_is_kept(name: str, tmp_path: Path) -> None:
+    found = make(rows("int" if "whole" in name else "float", KEPT[name]), tmp_path)
+    assert all(each.kernel.split is None and "SPLIT" not in each.text for each in found.kernels)
