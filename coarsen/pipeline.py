@@ -388,7 +388,7 @@ class CoarsenedKernel(LaidOutKernel):
 
     - work-items: G / F and L / F, which F must divide; S must divide L / F;
     - work-groups: G / F and L; F must divide G / L, the number of work-groups;
-    - for any size, work-items: at least ceil(G / (F·S))·S, and any local size;
+    - for any size, work-items: at least ceil(G / (F·S))·S, and any local size, or with a tile the variant's;
     - for any size, work-groups: ceil(G / L / F)·L, and L.
 
     After the original's arguments come `added_arguments`: the extents of an array that lies otherwise and whose
