@@ -289,10 +289,10 @@ def _demanding(kernel: Kernel, local_size: LocalSize) -> Kernel:
 
 def _tiled(coarsened: CoarsenedKernel, transforms: Transforms, observer: Observer) -> CoarsenedKernel:
     """Return the kernel with tiles inside of its loops."""
-    kernel = coarsened.kernel
-    if coarsened.variant.any_size and not coarsened.variant.merges_groups:
-        reason = "the work-groups of a guarded kernel have any size, so they can't copy together what loops read"
-        raise RefusalError("tile-not-together", reason)
+    kernel, variant = coarsened.kernel, coarsened.variant
+    if variant.any_size and variant.local_size:
+        # With a guard of work-items, the local size is that of the coarsened launch.
+        kernel = _demanding(kernel, variant.local_size)
     if standard_of(kernel) != DEFAULT_STANDARD:
         reason = "how much a work-group reads is not known: in OpenCL C 2.0 the last groups may be smaller"
         raise RefusalError("place-extent-unknown", reason)

@@ -4,7 +4,7 @@
     ->  j = get_global_id(0), i = get_global_id(1): { s = 0; for k: s += … }
 
 The text is clean for what is done to it later: one test keeps work-items out that are beyond the loops' bounds,
-and an element in which a loop accumulates is held in a variable.
+and an element in which a loop accumulates is kept in a variable.
 """
 
 from __future__ import annotations

@@ -39,14 +39,10 @@ class Root:
 
 @dataclass(frozen=True)
 class Pointer:
-    """An address: that of the element of an array at these indices, as many of them as are given so far.
-
-    `place` is where an access begins.
-    """
+    """An address: that of the element of an array at these indices, as many of them as are given so far."""
 
     root: Root
     indices: tuple[Expression, ...]
-    place: SourcePosition | None = None
 
     def element(self, index: Expression) -> Pointer:
         """Return the element so far behind it."""

@@ -127,8 +127,7 @@ def read_program(path: Path, name: str | None = None, options: Sequence[str] = (
     import islpy as isl
 
     from coarsen.loops.affine_of import nest_of
-    from coarsen.loops.dependences import limited
-    from coarsen.loops.explain import analysed
+    from coarsen.loops.dependences import analysed, limited
     from coarsen.loops.kernel_text import kernel_text
     from coarsen.loops.kernels import kernels_of
     from coarsen.loops.launches import launches_of
@@ -157,7 +156,7 @@ def _macros(kernels: Sequence[KernelText], options: Sequence[str]) -> dict[str, 
     if GROUP_SIZE not in given:
         found[GROUP_SIZE] = max(1, found[GROUP_SIZE] // found[LANES]) * found[LANES]
     if found[GROUP_SIZE] % found[LANES]:
-        raise InvalidInputError(f"{GROUP_SIZE} must be a multiple of {LANES}, and {found[GROUP_SIZE]} is none")
+        raise InvalidInputError(f"{GROUP_SIZE} must be a multiple of {LANES}: {found[GROUP_SIZE]}, {found[LANES]}")
     return found
 
 

@@ -116,7 +116,7 @@ def device_options(options: BuildOptions) -> tuple[str, ...]:
     quotes don't match.
     """
     given = options if isinstance(options, str) else tuple(options or ())
-    return (*_split(given), "-I", _headers(), *os.environ.get("PYOPENCL_BUILD_OPTIONS", "").split())
+    return (*_split(given), "-I", pyopencl_headers(), *os.environ.get("PYOPENCL_BUILD_OPTIONS", "").split())
 
 
 # The programs of an application have theirs in common, and to split them takes as long as to look a kernel up.
@@ -132,7 +132,8 @@ def _split(options: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 @cache
-def _headers() -> str:
+def pyopencl_headers() -> str:
+    """Return the folder of PyOpenCL's headers, which it names in all build options."""
     return str(Path(pyopencl.__file__).parent / "cl")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -104,7 +105,9 @@ def _is_mergeable(kernel: Kernel, level: Level, dimensions: tuple[int, ...]) -> 
 
 
 def space_of_launch(launch: LaunchToTune, groups_matter: bool, settings: Tune) -> Space:
-    """Return what a launch is tuned over: its macros have their first values, its local size is the first.
+    """Return what a launch is tuned over: its local size is the first.
+
+    Its macros have their first values, but where the local size follows from them: then all of theirs are tried.
 
     Args:
         launch: what is launched, and where.
@@ -119,10 +122,11 @@ def space_of_launch(launch: LaunchToTune, groups_matter: bool, settings: Tune) -
     sizes = (each.global_size for each in benchmark.real_launches(preset, own))
     has_guarded = not groups_matter and may_need_guard(sizes)
     others = _local_sizes_to_try(launch, own, groups_matter, settings)
-    return replace(
-        launch_space(own, others, launch.transforms, settings, has_guarded=has_guarded),
-        definitions=tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items())),
-    )
+    space = launch_space(own, others, launch.transforms, settings, has_guarded=has_guarded)
+    macros = sorted(benchmark.tunables.items())
+    if benchmark.local_size_of is not None:
+        return replace(space, local_sizes=None, definitions=tuple(macros))
+    return replace(space, definitions=tuple((macro, values[:1]) for macro, values in macros))
 
 
 def _local_sizes_to_try(
@@ -332,7 +336,7 @@ _LEFT: Mapping[int, LocalSize] = MappingProxyType({1: (256,), 2: (16, 16)})
 
 
 def tiled_starts(
-    global_size: tuple[int, ...], transforms: Transforms, fixed: LocalSize | None = None
+    global_size: tuple[int, ...], transforms: Transforms, fixed: LocalSize | None = None, *, guards: bool = False
 ) -> Iterator[Variant]:
     """Enumerate variants with tiles to begin with, those first that suit most kernels.
 
@@ -340,6 +344,7 @@ def tiled_starts(
         global_size: of the launch, in work-items.
         transforms: of coarsened variants.
         fixed: the launch's local size, where it can't be another one; there are none where it is left open.
+        guards: whether blocks that don't divide the global size may have a guard.
     """
     left = _LEFT.get(len(global_size), ()) if fixed is None else fixed
     if len(left) != len(global_size):
@@ -349,9 +354,12 @@ def tiled_starts(
         blocks, level, stride = tuple(sorted(blocks, key=math.prod)), Level.GROUP, 1
     for block in blocks:
         size = tuple(items * factor for items, factor in zip(left, block, strict=True))
-        if all(whole % extent == 0 for whole, extent in zip(global_size, size, strict=True)):
-            merged = tuple(Coarsening(each, place, stride, level) for place, each in enumerate(block))
-            yield Variant(fixed or size, merged, transforms=replace(transforms, tile=Tile("16")))
+        merged = tuple(Coarsening(each, place, stride, level) for place, each in enumerate(block))
+        start = Variant(fixed or size, merged, transforms=replace(transforms, tile=Tile("16")))
+        if not any(map(operator.mod, global_size, size)):
+            yield start
+        elif guards and fixed is None and start.is_coarsened and not any(map(operator.mod, global_size, left)):
+            yield replace(start, local_size=left, any_size=True)
 
 
 def with_tiles(
@@ -370,7 +378,8 @@ def with_tiles(
         InvalidInputError: no such preset.
     """
     launches = benchmark.real_launches(preset, benchmark.preset(preset).local_size)
-    starts = [*tiled_starts(launches[0].global_size, Transforms(), fixed)] if len(launches) == 1 else []
+    guards, sizes = True in space.transforms.any_size, launches[0].global_size
+    starts = [*tiled_starts(sizes, Transforms(), fixed, guards=guards)] if len(launches) == 1 else []
     copied = _copied_arrays(kernel, starts)
     if not (copied and _are_apart(benchmark, preset)):
         return space

@@ -15,7 +15,7 @@ from concurrent.futures import wait
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 from coarsen.analysis.legality import groups_matter
@@ -248,6 +248,7 @@ class _Tuning:
         # What is uncoarsened is tried first: a gain has to be one over the best of it.
         starts.sort(key=lambda start: (start != own, not start.is_coarsened, expected(start)))
         laid_out = [each for each in laid_out_starts(starts, plan.arrays or ()) if space.has(each)]
+        starts[1:1] = filter(space.has, self._starts_of_macros())
         # One of these comes early: a short search is to try a layout, too.
         starts = [*starts[:1], *laid_out[:1], *starts[1:], *laid_out[1:]]
         starts[2:2] = filter(is_in, self._tiled_starts(replace(transforms, wide_accesses=False)))
@@ -256,11 +257,21 @@ class _Tuning:
             starts[1:1] = [first] if space.has(first) else []
         return dict.fromkeys(starts)
 
+    def _starts_of_macros(self) -> Iterator[Variant]:
+        """What is uncoarsened, with the values of macros from which the local size follows."""
+        local_size_of, values = self._launch.benchmark.local_size_of, dict(self._plan.definitions)
+        if local_size_of is None:
+            return
+        for chosen in product(*values.values()):
+            definitions = tuple(zip(values, chosen, strict=True))
+            yield Variant(local_size_of(definitions), definitions=definitions)
+
     def _tiled_starts(self, transforms: Transforms) -> Iterator[Variant]:
         """Some variants with tiles."""
         launch, own = self._launch, self._own
         launches = launch.benchmark.own_launches(launch.preset, own.local_size)
-        found = tiled_starts(launches[0].global_size, transforms, self._fixed)
+        guards = True in self._plan.transforms.any_size
+        found = tiled_starts(launches[0].global_size, transforms, self._fixed, guards=guards)
         count = _TILED_STARTS.get(launch.transforms.device_kind, _OTHER_TILED_STARTS)
         return (replace(each, definitions=own.definitions) for each in islice(found, count))
 

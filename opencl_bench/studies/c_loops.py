@@ -1,10 +1,11 @@
 """What loops of C become, beside other makers of kernels: `python -m coarsen.opencl_bench.studies.c_loops`.
 
 The functions are those of `opencl_bench/kernels/loops`. Each is run as its kernels are written, and tuned from
-nothing, with and without tiles, in turns. Beside products run, where they are installed, PyTorch's (cuBLAS, TF32
-off), CLBlast's as it comes (Debian's libclblast1), NumPy's (OpenBLAS) and, of two matrices, loopy's, in tiles of
-16 × 16 × 16 (`pip install loopy`); beside all, what a copy takes within the device of as many bytes as the
-launches read and write, each array once for each launch. A line of CSV for each on standard output
+nothing, with and without tiles, in turns; where lanes may share its sums, tuned with numbers of lanes, too (`8
+lanes of 256`, as many work-items as a work-group has). Beside products run, where they are installed, PyTorch's
+(cuBLAS, TF32 off), CLBlast's as it comes (Debian's libclblast1), NumPy's (OpenBLAS) and, of two matrices, loopy's,
+in tiles of 16 × 16 × 16 (`pip install loopy`); beside all, what a copy takes within the device of as many bytes as
+the launches read and write, each array once for each launch. A line of CSV for each on standard output
 (`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, the host's part included.
 """
 
@@ -32,6 +33,7 @@ from coarsen.dispatch.expressions import parse_expression
 from coarsen.drop_in.loop_program import LoopProgram
 from coarsen.loops.launches import each_launch, extents_in
 from coarsen.loops.program import read_program
+from coarsen.loops.splits import GROUP_SIZE, LANES
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.workload.element_types import Array
 
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent.parent / "kernels" / "loops"
 _REPETITIONS = 15
 _WARM_UP = 2
+# Lanes that share a sum, and the work-items of a work-group.
+_LANES = ((8, 256), (32, 256), (64, 64), (256, 256))
 Run = Callable[[], object]
 
 
@@ -106,6 +110,10 @@ class _Measured:
         if case.function == "mm":
             without = replace(settings, tiles=False, store=f"{settings.store}-untiled")
             programs["tuned without tiles"] = LoopProgram(context, path, tune=without)
+        if any(each.kernel.split for each in self._read.kernels):
+            for lanes, size in _LANES:
+                defined = [f"-D{LANES}={lanes}", f"-D{GROUP_SIZE}={size}"]
+                programs[f"{lanes} lanes of {size}"] = LoopProgram(context, path, options=defined, tune=settings)
         self._runs: dict[str, Run] = {}
         self.outputs: dict[str, list[Any]] = {}
         for word, program in programs.items():
@@ -172,9 +180,9 @@ class _Measured:
                     times[word].append(1e3 * (time.perf_counter() - started))
         return {word: median(each) for word, each in times.items()}
 
-    def difference(self) -> float:
-        """Return the largest difference of the tuned kernels' results, relative to the largest number."""
-        pairs = zip(self.outputs["written"], self.outputs["tuned"], strict=True)
+    def difference(self, word: str) -> float:
+        """Return the largest difference of tuned kernels' results, relative to the largest number."""
+        pairs = zip(self.outputs["written"], self.outputs[word], strict=True)
         return max(float(np.abs(one - two).max() / max(np.abs(one).max(), 1e-30)) for one, two in pairs)
 
 
@@ -292,7 +300,7 @@ def main() -> None:
             times = found.milliseconds()
             times["copy"] = found.copy_milliseconds()
         for word, each in times.items():
-            difference = f"{found.difference():.2g}" if word == "tuned" else ""
+            difference = f"{found.difference(word):.2g}" if word in found.outputs and word != "written" else ""
             gain = f"{times['written'] / each:.3f}"
             writer.writerow((device.name, case.name, word, f"{each:.4f}", gain, difference))
         sys.stdout.flush()

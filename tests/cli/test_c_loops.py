@@ -153,6 +153,21 @@ def test_a_description_of_one_kernel_and_macros(folder: Path, run: Run) -> None:
     np.testing.assert_array_equal(workload.expected()["b"], 3 * workload.buffers["a"])
 
 
+def test_lanes_of_a_sum_are_a_parameter(folder: Path, run: Run) -> None:
+    assert run("describe", "mv.c").code == 0
+    benchmark = find_benchmark(folder / "mv.toml")
+    assert benchmark.tunables == {"SPLIT": ("1", "8", "32", "64", "256"), "GROUP_SIZE": ("64", "256")}
+    eight = (("GROUP_SIZE", "64"), ("SPLIT", "8"))
+    assert benchmark.local_size_of is not None and benchmark.local_size_of(eight) == (8, 8)
+    (launch,) = benchmark.launches("test", (8, 8), eight)
+    assert (launch.global_size, launch.local_size) == ((8, 104), (8, 8))
+    asked = run("apply", "mv.c", "--define", "SPLIT=64", "--factor", 2, "--dim", 1, "--level", "group")
+    assert asked.code == 0 and "reqd_work_group_size(64, 1, 1)" in asked.out
+    for word, message in (("SPLIT=x", "SPLIT is a number of work-items, not 'x'"), ("GROUP_SIZE=9", "")):
+        refused = run("apply", "mv.c", "-D", word, "-D", "SPLIT=2" if not message else "n_=1")
+        assert refused.code == 2 and refused.error == (message or "GROUP_SIZE must be a multiple of SPLIT: 9, 2")
+
+
 def test_keys_for_c_files_are_for_c_files(folder: Path, run: Run) -> None:
     kernel = "kernel void k(global float *a) { a[get_global_id(0)] = 1; }"
     written(folder, "k.cl", kernel)

@@ -42,10 +42,16 @@ def draw(program: LoopProgram, path: Path, size: int) -> tuple[dict[str, Any], d
     return numbers, arrays
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.c")))
-def test_examples_compute_what_the_functions_do(name: str, queue: cl.CommandQueue) -> None:
+EXAMPLES = [(path.stem, ()) for path in sorted(FOLDER.glob("*.c"))]
+EXAMPLES += [("gemver", ("-DSPLIT=8",)), ("mvt", ("-D SPLIT=16", "-DGROUP_SIZE=32"))]
+
+
+@pytest.mark.parametrize(("name", "options"), EXAMPLES)
+def test_examples_compute_what_the_functions_do(
+    name: str, options: tuple[str, ...], queue: cl.CommandQueue
+) -> None:
     path = FOLDER / f"{name}.c"
-    program = LoopProgram(queue.context, path)
+    program = LoopProgram(queue.context, path, options=options)
     numbers, arrays = draw(program, path, 11)
     given: dict[str, Any] = {name: cl.array.to_device(queue, contents) for name, contents in arrays.items()}
     program(queue, **numbers, **given).wait()
@@ -78,17 +84,17 @@ def call(queue: cl.CommandQueue) -> Callable[..., object]:
         ((4, 4), {}, "the argument l is missing; there are n, m, l, a, b, c"),
         ((4, 4, 4), {"d": 1}, "there is no argument d; there are n, m, l, a, b, c"),
         ((4, 4, 4, 1, 1, 1, 1), {}, "6 arguments, not 7: n, m, l, a, b, c"),
-        ((4, 4, 4.5), {}, "l = 4.5 is no whole number of the kernels' type"),
-        ((4, 4, 2**31), {}, "l = 2147483648 is no whole number of the kernels' type"),
-        ((4, 8, 4), {}, "b has 64 bytes, and 128 are accessed"),
+        ((4, 4, 4.5), {}, "l = 4.5 is not a whole number of the kernels' type"),
+        ((4, 4, 2**31), {}, "l = 2147483648 is not a whole number of the kernels' type"),
+        ((4, 8, 4), {}, "b has 64 bytes, but the loops access 128"),
         (
             (65536, 65536, 1),
             {},
             "c has 4294967296 elements, too many for sizes of the type int: make them long in C",
         ),
         ((4, 4, 4), {"n": 4}, "the argument n is given twice"),
-        ((4, 4, float("nan")), {}, "l is no whole number"),
-        ((4, 4, 4), {"a": np.zeros(16)}, "a is no buffer, nor an array that begins with one"),
+        ((4, 4, float("nan")), {}, "l is not a whole number"),
+        ((4, 4, 4), {"a": np.zeros(16)}, "a is neither a buffer nor an array that starts where one does"),
     ],
 )
 def test_what_does_not_fit_is_refused(

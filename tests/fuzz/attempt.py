@@ -81,8 +81,15 @@ class Attempt:
     @property
     def variant(self) -> Variant:
         """What the kernel is to become."""
-        local_size = () if self.transforms.tile == Tile() else self.launch.local_size
+        local_size: tuple[int, ...] = ()
+        if self.transforms.tile != Tile():
+            local_size = self.sizes[1] if self.any_size else self.launch.local_size
         return Variant(local_size, self.configuration, (), self.transforms, self.any_size, self.arrays)
+
+    @property
+    def sizes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The coarsened kernel's global and local size."""
+        return sizes_of(self.launch, self.configuration, self.any_size, self.free_local_size)
 
     @staticmethod
     def of(fields: dict[str, Any]) -> Attempt:
@@ -155,11 +162,10 @@ def attempt(
     report(COARSENED)
     of_original = found() - before
     standard = [kernel.opencl_c_standard if form == "opencl_c" else kernel.spirv_standard]
-    sizes = sizes_of(wanted.launch, wanted.configuration, wanted.any_size, wanted.free_local_size)
     built: cl.Kernel | None = None
     try:
         built = _build(queue.context, code, [*standard, *options])
-        got = _run(queue, built, wanted, *sizes, _added(kernel.kernel, wanted.launch))
+        got = _run(queue, built, wanted, *wanted.sizes, _added(kernel.kernel, wanted.launch))
     except cl.Error as error:
         if built is not None and _is_too_large(built, queue.device):
             return Verdict("refused", "more local memory than the device has")

@@ -123,11 +123,10 @@ def trial_of(seed: int) -> Trial:
         kernel = with_field(kernel, launch, fields, has_tiles=has_tiles)
     elif (chain := random.Random(f"chain {seed}")).random() < _CHAINED:
         kernel = with_chain(kernel, chain)
-    # The groups of a guarded kernel may have any size.
-    any_size &= not has_tiles
     # Some have tiles alone.
     is_uncoarsened = has_tiles and random.Random(f"alone {seed}").random() < _UNCOARSENED
-    grouped = has_field or _GROUPED.search(source(kernel)) is not None
+    # Boxes are for the local size that is demanded, which a guard of work-items drops, but for tiles.
+    grouped = (has_field and not has_tiles) or _GROUPED.search(source(kernel)) is not None
     configuration = draw_configuration(chosen, launch, any_size, grouped)
     return Trial(
         kernel,

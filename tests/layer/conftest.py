@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyopencl as cl
@@ -17,11 +17,11 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.drivers import linked_libraries, packaged_loader
-from coarsen.drop_in.script import Script, executable_of
 from coarsen.frontend.clang import packaged_clang
 from coarsen.layer import program as layer
 from coarsen.layer.program import RecordedRun, recorded_run
 from coarsen.layer.recording import KernelRow
+from coarsen.layer.script import Script, executable_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.workload.benchmark import Array
 from tests.workload_runs import build_program, kernels_of, run_workload
@@ -87,12 +87,17 @@ def own_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYOPENCL_HOME", str(loader.parents[1]))
 
 
-def compiled_program(source: Path, program: Path, *libraries: str) -> Path:
+# Ends a program at what C leaves undefined; no library is needed for it.
+TRAPS = ("-fsanitize=undefined", "-fno-sanitize=function", "-fsanitize-trap=undefined")
+
+
+def compiled_program(source: Path, program: Path, *libraries: str, options: Sequence[str] = ()) -> Path:
     """Compile and link a program without a system's headers, start files or linker."""
     clang = packaged_clang()
     assert clang is not None
     unlinked = program.with_suffix(".o")
-    options = (
+    words = (
+        *options,
         "-std=gnu11",
         "-O1",
         "-Wall",
@@ -104,7 +109,7 @@ def compiled_program(source: Path, program: Path, *libraries: str) -> Path:
         str(LAYER),
         "-c",
     )
-    subprocess.run([*clang.command, *options, str(source), "-o", str(unlinked)], check=True)
+    subprocess.run([*clang.command, *words, str(source), "-o", str(unlinked)], check=True)
     linker, libc = LINKERS[os.uname().machine], linked_libraries("libc.so.6")[0]
     words = ("-pie", "-dynamic-linker", linker, str(unlinked), *libraries, str(libc), "-o", str(program))
     subprocess.run([clang.command[0], "ld.lld", *words], check=True)

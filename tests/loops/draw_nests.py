@@ -22,6 +22,8 @@ class DrawnNest:
 @dataclass
 class _Drawing(Expressions):
     statements: int = 0
+    seed: int = 0
+    is_summing: bool = False
 
     def function(self) -> DrawnNest:
         rnd = self.random
@@ -35,6 +37,7 @@ class _Drawing(Expressions):
         self.alpha, self.alpha_type = self.name("alpha"), rnd.choice(("float", "double", "float", "int"))
         self.is_record = rnd.random() < 0.2
         self.mathematical = rnd.random() < 0.15
+        self.is_summing = self.seed % 4 == 1
         spellings = ["vla", "flat", "macro", "global", "pointer"] if not self.is_record else ["record"]
         self.arrays = []
         for number in range(rnd.randint(2, 5)):
@@ -59,7 +62,10 @@ class _Drawing(Expressions):
         lines = self._beginning()
         if self.steps and rnd.random() < 0.5:
             lines += self._stencil()
-        lines += self._block(Scope(), rnd.randint(1, 3))
+        if self.is_summing:
+            lines += self._sums() + self._sums() * (rnd.random() < 0.3)
+        else:
+            lines += self._block(Scope(), rnd.randint(1, 3))
         if not any("for (" in line for line in lines):
             lines += self._loop(Scope())
         return DrawnNest(
@@ -147,6 +153,43 @@ class _Drawing(Expressions):
             else:
                 lines += self._loop(scope)
         return lines
+
+    def _sums(self) -> list[str]:
+        """A loop in which each iteration makes a sum for an element of its own."""
+        array, index = self.random.choice(self.arrays), self.name("row")
+        size = array.dims[0][0]
+        lines = self._sum(Scope((Iterator(index, size, 0, 0),), (), 1), array)
+        return [f"for (int {index} = 0; {index} < {size}; {index}++) {{", *self._indented(lines), "}"]
+
+    def _sum(self, scope: Scope, array: DrawnArray) -> list[str]:
+        """A sum that lanes may share: exact in any order: of whole numbers, quarters, powers of 2."""
+        rnd = self.random
+        self.statements += 1
+        size, name, index = rnd.choice(self.sizes), self.name("sum"), self.name("z")
+        inner = replace(scope, iterators=(*scope.iterators, Iterator(index, size, 0, 0)), depth=scope.depth + 1)
+        whole, real = self._whole(inner, 2, 100), self._real(inner, 1)
+        type_ = rnd.choice(("float", "float", "double", "int", "unsigned int", "unsigned char"))
+        if type_ in WHOLE:
+            operator = rnd.choice("+-*&|^")
+            added = f"{name} {operator}= {whole};"
+        else:
+            operator, added = rnd.choice(
+                (
+                    ("+", f"{name} += 0.25f * ({whole});"),
+                    ("-", f"{name} = {name} - ({whole});"),
+                    ("*", f"{name} *= ({whole}) % 2 == 0 ? 2 : 0.5f;"),
+                    ("max", f"{name} = fmax({name}, {real});"),
+                )
+            )
+        loop = [f"for (int {index} = 0; {index} < {size}; {index}++) {{", f"    {added}", "}"]
+        if rnd.random() < 0.3:
+            loop[1] = f"    if ({self._condition(inner)}) {added}"
+        if type_ not in WHOLE or rnd.random() < 0.5:
+            loop.insert(0, f"#pragma omp simd reduction({operator}:{name})")
+        kept = replace(scope, scalars=(*scope.scalars, (name, type_)))
+        before, target = self._access(array, kept, is_written=True)
+        value = name if array.element not in WHOLE else f"(int){name} % 100" if type_ in WHOLE else "1"
+        return [f"{type_} {name} = {rnd.randint(0, 3)};", *loop, *before, f"{target} = {value};"]
 
     def _declaration(self, scope: Scope) -> tuple[list[str], Scope]:
         type_ = self.random.choice(
@@ -347,4 +390,4 @@ class _Drawing(Expressions):
 
 def drawn(seed: int) -> DrawnNest:
     """Return the function of a seed."""
-    return _Drawing(random.Random(seed)).function()
+    return _Drawing(random.Random(seed), seed=seed).function()

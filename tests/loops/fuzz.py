@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 
 from coarsen.devices.discovery import open_device
 from coarsen.errors import RefusalError
+from coarsen.loops.splits import GROUP_SIZE, LANES
 from tests.loops.draw_nests import DrawnNest, drawn
 from tests.loops.ran import Arrays, Made, element_type, make, run_natively, run_on
 from tests.working_devices import devices_that_work, short_name
@@ -79,11 +82,14 @@ def failures(seed: int, queues: dict[str, cl.CommandQueue], folder: Path) -> Ite
     made = make(nest.text, folder)
     runs = [inputs(nest, made, sizes) for sizes in SIZES]
     expected = [run_natively(made, numbers, arrays) for numbers, arrays in runs]
-    for name, queue in queues.items():
+    lanes = [1, 4 + seed % 3] if any(each.kernel.split for each in made.kernels) else [1]
+    for (name, queue), lane_count in product(queues.items(), lanes):
+        made = replace(made, macros={LANES: lane_count, GROUP_SIZE: 2 * lane_count})
+        name += f" with {lane_count} lanes" * (lane_count > 1)
         kernels = made.build(queue.context)
         for sizes, (numbers, arrays), right in zip(SIZES, runs, expected, strict=True):
             try:
-                found = run_on(queue, kernels, made, numbers, arrays, is_guarded=name != "oclgrind")
+                found = run_on(queue, kernels, made, numbers, arrays, is_guarded="oclgrind" not in name)
             except AssertionError as wrong:
                 yield f"{name}, sizes {sizes}: {wrong}"
                 continue

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from coarsen.devices.building import build_uncached
 from coarsen.loops.affine_of import nest_of
 from coarsen.loops.clang_tree import functions_of
-from coarsen.loops.dependences import Dependence, limited
-from coarsen.loops.explain import analysed
+from coarsen.loops.dependences import Dependence, analysed, limited
 from coarsen.loops.kernel_text import KernelText, kernel_text, opencl_text, whole_type
 from coarsen.loops.kernels import kernels_of
 from coarsen.loops.launches import Launching, each_launch, launches_of
@@ -154,8 +153,8 @@ def run_on(
             for each in merged:
                 groups[each.dimension] //= -each.factor if each.level is Level.GROUP else 1
                 local[each.dimension] //= each.factor if each.level is Level.ITEM else 1
-            whole = [abs(count) * own for count, own in zip(groups, local, strict=True)]
-            cl.enqueue_nd_range_kernel(queue, kernel, whole, local)
+            items = [abs(count) * own for count, own in zip(groups, local, strict=True)]
+            cl.enqueue_nd_range_kernel(queue, kernel, items, local)
     result = {}
     for name, (host, buffer) in buffers.items():
         after = np.empty_like(host)

@@ -21,6 +21,7 @@ FOLDER = Path(__file__).parents[2] / "opencl_bench" / "kernels" / "loops"
 FLAGS = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fPIC", "-shared"]
 SIZES = {
     "mm": ({"n": 19, "m": 17, "l": 5}, {"a": 95, "b": 85, "c": 323}),
+    "mvt": ({"n": 21}, {"a": 441, "x1": 21, "x2": 21, "y1": 21, "y2": 21}),
     "fdtd_2d": ({"steps": 3, "nx": 19, "ny": 33}, {"ex": 627, "ey": 627, "hz": 627, "source": 3}),
     "doitgen": ({"nr": 2, "nq": 3, "np": 67}, {"a": 402, "c4": 4489, "sum": 67}),
     "correlation": ({"n": 20, "m": 18}, {"data": 360, "corr": 324, "mean": 18, "dev": 18}),
@@ -132,7 +133,7 @@ def check(
 
 @pytest.mark.parametrize("name", SIZES)
 def test_a_host_computes_what_the_function_does(name: str, tmp_path: Path, queue: pyopencl.CommandQueue) -> None:
-    program = read_program(FOLDER / f"{name}.c")
+    program = read_program(FOLDER / f"{name}.c", options=["-DSPLIT=8"])
     numbers, lengths = SIZES[name]
     check(program, Host(program, tmp_path, queue), queue, numbers, drawn(lengths))
 

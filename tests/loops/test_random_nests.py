@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import RefusalError
+from coarsen.loops.splits import GROUP_SIZE, LANES
 from tests.loops.draw_nests import drawn
 from tests.loops.fuzz import SIZES, Child, inputs
 from tests.loops.ran import make, run_on
@@ -51,6 +53,7 @@ def test_nothing_is_found_by_a_simulator(watched: int, device: DeviceDescription
         made = make(nest.text, tmp_path)
     except RefusalError:
         return
+    made = replace(made, macros={LANES: 4, GROUP_SIZE: 8})
     with watching(device) as simulated:
         kernels = made.build(simulated.context)
         for sizes in SIZES[:2]:

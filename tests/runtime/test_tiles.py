@@ -15,7 +15,7 @@ from coarsen.runtime.advice import Decision
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.runtime.launches import words_of
 from coarsen.tuning.settings import Tune
-from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.transforms import Tile, Transforms
 from coarsen.variant.variant import Variant
 from tests.runtime.advisors import FakeAdvisor
@@ -96,6 +96,28 @@ def test_a_tile_without_coarsening_is_launched(queue: cl.CommandQueue, demand: s
     same = filled(queue, np.zeros((N, N), np.float32))
     program.product(queue, (N, N), (16, 8), same, same, same, np.int32(9))
     assert not seen[1].is_rewritten
+
+
+@pytest.mark.parametrize("guard", ["", f"if (x < {N} - 7 && y < n + 9) {{"])
+@pytest.mark.parametrize(
+    "chosen", [(Coarsening(3),), (Coarsening(3), Coarsening(5, 1, 2)), (Coarsening(5, 0, 4), Coarsening(3, 1))]
+)
+def test_sizes_that_do_not_divide_have_tiles(queue: cl.CommandQueue, guard: str, chosen: Configuration) -> None:
+    source = SOURCE.replace("float sum", f"{guard} float sum").replace("= sum;", "= sum; }" if guard else "= sum;")
+    draw = np.random.default_rng(3)
+    a, b = (filled(queue, draw.integers(-9, 9, (N, N)).astype(np.float32)) for _ in range(2))
+    results = []
+    seen: list[DividedLaunch] = []
+    variant = Variant((16, 8), chosen, transforms=Transforms(tile=Tile("8")), any_size=True)
+    for advisor in (False, FakeAdvisor(Decision(variant, "a test says so", is_exact=True))):
+        program = Program(queue.context, source, tune=advisor, observer=Launches(seen)).build()
+        c = filled(queue, np.full((N, N), -1, np.float32))
+        program.product(queue, (N, N), (16, 8), a, b, c, np.int32(21))
+        results.append(np.empty((N, N), np.float32))
+        cl.enqueue_copy(queue, results[-1], c)
+    np.testing.assert_array_equal(results[1], results[0])
+    assert "tile 8, for any size" in words_of(seen[-1])
+    assert seen[-1].local_size == (16, 8)
 
 
 def test_an_exact_tile_that_the_kernel_refuses_leaves_it_as_it_is(queue: cl.CommandQueue) -> None:

@@ -287,12 +287,6 @@ def test_ptx_demands_the_local_size() -> None:
     assert ".reqntid" not in run_pipeline(lowered(KERNELS[0].case(0, 0)), plain).ptx()
 
 
-def test_guarded_work_items_have_no_tiles() -> None:
-    variant = Variant(LOCAL, CONFIGURATIONS[0], transforms=Transforms(tile=Tile("8")), any_size=True)
-    with pytest.raises(RefusalError, match="the work-groups of a guarded kernel have any size"):
-        run_pipeline(lowered(KERNELS[0].case(0, 0)), variant)
-
-
 def test_arrays_that_do_not_fit_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiled_loops, "MOST_BYTES", 600)
     made = tiled(KERNELS[1], CONFIGURATIONS[2], Tile("16"))
