@@ -40,12 +40,11 @@ from coarsen.transform.guard import guarded, guards_of
 from coarsen.transform.layouts.elements import ArrayNote, RewrittenArrays
 from coarsen.transform.layouts.lay_out import LaidArray, lay_out
 from coarsen.transform.layouts.pad import pad_arrays
-from coarsen.transform.merged_guards import merge_guards
 from coarsen.transform.placement.place import PlacedArray, place_arrays
 from coarsen.transform.placement.tiled_loops import TiledLoops, tile_loops
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.regions.plan_regions import plan_regions
-from coarsen.transform.value_numbering.forwarded_stores import forward_stores
+from coarsen.transform.simplify import forward_stores, merge_guards
 from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.transform.wide_accesses import WideAccesses, widen
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Configuration, Level
