@@ -1,3 +1,5 @@
+/* Records of the log, and entries by their keys. */
+
 static void put32(struct Bytes *bytes, uint32_t number)
 {
     put(bytes, &number, sizeof number);

@@ -110,6 +110,7 @@ ENTRY(16, cl_mem, clCreateImage3D, cl_context, cl_mem_flags, const cl_image_form
 ENTRY(96, cl_mem, clCreateImage, cl_context, cl_mem_flags, const cl_image_format *, const cl_image_desc *, void *, cl_int *)
 ENTRY(147, cl_mem, clCreateImageWithProperties, cl_context, const cl_mem_properties *, cl_mem_flags,
       const cl_image_format *, const cl_image_desc *, void *, cl_int *)
+ENTRY(18, cl_int, clReleaseMemObject, cl_mem)
 ENTRY(20, cl_int, clGetMemObjectInfo, cl_mem, cl_mem_info, size_t, void *, size_t *)
 ENTRY(126, void *, clSVMAlloc, cl_context, cl_svm_mem_flags, size_t, cl_uint)
 ENTRY(127, void, clSVMFree, cl_context, void *)

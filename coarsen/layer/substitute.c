@@ -35,7 +35,8 @@ static struct {
     struct Unit *units;
     struct Count *counts; /* the first has the nanoseconds that the layer took before launches; or NULL */
     uint32_t count;
-    size_t kernels; /* that have variants */
+    size_t kernels;  /* that have variants */
+    size_t releases; /* of memory objects: only after one another one can have the same handle */
 } here;
 
 /* What a program's variants are made of. */
@@ -72,7 +73,8 @@ struct Argument {
     enum Knowledge knowledge;
     int is_looked_at; /* some row asks what memory it is */
     size_t size;      /* of memory, or of local memory */
-    cl_mem whole;
+    cl_mem whole, memory;
+    size_t releases; /* when this was found out */
 };
 
 struct Kernel {
@@ -464,18 +466,27 @@ cl_kernel clCloneKernel(cl_kernel handle, cl_int *error)
 
 /* --- Arguments. --- */
 
+cl_int clReleaseMemObject(cl_mem memory)
+{
+    __atomic_fetch_add(&here.releases, 1, __ATOMIC_RELEASE);
+    return NEXT(clReleaseMemObject)(memory);
+}
+
 /* Note what is known of the memory that an argument leads to, where some row asks, or the size of local memory. */
 static void note_argument(struct Kernel *kernel, cl_uint index, size_t size, const void *value)
 {
     if (index >= kernel->argument_count)
         return;
     struct Argument *argument = &kernel->arguments[index];
-    *argument = (struct Argument){UNKNOWN, argument->is_looked_at, value ? 0 : size, NULL};
     cl_mem memory = NULL, whole = NULL;
+    size_t releases = __atomic_load_n(&here.releases, __ATOMIC_ACQUIRE);
+    if (value && size == sizeof memory)
+        memcpy(&memory, value, sizeof memory);
+    if (memory && argument->memory == memory && argument->releases == releases)
+        return;
+    *argument = (struct Argument){UNKNOWN, argument->is_looked_at, value ? 0 : size, NULL, NULL, 0};
     if (!argument->is_looked_at || (value && size != sizeof memory))
         return;
-    if (value)
-        memcpy(&memory, value, sizeof memory);
     if (!memory) {
         argument->knowledge = NULL_POINTER;
         return;
@@ -495,12 +506,14 @@ static void note_argument(struct Kernel *kernel, cl_uint index, size_t size, con
     argument->knowledge = is_plain ? PLACE : SIZE;
     argument->size = size > whole_size ? size : whole_size;
     argument->whole = whole ? whole : memory;
+    argument->memory = memory;
+    argument->releases = releases;
 }
 
 static void note_unknown(struct Kernel *kernel, cl_uint index)
 {
     if (index < kernel->argument_count)
-        kernel->arguments[index].knowledge = UNKNOWN;
+        kernel->arguments[index] = (struct Argument){UNKNOWN, kernel->arguments[index].is_looked_at, 0, NULL, NULL, 0};
 }
 
 /* Do to each variant what was done to the kernel. */
@@ -672,7 +685,8 @@ static const struct Replaced replaced[] = {
     REPLACED(clReleaseProgram), REPLACED(clBuildProgram), REPLACED(clCompileProgram), REPLACED(clLinkProgram),
     REPLACED(clCreateKernel), REPLACED(clCreateKernelsInProgram), REPLACED(clCloneKernel), REPLACED(clRetainKernel),
     REPLACED(clReleaseKernel), REPLACED(clSetKernelArg), REPLACED(clSetKernelArgSVMPointer),
-    REPLACED(clSetKernelExecInfo), REPLACED(clEnqueueNDRangeKernel), REPLACED(clSetEventCallback),
+    REPLACED(clSetKernelExecInfo), REPLACED(clReleaseMemObject), REPLACED(clEnqueueNDRangeKernel),
+    REPLACED(clSetEventCallback),
     REPLACED(clGetExtensionFunctionAddress), REPLACED(clGetExtensionFunctionAddressForPlatform),
 };
 

@@ -71,38 +71,48 @@ def main() -> None:
 
 
 def print_starts(platform: cl.Platform, rounds: int = 15) -> None:
-    """Print how long a short program takes in all, and of processors, without and with the layer."""
+    """Print what starts and launches take longer with the layer, and nothing or a kernel remembered."""
     loader, context = packaged_loader(), cl.Context(platform.get_devices()[:1])
     assert loader is not None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        program = compiled_program(PROGRAMS / "start.c", folder / "p", str(loader), "-rpath", str(loader.parent))
         (folder / "source.cl").write_text(SHELF_SOURCE)
         write_unit(folder, SHELF_SOURCE.encode(), "", device_text(context.devices[0]), marking_rows(context)[:1])
-        own = {
-            "SOURCE": str(folder / "source.cl"),
-            "PLATFORM": platform.name,
-            "PYOPENCL_HOME": str(loader.parents[1]),
-        }
+        own = {"SOURCE": str(folder / "source.cl"), "PLATFORM": platform.name}
+        own["PYOPENCL_HOME"] = str(loader.parents[1])
         layer = {"OPENCL_LAYERS": layers_value({}, layer_library(SUBSTITUTE, folder))}
-        ways = ({}, {**layer, "COARSEN_SHELF": str(folder / "none")}, {**layer, "COARSEN_SHELF": name})
-        times: list[list[tuple[float, float]]] = [[], [], []]
+        ways: tuple[dict[str, str], ...] = (
+            {},
+            {**layer, "COARSEN_SHELF": str(folder / "none")},
+            {**layer, "COARSEN_SHELF": name},
+        )
+        start, launches = (
+            compiled_program(PROGRAMS / f"{each}.c", folder / each, str(loader), "-rpath", str(loader.parent))
+            for each in ("start", "launches")
+        )
+        times: list[list[tuple[float, float, float]]] = [[], [], []]
         outputs = [""] * len(ways)
         for _ in range(rounds + 1):
             for index, way in enumerate(ways):
-                before, start = processor_seconds(), time.perf_counter()
-                done = subprocess.run([program], env={**os.environ, **own, **way}, check=True, capture_output=True)
-                wall = time.perf_counter() - start
-                times[index].append((wall, processor_seconds() - before))
-                outputs[index] = done.stdout.decode().strip()
+                environment = {**os.environ, **own, **way}
+                before, begin = processor_seconds(), time.perf_counter()
+                outputs[index] = output_of(start, environment)
+                wall, used = time.perf_counter() - begin, processor_seconds() - before
+                times[index].append((1e3 * wall, 1e3 * used, float(output_of(launches, environment))))
         assert outputs == ["8", "8", "1000008"], "the last one is coarsened"
         # The first round fills the driver's caches.
         plain, *others = ([statistics.median(column) for column in zip(*each[1:], strict=True)] for each in times)
         for what, other in zip(("nothing", "a kernel"), others, strict=True):
+            wall, used, launch = (longer - shorter for longer, shorter in zip(other, plain, strict=True))
             print(
-                f"{platform.name}: a start with {what} remembered: {1e3 * (other[0] - plain[0]):.1f} ms more "
-                f"of {1e3 * plain[0]:.0f}, {1e3 * (other[1] - plain[1]):.1f} ms of processors"
+                f"{platform.name}, {what} remembered: a start {wall:.1f} ms more of {plain[0]:.0f}, "
+                f"{used:.1f} ms of processors; one with three arguments {launch:.0f} ns more of {plain[2]:.0f}"
             )
+
+
+def output_of(program: Path, environment: Mapping[str, str]) -> str:
+    """Return what a program prints."""
+    return subprocess.run([program], env=environment, check=True, capture_output=True).stdout.decode().strip()
 
 
 def processor_seconds() -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyopencl as cl
 
@@ -132,7 +133,8 @@ def write_unit(folder: Path, source: bytes, options: str, device: str, rows: lis
 
 def binary_of(context: cl.Context, text: str, *options: str) -> bytes:
     """Return the driver's binary of a program."""
-    program = cl.Program(context, text).build(options=list(options), cache_dir=False)
+    uncached: Any = False  # PyOpenCL's annotation has folders alone
+    program = cl.Program(context, text).build(options=list(options), cache_dir=uncached)
     return bytes(program.get_info(cl.program_info.BINARIES)[0])
 
 

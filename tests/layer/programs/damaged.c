@@ -77,7 +77,7 @@ static cl_kernel kernel_by_path(const char *text)
 /* Whether a launch with so many different buffers is. */
 static int is_coarsened(cl_kernel kernel, int count)
 {
-    int buffers[2];
+    static int buffers[2];
     for (int i = 0; i < 2; i++) {
         cl_mem buffer = (cl_mem)&buffers[i % count];
         CHECK(!clSetKernelArg(kernel, i, sizeof buffer, &buffer));
@@ -150,6 +150,12 @@ int main(void)
     CHECK(!is_coarsened(own, 2));
     device_of_queue = NULL;
     CHECK(is_coarsened(own, 2) && !is_coarsened(own, 1));
+    /* A handle that is used again after a release is asked about again. */
+    CHECK(is_coarsened(own, 2));
+    memory_size = 5;
+    CHECK(is_coarsened(own, 2) && !clReleaseMemObject(NULL) && !is_coarsened(own, 2));
+    memory_size = 4;
+    CHECK(!is_coarsened(own, 2) && !clReleaseMemObject(NULL) && is_coarsened(own, 2));
     context_property = 0x2008; /* of OpenGL */
     cl_kernel shared = kernel_by_path("text");
     CHECK(known_kernel(shared) && !is_coarsened(shared, 2));

@@ -8,6 +8,7 @@ static size_t launched_size; /* its global size */
 static int launches_fail;
 
 static cl_uint device_count = 1;
+static cl_ulong memory_size = 4;
 static cl_ulong context_property; /* beside the platform */
 static const void *device_of_queue;
 static cl_uint variant_arguments = 3; /* of kernels of programs; of others three */
@@ -57,7 +58,7 @@ static cl_int an_info(void *object, cl_uint name, size_t size, void *value, size
     if (name == CL_MEM_TYPE)
         number = CL_MEM_OBJECT_BUFFER;
     if (name == CL_MEM_SIZE)
-        number = 4;
+        number = memory_size;
     for (size_t i = 0; value && i < size; i++)
         ((char *)value)[i] = i < sizeof number ? ((char *)&number)[i] : 0;
     if (size_ret)

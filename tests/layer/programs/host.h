@@ -14,7 +14,6 @@ cl_int clGetDeviceIDs(cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_u
 cl_context clCreateContext(const cl_properties *, cl_uint, const cl_device_id *, void *, void *, cl_int *);
 cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint, const cl_event *,
                             cl_event *);
-cl_int clReleaseMemObject(cl_mem);
 cl_int clSetUserEventStatus(cl_event, cl_int);
 cl_int clGetProgramInfo(cl_program, cl_uint, size_t, void *, size_t *);
 cl_int clEnqueueSVMMap(cl_command_queue, cl_bool, cl_bitfield, void *, size_t, cl_uint, const cl_event *, cl_event *);
