@@ -24,8 +24,10 @@ from coarsen.layer.script import Script
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared, read_launch_list
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.drop_in.scripts import COUNT, HEAD, SCALE, SOURCE, compiled, written
-from tests.layer.conftest import PROGRAMS, Build, Record, compiled_program, platform_of, rows_of
+from tests.layer.conftest import PROGRAMS, Build, Compared, Record, compiled_program, platform_of, rows_of
 
 SHARED = """\
 kernel void both(global float *out, global const float *in, local float *tile, global const float *more)
@@ -88,6 +90,14 @@ def test_a_script_of_pyopencl(run_text: RunText, tmp_path: Path, capfd: pytest.C
     assert [each.arguments for each in number.launches] == [(PassedBuffer(4 * COUNT),)]
     assert (number.options, number.further, number.source_hash) == ((), 0, source_hash_of(SOURCE))
     assert (folder / number.source_file).read_text() == SOURCE
+
+
+def test_a_script_of_pyopencl_with_what_is_remembered(
+    run_text: RunText, tmp_path: Path, intel: DeviceDescription, compared: Compared
+) -> None:
+    # From its second start on, PyOpenCL makes programs from binaries.
+    variant = Variant((), (Coarsening(4),))
+    compared(intel, run_text(SCALE, most_bytes=1 << 20), variant, str(tmp_path / "program.py"), intel.index)
 
 
 def test_of_launches_that_all_differ_only_some_are_listed(
