@@ -31,8 +31,7 @@ from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace, PointerType
 from coarsen.transform.distinct import apart_in_words, listed
 from coarsen.transform.fusion import Accesses, GivenUp, asked_ids, drop_arguments, drop_dead_stores, tell_parts
-from coarsen.transform.merged_guards import merge_guards
-from coarsen.transform.value_numbering.forwarded_stores import forward_stores
+from coarsen.transform.simplify import forward_stores, merge_guards
 from coarsen.transform.value_numbering.shared_values import share_values
 
 _SPACES = {AddressSpace.GLOBAL: "global", AddressSpace.CONSTANT: "constant", AddressSpace.LOCAL: "local"}

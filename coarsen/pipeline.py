@@ -40,12 +40,11 @@ from coarsen.transform.guard import guarded, guards_of
 from coarsen.transform.layouts.elements import ArrayNote, RewrittenArrays
 from coarsen.transform.layouts.lay_out import LaidArray, lay_out
 from coarsen.transform.layouts.pad import pad_arrays
-from coarsen.transform.merged_guards import merge_guards
 from coarsen.transform.placement.place import PlacedArray, place_arrays
 from coarsen.transform.placement.tiled_loops import TiledLoops, tile_loops
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.regions.plan_regions import plan_regions
-from coarsen.transform.value_numbering.forwarded_stores import forward_stores
+from coarsen.transform.simplify import forward_stores, merge_guards
 from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.transform.wide_accesses import WideAccesses, widen
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Configuration, Level
@@ -388,7 +387,7 @@ class CoarsenedKernel(LaidOutKernel):
 
     - work-items: G / F and L / F, which F must divide; S must divide L / F;
     - work-groups: G / F and L; F must divide G / L, the number of work-groups;
-    - for any size, work-items: at least ceil(G / (F·S))·S, and any local size;
+    - for any size, work-items: at least ceil(G / (F·S))·S, and any local size, or with a tile the variant's;
     - for any size, work-groups: ceil(G / L / F)·L, and L.
 
     After the original's arguments come `added_arguments`: the extents of an array that lies otherwise and whose

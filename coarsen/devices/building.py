@@ -186,6 +186,6 @@ def check_ways_by_barriers(ways: int, most: int | None) -> None:
     if most is not None and ways > most:
         reason = (
             f"{ways} ways through the kernel would differ in their barriers, and PoCL may take minutes to compile "
-            f"more than {most}: merge fewer work-groups, or work-items"
+            f"more than {most}: merge fewer work-groups, or work-items, or leave out the tile"
         )
         raise RefusalError("slow-to-compile", reason)

@@ -6,7 +6,7 @@ them into one that is rounded once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from coarsen.dispatch.steps import (
@@ -184,6 +184,16 @@ def statements(
             lines += (f"if (!coarsen_is_finite({results[-1]}))", f"    {invalid}")
         count += len(formula.steps)
     return lines, results
+
+
+def function(head: str, lines: Iterable[str]) -> str:
+    """Return a function of a header: `head` has its type, its name and its parameters."""
+    return f"static inline {head}\n{{\n{indented(lines)}}}\n"
+
+
+def indented(lines: Iterable[str]) -> str:
+    """Return lines as they stand in a function."""
+    return "".join(f"    {line}\n" for line in lines)
 
 
 def declarations(formulas: Sequence[Steps]) -> list[str]:

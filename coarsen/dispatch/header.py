@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from coarsen.dispatch.c_text import ARITHMETIC, TYPES, declarations, statements, tree_lines
+from coarsen.dispatch.c_text import ARITHMETIC, TYPES, declarations, function, indented, statements, tree_lines
 from coarsen.dispatch.features import SIZE_NAMES, feature_steps, input_kinds, needed_kinds
 from coarsen.dispatch.launch_sizes import (
     NUMBER_RANGES,
@@ -210,14 +210,14 @@ def sizes_function(file: TunedFile, number: int) -> str:
             "launch->dimensions = 0;",
             f"return {name}_steps_{number}(in, &sequence);",
         ]
-        return _function(name, number, lines)
+        return _sizes(name, number, lines)
     if not version.launches:
-        return _function(name, number, ["(void)in;", *_callers_sizes(version), *_merging(version)])
+        return _sizes(name, number, ["(void)in;", *_callers_sizes(version), *_merging(version)])
     formulas = launch_formulas(version, version.launches[0], file.arguments)
     lines, results = statements(formulas.sizes, "return 0;")
     sizes = size_statements(file, formulas, results)
     opening = [*declarations(formulas.sizes), "(void)in;"]
-    return _function(name, number, [*opening, *lines, *sizes, *_merging(version)])
+    return _sizes(name, number, [*opening, *lines, *sizes, *_merging(version)])
 
 
 def size_statements(file: TunedFile, formulas: LaunchFormulas, results: Sequence[str]) -> Iterator[str]:
@@ -247,15 +247,9 @@ def has_local_memory(file: TunedFile) -> bool:
     return any(launch.local_memory for version in file.versions for launch in version.launches)
 
 
-def indented(lines: Iterable[str]) -> str:
-    """Return lines as they stand in a function."""
-    return "".join(f"    {line}\n" for line in lines)
-
-
-def _function(name: str, number: int, lines: Sequence[str]) -> str:
-    return (
-        f"static inline int {name}_sizes_{number}(const struct {name}_inputs *in, "
-        f"struct {name}_launch *launch)\n{{\n{indented(lines)}}}\n"
+def _sizes(name: str, number: int, lines: Iterable[str]) -> str:
+    return function(
+        f"int {name}_sizes_{number}(const struct {name}_inputs *in, struct {name}_launch *launch)", lines
     )
 
 
@@ -398,10 +392,8 @@ def _launch_functions(file: TunedFile, number: int) -> Iterator[str]:
             *_step("(*step)", launch.kernel, passed, numbers),
             "return 1;",
         ]
-        yield (
-            f"static inline int {name}_step_{number}_{place}(const struct {name}_inputs *in, int64_t {_TURN}, "
-            f"struct {name}_step *step)\n{{\n{indented(lines)}}}\n"
-        )
+        taking = f"const struct {name}_inputs *in, int64_t {_TURN}, struct {name}_step *step"
+        yield function(f"int {name}_step_{number}_{place}({taking})", lines)
 
 
 def _step_of(file: TunedFile, number: int) -> str:
@@ -417,10 +409,8 @@ def _step_of(file: TunedFile, number: int) -> str:
             filled = f"{name}_step_{number}_{place}(in, {_TURN}, &sequence->step[{place}])"
             lines.append(f"    case {index}: return {filled} ? {place} : -1;")
         lines += ["    }", "}", f"number -= sequence->times[{run}] * {count};"]
-    return (
-        f"static inline int {name}_place_{number}(const struct {name}_inputs *in, uint64_t number, "
-        f"struct {name}_sequence *sequence)\n{{\n{indented([*lines, 'return -1;'])}}}\n"
-    )
+    taking = f"const struct {name}_inputs *in, uint64_t number, struct {name}_sequence *sequence"
+    return function(f"int {name}_place_{number}({taking})", [*lines, "return -1;"])
 
 
 def _steps(file: TunedFile, number: int) -> str:
@@ -446,10 +436,8 @@ def _steps(file: TunedFile, number: int) -> str:
     # Backwards, so that each is left as it is in its first turn.
     lines.append("for (number = sequence->launches; number > 0; number--)")
     lines += (f"    if ({name}_place_{number}(in, number - 1, sequence) < 0)", "        return 0;", "return 1;")
-    return (
-        f"static inline int {name}_steps_{number}(const struct {name}_inputs *in, "
-        f"struct {name}_sequence *sequence)\n{{\n{indented(lines)}}}\n"
-    )
+    taking = f"const struct {name}_inputs *in, struct {name}_sequence *sequence"
+    return function(f"int {name}_steps_{number}({taking})", lines)
 
 
 def _step(step: str, kernel: str, passed: Sequence[PassedArgument], numbers: Sequence[str]) -> Iterator[str]:

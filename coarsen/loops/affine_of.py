@@ -23,11 +23,10 @@ from coarsen.loops.bindings import (
     accumulating,
     elements_in,
     symbol,
-    unsupported,
 )
 from coarsen.loops.delinearise import constraint_text, located
 from coarsen.loops.forms import check_kept, condition, counted_from, limits, loop_form, polynomial, step_of
-from coarsen.loops.memory import Root, alias, shape_of
+from coarsen.loops.memory import Root, alias, shape_of, unsupported
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement
 
 

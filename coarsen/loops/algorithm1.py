@@ -280,7 +280,7 @@ def placements(nest: Nest, piece: Piece, found: Transformation) -> Iterator[Plac
 def _memory(
     nest: Nest, statement: Statement, array: str, around: Rows, found: Transformation
 ) -> tuple[Memory, str]:
-    """Where a statement's accesses of an array go, and the reason."""
+    """The memory for a statement's accesses of an array, and the reason."""
     own = [access for access in statement.accesses if access.array == array]
     reuses = [reuse_of(access, statement, around) for access in own]
     used = {each for access in own for form in access.subscripts for each in form.symbols}

@@ -56,6 +56,14 @@ def size_text(expression: isl.AstExpr, names: Mapping[str, str] | None = None) -
     return _Text("//", names or {}).of(expression)[0]
 
 
+def names_in(expression: isl.AstExpr) -> frozenset[str]:
+    """Return the names in an expression."""
+    kind = _kind(expression)
+    if kind != "op":
+        return frozenset([expression.id_get_id().get_name()] if kind == "id" else [])
+    return frozenset().union(*(names_in(expression.op_get_arg(at)) for at in range(expression.op_get_n_arg())))
+
+
 class _Text:
     def __init__(self, quotient: str, names: Mapping[str, str], suffix: str = "") -> None:
         self._quotient, self._names, self._suffix = quotient, names, suffix

@@ -10,7 +10,17 @@ from itertools import count
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
 from coarsen.loops.forms import not_affine
-from coarsen.loops.memory import Addresses, Pointer, Root, Shape, alias, extent_expression, path_of, scalar_shape
+from coarsen.loops.memory import (
+    Addresses,
+    Pointer,
+    Root,
+    Shape,
+    alias,
+    extent_expression,
+    path_of,
+    scalar_shape,
+    unsupported,
+)
 from coarsen.loops.nest import Loop
 
 # What isl's notation reads as something else, whatever the case of its letters.
@@ -144,7 +154,7 @@ class Bindings:
         return each.value is not None
 
     def _value_for_good(self, variable: tree.Variable, value: tree.Expression) -> tree.Expression | None:
-        """What a variable is that is set once, if of parameters and iterators alone; None if it is in memory."""
+        """The value of a variable that is set once, of parameters and iterators alone; None if it is in memory."""
         type_ = variable.type.replace("const ", "")
         if variable.is_whole:
             try:
@@ -234,7 +244,7 @@ class Bindings:
                 if variable.identity in self._declared or variable.identity in self._changed:
                     return self.element(expression)
                 return self._parameter(variable.identity, variable.name, variable.type, place)
-            case tree.Subscript() | tree.Operation(operator="*", operands=(_,)):
+            case tree.Subscript():
                 return self.element(expression)
             case tree.Member(type=spelled):
                 path = path_of(expression)
@@ -258,22 +268,11 @@ class Bindings:
     def element(self, expression: tree.Expression) -> tree.Element:
         """Return the element that an expression is, its indices in the nest's names. Raises RefusalError."""
         place = expression.place
-        path = path_of(expression)
-        indices: tuple[tree.Expression, ...] = ()
-        if path is None or (isinstance(expression, tree.Member) and path[0].kind == "local"):
-            if path is not None and not path[0].is_memory:
-                raise unsupported("a member of a record that is set by itself", place)
-            found = self._addresses.element(expression)
-            root = found.root
-            if len(found.indices) != len(root.shape.extents):
-                raise alias(f"a row of '{root.spelled}' as a value", place)
-            indices = tuple(self.bound(index, INDEX) for index in found.indices)
-        else:
-            variable, spelled = path
-            shape = scalar_shape(expression.type if isinstance(expression, tree.Member) else variable.type)
-            root = Root(spelled, variable, shape)
-            if isinstance(expression, tree.Name):
-                root = self._declared.get(variable.identity, root)
+        found = self._addresses.element(expression)
+        root = found.root
+        if len(found.indices) != len(root.shape.extents):
+            raise alias(f"a row of '{root.spelled}' as a value", place)
+        indices = tuple(self.bound(index, INDEX) for index in found.indices)
         name = self._names.of(f"array {root.variable.identity} {root.spelled}", root.spelled)
         if self.arrays.setdefault(name, root).shape.extents != root.shape.extents:
             raise alias(f"'{root.spelled}', an array of several shapes,", place)
@@ -303,11 +302,6 @@ class Bindings:
 def elements_in(expression: tree.Expression) -> list[tree.Element]:
     """Return the elements that an expression reads, in the order in which they are written."""
     return [each for each in tree.inside(expression) if isinstance(each, tree.Element)]
-
-
-def unsupported(what: str, place: SourcePosition) -> RefusalError:
-    """Return the refusal of a statement that is no part of a loop nest."""
-    return RefusalError("unsupported-statement", f"{what} is not read as a part of an affine loop nest", place)
 
 
 ADDING = ("+", "*", "&", "|", "^", "max", "min")
@@ -354,12 +348,10 @@ def _terms(value: tree.Expression, operator: str) -> Iterator[tree.Expression]:
 
 def _changed(function: tree.CFunction) -> Iterator[str]:
     """Variables that are set after their declaration, and members of records by their paths."""
-    for statement in function.all():
-        for whole in tree.expressions_of(statement):
-            for target in tree.targets_in(whole):
-                path = path_of(target)
-                if path is not None:
-                    yield path[0].identity if isinstance(target, tree.Name) else path[1]
+    for target in tree.targets_in(function.body):
+        path = path_of(target)
+        if path is not None:
+            yield path[0].identity if isinstance(target, tree.Name) else path[1]
 
 
 def symbol(name: str, type_: str, place: SourcePosition) -> tree.Name:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
 
 from coarsen.loops import tree
-from coarsen.loops.ast_text import c_text, in_parentheses
+from coarsen.loops.ast_text import c_text, in_parentheses, names_in
 from coarsen.loops.expression_text import Writer, opencl_type
 from coarsen.loops.nest import Nest, Statement, free_name
 from coarsen.loops.splits import LANES
@@ -19,10 +18,11 @@ INDENT = "    "
 
 @dataclass(frozen=True)
 class _Run:
-    """A node that runs a statement, and what the statement's iterators are there."""
+    """A node that runs a statement, and what the statement's iterators are there: text, and the names in it."""
 
     statement: Statement
     iterators: Mapping[str, str]
+    names: Mapping[str, frozenset[str]]
 
     @property
     def code(self) -> tree.Assignment:
@@ -36,8 +36,8 @@ class _Run:
 
 
 @dataclass(frozen=True)
-class _Held:
-    """An element that is held in a variable from one node of a block to another."""
+class _Kept:
+    """An element that is kept in a variable from one node of a block to another."""
 
     element: str
     array: str
@@ -98,10 +98,10 @@ class Body:
             if using and not self._is_set_first(using, name):
                 yield f"{self._type(name)} {name};"
                 self._undeclared.discard(name)
-        held = [*self._held_in(parts, is_whole)]
+        kept = [*self._kept_in(parts, is_whole)]
         for place, part in enumerate(parts):
-            yield from self._begun([each for each in held if each.first == place], part)
-            yield from self._ended([each for each in held if each.last == place])
+            yield from self._begun([each for each in kept if each.first == place], part)
+            yield from self._ended([each for each in kept if each.last == place])
 
     def _is_set_first(self, using: Sequence[isl.AstNode], name: str) -> bool:
         """Return True if of nodes that use a variable the first sets it, or the only one does inside."""
@@ -114,27 +114,28 @@ class Body:
     def _uses(self, node: isl.AstNode, name: str) -> bool:
         return any(name in _arrays_in(run.code) for run in self._runs(node))
 
-    def _begun(self, held: Sequence[_Held], part: isl.AstNode) -> Iterator[str]:
-        """The lines of a node at which some elements begin to be held."""
+    def _begun(self, kept: Sequence[_Kept], part: isl.AstNode) -> Iterator[str]:
+        """The lines of a node at which some elements begin to be kept."""
         own = self._run(part) if kind_of(part) == "user" else None
         is_set = own is not None and _sets(own)
         # What the node reads is in its variable before what it sets is.
-        for each in sorted(held, key=lambda each: is_set and own is not None and own.target.array == each.array):
+        for each in sorted(kept, key=lambda each: is_set and own is not None and own.target.array == each.array):
             iterators = (loop.iterator for loop in self._nest.loops)
-            taken = {*self._nest.arrays, *self._nest.types, *iterators, *self._writer.held.values()}
+            taken = {*self._nest.arrays, *self._nest.types, *iterators, *self._writer.kept.values()}
             name = free_name(f"{each.array}_value", taken)
-            type_ = self._type(each.array)
-            if is_set and own is not None and own.target.array == each.array:
-                yield f"{type_} {name} = {self._writer.text(own.code.value, own.iterators)};"
-                self._writer.held[each.element] = name
+            is_own = is_set and own is not None and own.target.array == each.array
+            first = (
+                self._writer.text(own.code.value, own.iterators) if own is not None and is_own else each.element
+            )
+            yield f"{self._type(each.array)} {name} = {first};"
+            self._writer.kept[each.element] = name
+            if is_own:
                 return
-            yield f"{type_} {name} = {each.element};"
-            self._writer.held[each.element] = name
         yield from self._node(part)
 
-    def _ended(self, held: Sequence[_Held]) -> Iterator[str]:
-        for each in held:
-            yield f"{each.element} = {self._writer.held.pop(each.element)};"
+    def _ended(self, kept: Sequence[_Kept]) -> Iterator[str]:
+        for each in kept:
+            yield f"{each.element} = {self._writer.kept.pop(each.element)};"
 
     def _node(self, node: isl.AstNode) -> Iterator[str]:
         match kind_of(node):
@@ -188,7 +189,7 @@ class Body:
 
     # Elements that loops go back to: c[i][j] += …  ->  c_value = c[i][j]; c_value += …; c[i][j] = c_value
 
-    def _held_in(self, parts: Sequence[isl.AstNode], is_whole: bool) -> Iterator[_Held]:
+    def _kept_in(self, parts: Sequence[isl.AstNode], is_whole: bool) -> Iterator[_Kept]:
         """The elements that a loop of a block writes again and again, and of whose arrays it accesses no other.
 
         They are accessed outside of loops, too, or by each work-item: others may lie beside their array.
@@ -198,40 +199,42 @@ class Body:
                 continue
             counted = {self._c(each.for_get_iterator()) for each in _all(part) if kind_of(each) == "for_"}
             for array in sorted({each.target.array for each in self._runs(part)} - self._writer.private):
-                elements = self._elements(part, array)
-                element = next(iter(elements))
-                is_new = element not in self._writer.held and len(elements) == 1
-                if is_new and not {*re.findall(r"\w+", element)} & counted:
-                    first = last = place
-                    while first and self._elements(parts[first - 1], array) <= {element}:
-                        first -= 1
-                    while last + 1 < len(parts) and self._elements(parts[last + 1], array) <= {element}:
-                        last += 1
-                    using = [at for at in range(first, last + 1) if self._elements(parts[at], array)]
-                    if any(kind_of(parts[at]) == "for_" for at in using if at < place):
-                        continue  # it is held since that loop
-                    around = [at for at in using if kind_of(parts[at]) == "user"]
-                    own = [run for run in self._runs(part) if array in _arrays_in(run.code)]
-                    if around:
-                        yield _Held(element, array, using[0], using[-1])
-                    elif is_whole and any(run.statement.name in self._always for run in own):
-                        yield _Held(element, array, place, place)
+                (element, *others), (names, *_) = zip(*self._elements(part, array).items(), strict=True)
+                if others or element in self._writer.kept or counted & names:
+                    continue
+                first = last = place
+                while first and self._elements(parts[first - 1], array).keys() <= {element}:
+                    first -= 1
+                while last + 1 < len(parts) and self._elements(parts[last + 1], array).keys() <= {element}:
+                    last += 1
+                using = [at for at in range(first, last + 1) if self._elements(parts[at], array)]
+                if any(kind_of(parts[at]) == "for_" for at in using if at < place):
+                    continue  # it is kept since that loop
+                own = [run for run in self._runs(part) if array in _arrays_in(run.code)]
+                if any(kind_of(parts[at]) == "user" for at in using):
+                    yield _Kept(element, array, using[0], using[-1])
+                elif is_whole and any(run.statement.name in self._always for run in own):
+                    yield _Kept(element, array, place, place)
 
-    def _elements(self, node: isl.AstNode, array: str) -> set[str]:
-        return {
-            self._writer.element(each, run.iterators)
-            for run in self._runs(node)
-            for each in tree.inside(run.code)
-            if isinstance(each, tree.Element) and each.array == array
-        }
+    def _elements(self, node: isl.AstNode, array: str) -> dict[str, set[str]]:
+        """The elements of an array that a node accesses, each with the names that its indices are made of."""
+        found: dict[str, set[str]] = {}
+        for run in self._runs(node):
+            for each in tree.inside(run.code):
+                if isinstance(each, tree.Element) and each.array == array:
+                    names = found.setdefault(self._writer.element(each, run.iterators), set())
+                    inner = (one.variable.name for one in tree.inside(each) if isinstance(one, tree.Name))
+                    names |= {name for own in inner for name in run.names.get(own, ())}
+        return found
 
     # Statements.
 
     def _run(self, node: isl.AstNode) -> _Run:
         call = node.user_get_expr()
         statement = self._statements[call.op_get_arg(0).id_get_id().get_name()]
-        given = (self._c(call.op_get_arg(place)) for place in range(1, call.op_get_n_arg()))
-        return _Run(statement, dict(zip(statement.iterators, given, strict=True)))
+        given = {name: call.op_get_arg(place) for place, name in enumerate(statement.iterators, 1)}
+        texts, names = ({name: read(each) for name, each in given.items()} for read in (self._c, names_in))
+        return _Run(statement, texts, names)
 
     def _runs(self, node: isl.AstNode) -> list[_Run]:
         return [self._run(each) for each in _all(node) if kind_of(each) == "user"]

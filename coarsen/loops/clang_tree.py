@@ -64,7 +64,7 @@ def _type(node: Node) -> str:
 
 
 def _first_value(node: Node) -> Node | None:
-    """What a variable is set to where it is declared."""
+    """The node of a variable's first value."""
     values = [each for each in node.get("inner", ()) if each["kind"].endswith(("Expr", "Literal", "Operator"))]
     return values[-1] if values and node.get("init") else None
 
@@ -251,6 +251,13 @@ class _Reader:
                 return tree.Assignment(operands[0], operator[0], tree.Number("1", 1, place), place)
             case "UnaryOperator" if operator == "+":
                 return operands[0]
+            case "UnaryOperator" if operator == "*":
+                return tree.Subscript(operands[0], tree.Number("0", 0, place), place)
+            case "BinaryOperator" if operator in ("+", "-") and "*" in type_:
+                base, index = operands if "*" in _type(inner[0]) else operands[::-1]
+                if operator == "-":
+                    index = tree.Operation("-", (index,), index.place)
+                return tree.Operation("&", (tree.Subscript(base, index, place),), place)
             case "BinaryOperator" | "UnaryOperator":
                 return tree.Operation(operator, operands, place, type_.startswith("unsigned"))
             case "ConditionalOperator":

@@ -7,7 +7,7 @@ the next write of an element depends on a read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -77,14 +77,19 @@ def limited(context: isl.Context, place: SourcePosition) -> Iterator[None]:
         context.set_max_operations(0)
 
 
-def dependences(nest: Nest) -> tuple[Dependence, ...]:
-    """Return the dependences of a nest, array by array, those of a level apart from those of others."""
+def dependences(nest: Nest, arrays: Iterable[str] | None = None) -> tuple[Dependence, ...]:
+    """Return the dependences of a nest, array by array, those of a level apart from those of others.
+
+    Args:
+        nest: the loops.
+        arrays: the names of those that are asked for; all where it is None.
+    """
     order = _union([isl.UnionMap(nest.schedule(each)) for each in nest.statements], nest)
     names = _names(2 * max(len(each.loops) for each in nest.statements) + 1, "t")
     turned = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{', '.join(f'-{name}' for name in names)}] }}")
     backwards = order.apply_range(turned)
     found: list[Dependence] = []
-    for name in nest.arrays:
+    for name in nest.arrays if arrays is None else arrays:
         reads = _accesses(nest, name, lambda each: each.reads)
         writes = _accesses(nest, name, lambda each: each.writes)
         related: tuple[tuple[Kind, isl.UnionMap], ...] = (
@@ -159,7 +164,7 @@ def _names(count: int, letter: str) -> list[str]:
 
 
 def _shared_time(statement: Statement, shared: int) -> isl.Map:
-    """What the outermost loops of a statement count, upwards."""
+    """The times that the outermost loops of a statement count, upwards."""
     names = _names(len(statement.loops), "x")
     times = ("-" * (loop.step < 0) + name for name, loop in zip(names, statement.loops[:shared], strict=False))
     return isl.Map(f"{{ {statement.name}[{', '.join(names)}] -> [{', '.join(times)}] }}")
@@ -216,17 +221,20 @@ def with_private_variables(nest: Nest) -> Nest:
     A variable that is set anew for several uses becomes several; each gets the iterators of those loops as
     subscripts that are around all of its uses and that hand no value of it on.
     """
-    found = dependences(nest)
+    own = [each.name for each in nest.arrays.values() if each.is_private]
+    if not own:
+        return nest
+    flows = [each for each in dependences(nest, own) if each.kind == "flow"]
     arrays: dict[str, Array] = {}
     renamed: dict[tuple[str, str], tuple[str, int]] = {}
     for array in nest.arrays.values():
-        if not array.is_scalar or array.kind != "local":
+        if array.name not in own:
             arrays[array.name] = array
             continue
-        flows = [each for each in found if each.kind == "flow" and each.array == array.name]
-        for number, group in enumerate(_groups(nest, array.name, flows)):
+        values = [each for each in flows if each.array == array.name]
+        for number, group in enumerate(_groups(nest, array.name, values)):
             name = array.name if not number else free_name(f"{array.name}_{number + 1}", {*nest.arrays, *arrays})
-            depth = _private_depth(nest, group, flows)
+            depth = _private_depth(group, values)
             arrays[name] = replace(array, name=name, extents=(None,) * depth)
             renamed |= {(array.name, each.name): (name, depth) for each in group}
     statements = tuple(
@@ -249,11 +257,11 @@ def _groups(nest: Nest, array: str, flows: Sequence[Dependence]) -> list[list[St
     return sorted(groups, key=lambda group: [*using].index(group[0].name))
 
 
-def _private_depth(nest: Nest, group: Sequence[Statement], flows: Sequence[Dependence]) -> int:
+def _private_depth(group: Sequence[Statement], flows: Sequence[Dependence]) -> int:
+    """The number of loops around all statements of a group that hand no value on."""
     shared = min(common_loops(group[0], each) for each in group)
     names = {each.name for each in group}
-    levels = [each.level for each in flows if each.source in names and each.level is not None]
-    return min([shared, *levels])
+    return min([shared, *(each.level for each in flows if each.source in names and each.level is not None)])
 
 
 def _renamed(statement: Statement, access: Access, renamed: dict[tuple[str, str], tuple[str, int]]) -> Access:

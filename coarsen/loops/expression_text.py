@@ -42,12 +42,12 @@ class Writer:
     Attributes:
         whole: the type of iterators and sizes.
         private: variables of which a work-item has its own, by the nest's names.
-        held: variables that hold an element of an array for a while, by the element's text.
+        kept: variables that hold an element of an array for a while, by the element's text.
     """
 
     whole: str
     private: frozenset[str]
-    held: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
 
     def text(self, expression: tree.Expression, iterators: Mapping[str, str]) -> str:
         """Return an expression. Raises RefusalError for one that OpenCL C has not got.
@@ -94,7 +94,7 @@ class Writer:
                 return (text, _ALONE) if type_ == "int" == self.whole else (f"({type_}){text}", _UNARY)
             case tree.Element():
                 text = self.element(expression, iterators)
-                return self.held.get(text, text), _ALONE
+                return self.kept.get(text, text), _ALONE
             case tree.Cast(type=type_, operand=operand, place=place):
                 return f"({opencl_type(type_, place)}){inside(part(operand), _UNARY)}", _UNARY
             case tree.Call(function=function, arguments=arguments):

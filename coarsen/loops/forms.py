@@ -180,11 +180,9 @@ def counted_from(iterator: Expression, first: Expression, step: int, what: str) 
 
 def check_kept(body: tuple[tree.Statement, ...], variable: tree.Variable) -> None:
     """Raise RefusalError (`loop-form`) if a loop's body changes its iterator."""
-    for statement in tree.all_of(body):
-        for whole in tree.expressions_of(statement):
-            for target in tree.targets_in(whole):
-                if _is_name(target, variable):
-                    raise loop_form(f"a loop that changes its iterator '{variable.name}' itself", target.place)
+    for target in tree.targets_in(body):
+        if _is_name(target, variable):
+            raise loop_form(f"a loop that changes its iterator '{variable.name}' itself", target.place)
 
 
 def _is_name(expression: Expression, variable: tree.Variable) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from coarsen.base.version import __version__
-from coarsen.dispatch.c_text import ARITHMETIC, declarations, statements
+from coarsen.dispatch.c_text import ARITHMETIC, declarations, function, statements
 from coarsen.dispatch.expressions import parse_condition, parse_expression
 from coarsen.dispatch.header import comment_text
 from coarsen.dispatch.steps import Operation, whole_steps_of
@@ -136,7 +136,7 @@ class _Header:
         name, program, count = self._name, self._program, f"{self._name.upper()}_KERNELS"
         body = [*self._launches(program.launches), "return CL_SUCCESS;"]
         taking = f"cl_command_queue queue, const cl_kernel *kernels, struct {name}_values *in"
-        launching = _function(f"{name}_launches", taking, ["cl_int status;", "(void)in;", *body])
+        launching = function(f"cl_int\n{name}_launches({taking})", ["cl_int status;", "(void)in;", *body])
         functions = [self._bytes(), *map(self._kernel, program.kernels), launching, self._run()]
         made = f" * Buffers for {', '.join(self._scratch)} are made and released.\n" if self._scratch else ""
         yield (
@@ -181,7 +181,7 @@ class _Header:
             extents = f"const int64_t extents[] = {{{', '.join(results)}}}; /* of {array.name} */"
             lines += _block([*computing, extents, *_checked(call)])
         taking = f"const struct {self._name}_values *in, size_t *bytes"
-        return _function(f"{self._name}_bytes", taking, [*lines, "return CL_SUCCESS;"])
+        return function(f"cl_int\n{self._name}_bytes({taking})", [*lines, "return CL_SUCCESS;"])
 
     def _kernel(self, text: KernelText) -> str:
         """The function that enqueues a kernel, whose other arguments are set."""
@@ -196,7 +196,7 @@ class _Header:
                 lines += _unless_failed(f"clSetKernelArg(kernel, {place}, sizeof given_{place}, &given_{place})")
         lines += _unless_failed(f"coarsen_enqueue(queue, kernel, {len(results)}, sizes, local, {self._most})")
         taking = f"cl_command_queue queue, cl_kernel kernel, const struct {self._name}_values *in"
-        return _function(f"{name}_enqueue", taking, [*lines, "return status;"])
+        return function(f"cl_int\n{name}_enqueue({taking})", [*lines, "return status;"])
 
     def _launches(self, launches: Sequence[Launching]) -> Iterator[str]:
         for each in launches:
@@ -264,7 +264,8 @@ class _Header:
             of_real = opencl_type(nest.types[each], nest.place) if each in nest.types else ""
             kind = self._whole if each in nest.parameters else of_real or "mem"
             taking.append(f"cl_{kind} {each}")
-        return _function(f"{name}_run", ",\n    ".join(taking), [*lines, f"return {status};"])
+        parameters = ",\n    ".join(taking)
+        return function(f"cl_int\n{name}_run({parameters})", [*lines, f"return {status};"])
 
 
 def _block(lines: Iterable[str], head: str = "") -> list[str]:
@@ -282,8 +283,3 @@ def _checked(call: str) -> list[str]:
 
 def _unless_failed(call: str, status: str = "status") -> list[str]:
     return [f"if ({status} == CL_SUCCESS)", f"    {status} = {call};"]
-
-
-def _function(name: str, taking: str, lines: Iterable[str]) -> str:
-    body = "\n".join(_block(lines))
-    return f"static inline cl_int\n{name}({taking})\n{body}\n"

@@ -185,46 +185,33 @@ def _is_in_one_step(nest: Nest, each: Dependence, around: Sequence[Band]) -> boo
 
 
 def _alone(nest: Nest, found: Sequence[Dependence], piece: Piece) -> NestKernel:
-    """The kernel of one piece: with the places of Algorithm 1, or the parallel loops of isl's band."""
+    """The kernel of one piece: with Algorithm 1's places, else the parallel loops of isl's band, else none."""
     statements = tuple(nest.statement(name) for name in piece.statements)
-    kernel = NestKernel("", nest, statements, piece.around, {})
-    solved = transformation(nest, found, piece)
-    chosen = replace(kernel, places={name: rows[:MOST_DIMENSIONS] for name, rows in solved.places.items()})
-    if _is_even(chosen) and _is_local(chosen, found):
-        return chosen
-    count = min(sum(piece.band.coincident), MOST_DIMENSIONS)
     flags = piece.band.coincident
-    parallel = {name: tuple(compress(rows, flags))[:count] for name, rows in piece.band.rows.items()}
     # Inner loops first: they mostly go to neighbouring elements.
-    chosen = replace(kernel, places={each.name: parallel.get(each.name, ())[::-1] for each in statements})
-    if _is_even(chosen) and _is_local(chosen, found):
-        return chosen
-    return replace(kernel, places={each.name: () for each in statements})
-
-
-def _is_even(kernel: NestKernel) -> bool:
-    return len({len(rows) for rows in kernel.places.values()}) == 1
+    parallel = {name: [*compress(rows, flags)][:MOST_DIMENSIONS][::-1] for name, rows in piece.band.rows.items()}
+    kernel = NestKernel("", nest, statements, piece.around, {each.name: () for each in statements})
+    for rows in (transformation(nest, found, piece).places, parallel):
+        chosen = replace(
+            kernel, places={name: tuple(rows.get(name, ())[:MOST_DIMENSIONS]) for name in kernel.places}
+        )
+        if len({*map(len, chosen.places.values())}) == 1 and _is_local(chosen, found):
+            return chosen
+    return kernel
 
 
 def _is_local(kernel: NestKernel, found: Sequence[Dependence]) -> bool:
     """Return True if within a launch what depends on each other is run by the same work-item."""
-    names = {each.name for each in kernel.statements}
+    spread = {each.name: kernel.spread(each) for each in kernel.statements}
+    launch, end = len(kernel.steps), isl.dim_type.out
     for each in found:
-        if {each.source, each.sink} <= names:
-            source, sink = (kernel.nest.statement(name) for name in (each.source, each.sink))
-            steps = len(kernel.steps)
-            together = [_projected(kernel, one, steps) for one in (source, sink)]
-            apart = isl.Map(each.relation).intersect(together[0].apply_range(together[1].reverse()))
-            same = kernel.spread(source).apply_range(kernel.spread(sink).reverse())
-            if not apart.is_subset(same):
+        if {each.source, each.sink} <= spread.keys():
+            source, sink = spread[each.source], spread[each.sink]
+            steps = [one.project_out(end, launch, one.dim(end) - launch) for one in (source, sink)]
+            together = isl.Map(each.relation).intersect(steps[0].apply_range(steps[1].reverse()))
+            if not together.is_subset(source.apply_range(sink.reverse())):
                 return False
     return True
-
-
-def _projected(kernel: NestKernel, statement: Statement, count: int) -> isl.Map:
-    """The first so many entries of a statement's steps and places."""
-    relation = kernel.spread(statement)
-    return relation.project_out(isl.dim_type.out, count, relation.dim(isl.dim_type.out) - count)
 
 
 def _merged(found: Sequence[Dependence], alone: Sequence[NestKernel]) -> list[NestKernel]:
@@ -243,9 +230,8 @@ def _both(first: NestKernel, second: NestKernel) -> NestKernel | None:
     # What runs more often decides which loop is dimension 0.
     shallow, deep = sorted((first, second), key=lambda each: max(len(one.loops) for one in each.statements))
     own, others = _loops_of(deep), _loops_of(shallow)
-    if first.around != second.around or own is None or others is None or len(own) != len(others):
-        return None
-    if own and not {*own} & {*others}:
+    counts = {len(own), len(others), *(len(rows) for each in (first, second) for rows in each.places.values())}
+    if first.around != second.around or len(counts) > 1 or (own and not {*own} & {*others}):
         return None
     rest = iter([number for number in others if number not in own])
     order = [others.index(number if number in others else next(rest)) for number in own]
@@ -266,17 +252,14 @@ def _one(first: NestKernel, second: NestKernel, places: Rows) -> NestKernel:
     return replace(first, statements=tuple(statements), places=places)
 
 
-def _loops_of(kernel: NestKernel) -> tuple[int, ...] | None:
-    """The numbers of the loops that the dimensions are, 0 first; None where statements have others."""
-    each = {_counted(statement, kernel.places[statement.name]) for statement in kernel.statements}
-    return each.pop() if len(each) == 1 else None
-
-
-def _counted(statement: Statement, rows: Sequence[Coefficients]) -> tuple[int, ...] | None:
-    """The numbers of the loops that rows are; None where one is a combination."""
-    if any(sorted(row) != [*[0] * (len(row) - 1), 1] for row in rows):
-        return None
-    return tuple(statement.loops[row.index(1)].number for row in rows)
+def _loops_of(kernel: NestKernel) -> tuple[int, ...]:
+    """The numbers of the loops that the dimensions are, 0 first; none where statements have others."""
+    every = set[tuple[int, ...]]()
+    for each in kernel.statements:
+        rows = kernel.places[each.name]
+        is_of_loops = all(sorted(row) == [*[0] * (len(row) - 1), 1] for row in rows)
+        every.add(tuple(each.loops[row.index(1)].number for row in rows) if is_of_loops else ())
+    return every.pop() if len(every) == 1 else ()
 
 
 def _with_private_variables(
@@ -287,11 +270,17 @@ def _with_private_variables(
     for array in nest.arrays.values():
         if not array.is_private:
             continue
-        using = [number for number, kernel in enumerate(joined) if _uses(kernel, array.name)]
+        using = [
+            number
+            for number, kernel in enumerate(joined)
+            if any(access.array == array.name for each in kernel.statements for access in each.accesses)
+        ]
         if len(using) > 1:
             first, *others = joined[using[0] : using[-1] + 1]
             for each in others:
-                shared = _shared_loops(first, each)
+                # The loops that are dimensions of both, in the order of the one with fewer.
+                fewer, more = sorted((_loops_of(first), _loops_of(each)), key=len)
+                shared = [number for number in fewer if number in more]
                 both = _over(first, each, shared) if first.around == each.around and shared else None
                 if both is None or not _is_local(both, found):
                     place = each.statements[0].place
@@ -300,17 +289,6 @@ def _with_private_variables(
                 first = both
             joined[using[0] : using[-1] + 1] = [first]
     return joined
-
-
-def _uses(kernel: NestKernel, array: str) -> bool:
-    return any(access.array == array for each in kernel.statements for access in each.accesses)
-
-
-def _shared_loops(first: NestKernel, second: NestKernel) -> tuple[int, ...]:
-    """The loops that are dimensions of both, in the order of the one with fewer."""
-    own, others = _loops_of(first) or (), _loops_of(second) or ()
-    fewer, more = sorted((own, others), key=len)
-    return tuple(number for number in fewer if number in more)
 
 
 def _check_order(nest: Nest, found: Sequence[Dependence], kernels: Sequence[NestKernel]) -> None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, count
 from typing import TypeAlias
 
 import islpy as isl
@@ -18,7 +17,7 @@ from coarsen.loops.ast_text import size_text
 from coarsen.loops.body_text import children_of, kind_of
 from coarsen.loops.kernel_text import KernelText, group_size
 from coarsen.loops.kernels import NestKernel, extents_of, launch_tree
-from coarsen.loops.nest import Array, Nest, Statement, affine_text
+from coarsen.loops.nest import Array, Nest, Statement, affine_text, free_name
 from coarsen.loops.splits import LANES
 
 
@@ -72,29 +71,10 @@ def launches_of(kernels: Sequence[KernelText]) -> tuple[Launching, ...]:
     Raises:
         RefusalError: `launch-form` for loops or sizes that are more than sums, products, quotients and extremes.
     """
-    found = tuple(_Reading(kernels).launchings(launch_tree([each.kernel for each in kernels]), {}))
     try:
-        _check(found)
+        return tuple(_Reading(kernels).launchings(launch_tree([each.kernel for each in kernels]), {}))
     except InvalidInputError as error:
         raise RefusalError("launch-form", str(error), kernels[0].kernel.nest.place) from None
-    return found
-
-
-def _check(launches: Sequence[Launching]) -> None:
-    """Raise InvalidInputError for a text that `each_launch` can't read."""
-    for each in launches:
-        match each:
-            case LaunchIf(conditions=conditions):
-                for text in conditions:
-                    parse_condition(text)
-            case LaunchLoop(first=first, end=end):
-                parse_expression(first)
-                parse_expression(end)
-            case NestLaunch():
-                for text in (*each.global_size, *each.local_size, *each.steps.values()):
-                    parse_expression(text)
-        if not isinstance(each, NestLaunch):
-            _check(each.body)
 
 
 def each_launch(
@@ -138,31 +118,26 @@ class _Reading:
                     conditions = tuple(self._conditions(each.if_get_cond(), names))
                     yield LaunchIf(conditions, tuple(self.launchings(each.if_get_then_node(), names)))
                 case "for_" if not each.for_is_degenerate():
-                    iterator = size_text(each.for_get_iterator())
-                    name = self._free(iterator)
-                    last = size_text(each.for_get_cond().op_get_arg(1), names)
-                    kind = isl.ast_expr_op_type(each.for_get_cond().op_get_type())
+                    iterator, condition = size_text(each.for_get_iterator()), each.for_get_cond()
+                    name = free_name(iterator, self._taken)
+                    self._taken.add(name)
+                    last = _size(condition.op_get_arg(1), names)
+                    is_before = isl.ast_expr_op_type(condition.op_get_type()) == isl.ast_expr_op_type.lt
                     yield LaunchLoop(
                         name,
-                        size_text(each.for_get_init(), names),
-                        last if kind == isl.ast_expr_op_type.lt else f"{last} + 1",
+                        _size(each.for_get_init(), names),
+                        last if is_before else f"{last} + 1",
                         int(each.for_get_inc().int_get_val().to_python()),
                         tuple(self.launchings(each.for_get_body(), {**names, iterator: name})),
                     )
                 case "user":
                     call = each.user_get_expr()
                     kernel = self._kernels[call.op_get_arg(0).id_get_id().get_name()]
-                    given = [size_text(call.op_get_arg(place), names) for place in range(1, call.op_get_n_arg())]
+                    given = [_size(call.op_get_arg(place), names) for place in range(1, call.op_get_n_arg())]
                     steps = dict(zip(kernel.kernel.steps, given, strict=True))
                     yield NestLaunch(kernel, *_sizes(kernel.kernel), steps)
                 case kind:
                     raise self._refusal(f"the launches need isl's '{kind}' around them")
-
-    def _free(self, name: str) -> str:
-        tries = chain([name], (f"{name}_{number}" for number in count(2)))
-        found = next(each for each in tries if each not in self._taken)
-        self._taken.add(found)
-        return found
 
     def _conditions(self, condition: isl.AstExpr, names: Mapping[str, str]) -> Iterator[str]:
         operator = isl.ast_expr_op_type(condition.op_get_type()).name
@@ -172,10 +147,15 @@ class _Reading:
         elif operator in ("or_", "or_else"):
             raise self._refusal("a launch depends on one condition or another")
         else:
-            yield size_text(condition, names)
+            yield parse_condition(size_text(condition, names)).text
 
     def _refusal(self, what: str) -> RefusalError:
         return RefusalError("launch-form", what, self._nest.place)
+
+
+def _size(expression: isl.AstExpr, names: Mapping[str, str]) -> str:
+    """An expression as `each_launch` reads it. Raises InvalidInputError for one that it can't."""
+    return parse_expression(size_text(expression, names)).text
 
 
 # By number of dimensions: the local size of a launch that is not tuned.
@@ -196,7 +176,7 @@ def _sizes(kernel: NestKernel) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _largest(build: isl.AstBuild, values: isl.PwAff) -> str:
     """The largest of the values that an expression has by cases."""
     pieces = (isl.PwAff.from_aff(form) for _, form in values.coalesce().get_pieces())
-    first, *others = dict.fromkeys(size_text(build.expr_from_pw_aff(each)) for each in pieces)
+    first, *others = dict.fromkeys(_size(build.expr_from_pw_aff(each), {}) for each in pieces)
     return f"max({', '.join((first, *others))})" if others else first
 
 

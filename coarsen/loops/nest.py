@@ -56,9 +56,8 @@ class Statement:
         text: in the source, on one line.
         accumulates: the operator by which it adds to what it writes; empty if it does not.
         place: where it stands.
-        code: the assignment in the nest's names; None for a value that is returned, or of a record of the
-            function's own.
-        refusal: why there is no `code`, if a kernel can't be given what the statement accesses.
+        code: the assignment in the nest's names; None for a value that is returned.
+        refusal: why no kernel runs it, if none can be given what it accesses.
     """
 
     name: str

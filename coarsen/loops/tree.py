@@ -87,7 +87,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Subscript:
-    """`base[index]`."""
+    """`base[index]`; `*base` is `base[0]`, `base + index` is `&base[index]`."""
 
     base: Expression
     index: Expression
@@ -236,19 +236,14 @@ class CFunction:
     @property
     def variables(self) -> dict[str, Variable]:
         """The variables by name: those that it declares, globals, and its parameters before these."""
-        declared = (each.variable for each in self.all() if isinstance(each, Declare))
+        declared = (each.variable for each in all_of(self.body) if isinstance(each, Declare))
         return {each.name: each for each in (*declared, *self.globals, *self.parameters)}
 
     @property
     def has_loops(self) -> bool:
         """Return True if there is a loop in it, of any kind."""
-        return any(
-            isinstance(each, For) or (isinstance(each, Other) and "loop" in each.what) for each in self.all()
-        )
-
-    def all(self) -> Iterator[Statement]:
-        """Yield every statement, those inside of others after them."""
-        yield from all_of(self.body)
+        every = all_of(self.body)
+        return any(isinstance(each, For) or (isinstance(each, Other) and "loop" in each.what) for each in every)
 
 
 def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
@@ -295,13 +290,14 @@ def inside(expression: Expression) -> Iterator[Expression]:
         yield from inside(part)
 
 
-def targets_in(expression: Expression) -> Iterator[Expression]:
-    """Yield what an expression sets, or what it takes the address of, so that others may set it."""
-    for each in inside(expression):
-        if isinstance(each, Assignment):
-            yield each.target
-        elif isinstance(each, Operation) and each.operator == "&" and len(each.operands) == 1:
-            yield each.operands[0]
+def targets_in(statements: Sequence[Statement]) -> Iterator[Expression]:
+    """Yield what statements set, or what they take the address of, so that others may set it."""
+    for statement in all_of(statements):
+        for each in (part for whole in expressions_of(statement) for part in inside(whole)):
+            if isinstance(each, Assignment):
+                yield each.target
+            elif isinstance(each, Operation) and each.operator == "&" and len(each.operands) == 1:
+                yield each.operands[0]
 
 
 def expressions_of(statement: Statement) -> Iterator[Expression]:

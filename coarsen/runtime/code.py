@@ -28,8 +28,8 @@ class Codes:
         options: the build options, one by one.
         form: that of the code.
         toolchain: what it is made with.
-        most_ways_by_barriers: where work-groups are merged, the ways through a kernel that may differ in their
-            barriers; None for any number.
+        most_ways_by_barriers: where work-groups are merged, or loops have tiles, the ways through a kernel that
+            may differ in their barriers; None for any number.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Codes:
         if key not in self._codes:
             try:
                 made = self._coarsened(kernel, wanted)
-                if wanted.merges_groups:
+                if wanted.adds_barriers:
                     check_ways_by_barriers(made.ways_by_barriers, self._most_ways_by_barriers)
                 self._codes[key] = made
             except (RefusalError, InvalidInputError) as error:

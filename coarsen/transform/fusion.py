@@ -10,7 +10,7 @@ In one launch a work-item may come to the second part before another one has don
 work-item's second part may meet what another's first part does:
 
 - **what the second part reads of a buffer that the first writes**, the same work-item has written: the load takes
-  a stored value (`value_numbering/forwarded_stores.py`), else `fusion-crosses-items`;
+  a stored value (`simplify.py`), else `fusion-crosses-items`;
 - **what the second part writes of a buffer that the first accesses**: all these accesses are to one element, the
   same value as address, of one size, which depends on each id that the kernels ask for; and each work-item that
   accesses it in the first part writes it in the second. Were it another work-item's as well, both would write it
@@ -42,7 +42,7 @@ from coarsen.ir.metadata import node_items
 from coarsen.ir.opencl.builtins import Role
 from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, Query, query_of
 from coarsen.ir.types import AddressSpace, PointerType, Type, VoidType
-from coarsen.transform.value_numbering.forwarded_stores import same_values
+from coarsen.transform.simplify import same_values
 
 FIRST, SECOND = 1, 2
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
-from coarsen.devices.building import build_uncached
+from coarsen.devices.building import build_uncached, check_ways_by_barriers, most_ways_by_barriers
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
@@ -146,6 +146,9 @@ def attempt(
     report(COARSENED)
     try:
         kernel = coarsened(wanted.source, wanted.variant, wanted.tile_pad)
+        if wanted.variant.adds_barriers:
+            most = most_ways_by_barriers([queue.device.platform.version])
+            check_ways_by_barriers(kernel.ways_by_barriers, most)
         code = _code(kernel, form)
     except RefusalError as refusal:
         return Verdict("refused", refusal.code)

@@ -241,7 +241,7 @@ class Box:
 
 
 def test_random_statements_have_the_answer_of_all_schedules(read: Read) -> None:
-    functions = read("".join(map(random_function, range(220))))
+    functions = read("".join(map(random_function, range(205))))
     outcomes = []
     for name, function in functions.items():
         nest, found = analysed(nest_of(function))
