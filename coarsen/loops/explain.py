@@ -112,8 +112,10 @@ def lines_of(nest: Nest, found: Sequence[Dependence]) -> Iterator[str]:
     yield "launches (Algorithm 1)"
     for piece in pieces_of(outer):
         yield from (f"{_INDENT}{line}" for line in _launch(nest, found, piece))
-    if rows := [*_shared_sums(nest, found)]:
-        yield from _table("sums that lanes of a work-group share", ("kernel", "variable", "along", "lanes"), rows)
+    if shared := [*_shared_sums(nest, found)]:
+        yield from _table(
+            "sums that lanes of a work-group share", ("kernel", "variable", "along", "lanes"), shared
+        )
 
 
 def _shared_sums(nest: Nest, found: Sequence[Dependence]) -> Iterator[tuple[str, str, str, str]]:
