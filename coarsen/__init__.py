@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from coarsen.frontend.lower import compile_source as compile_source
     from coarsen.frontend.lower import lower as lower
     from coarsen.frontend.translation_unit import TranslationUnit as TranslationUnit
+    from coarsen.fused import FusedKernel as FusedKernel
+    from coarsen.fused import fuse as fuse
     from coarsen.pipeline import CoarsenedKernel as CoarsenedKernel
     from coarsen.remarks.explanation import Explanation as Explanation
     from coarsen.runtime.kernel import enqueue_nd_range_kernel as enqueue_nd_range_kernel
@@ -62,6 +64,7 @@ _MODULE_OF = {
     "DeviceDescription": "coarsen.devices.discovery",
     "DeviceError": "coarsen.errors",
     "Explanation": "coarsen.remarks.explanation",
+    "FusedKernel": "coarsen.fused",
     "Health": "coarsen.devices.health",
     "InternalError": "coarsen.errors",
     "InvalidInputError": "coarsen.errors",
@@ -85,6 +88,7 @@ _MODULE_OF = {
     "enqueue_nd_range_kernel": "coarsen.runtime.kernel",
     "explain": "coarsen.api",
     "find_device": "coarsen.devices.selection",
+    "fuse": "coarsen.fused",
     "lower": "coarsen.frontend.lower",
     "open_device": "coarsen.devices.discovery",
     "predict": "coarsen.api",

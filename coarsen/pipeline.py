@@ -1,6 +1,6 @@
 """The whole line from a source to a coarsened kernel, every stage labelled.
 
-    lower ─▶ lay out ─▶ distinct ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
+    lower ─▶ lay out ─▶ distinct ─▶ simplify ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
           ─▶ tile ─▶ widen ─▶ ir.Kernel
 
 After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
@@ -44,15 +44,17 @@ from coarsen.transform.placement.place import PlacedArray, place_arrays
 from coarsen.transform.placement.tiled_loops import TiledLoops, tile_loops
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.regions.plan_regions import plan_regions
+from coarsen.transform.simplify import forward_stores, merge_guards
 from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.transform.wide_accesses import WideAccesses, widen
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Configuration, Level
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import GLOBAL, NO_PAD, PlacedArgument
-from coarsen.variant.transforms import DeviceKind, Tile, Transforms
+from coarsen.variant.transforms import NO_TILE, DeviceKind, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
-STAGES = ("lower", "layout", "distinct", "guard", "analyse", "replicate", "normalise", "tile", "widen", "write")
+_OF_SOURCE = ("lower", "layout", "distinct", "simplify", "guard")
+STAGES = (*_OF_SOURCE, "analyse", "replicate", "normalise", "tile", "widen", "write")
 
 
 @dataclass
@@ -162,6 +164,26 @@ def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tup
     return kernel, found
 
 
+def cleaned_up(kernel: Kernel, observer: Observer | None = None) -> Kernel:
+    """Make one branch of equal conditions of a lowered kernel, and take stored values in the place of loads.
+
+    Args:
+        kernel: as the front end gives it, or rewritten.
+        observer: sees the stage.
+
+    Returns:
+        The kernel in normal form; itself where there is nothing to do.
+    """
+    observer = observer or Observer()
+    before = kernel
+    with observer.stage("simplify"):
+        while (module := merge_guards(kernel) or forward_stores(kernel)) is not None:
+            kernel = _in_normal_form(module, kernel.name, kernel.added_arguments)
+    if kernel is not before:
+        observer.written("simplify", kernel.graph)
+    return kernel
+
+
 def run_pipeline(
     kernel: Kernel | LaidOutKernel,
     variant: Variant,
@@ -192,6 +214,8 @@ def run_pipeline(
         kernel, found = for_distinct_memory(kernel, observer)
         assumptions = (*laid.assumptions, *found.assumptions())
         coarsened = replace(coarsened, kernel=kernel, distinct=found, kept=kernel, assumptions=assumptions)
+    if variant.is_coarsened and variant.transforms.clean_up:
+        coarsened = replace(coarsened, kernel=cleaned_up(coarsened.kernel, observer))
     if variant.transforms.is_tiled and variant.local_size:
         coarsened = replace(coarsened, kernel=_demanding(coarsened.kernel, variant.local_size))
     with observer.stage("guard"):
@@ -265,10 +289,10 @@ def _demanding(kernel: Kernel, local_size: LocalSize) -> Kernel:
 
 def _tiled(coarsened: CoarsenedKernel, transforms: Transforms, observer: Observer) -> CoarsenedKernel:
     """Return the kernel with tiles inside of its loops."""
-    kernel = coarsened.kernel
-    if coarsened.variant.any_size and not coarsened.variant.merges_groups:
-        reason = "the work-groups of a guarded kernel have any size, so they can't copy together what loops read"
-        raise RefusalError("tile-not-together", reason)
+    kernel, variant = coarsened.kernel, coarsened.variant
+    if variant.any_size and variant.local_size:
+        # With a guard of work-items, the local size is that of the coarsened launch.
+        kernel = _demanding(kernel, variant.local_size)
     if standard_of(kernel) != DEFAULT_STANDARD:
         reason = "how much a work-group reads is not known: in OpenCL C 2.0 the last groups may be smaller"
         raise RefusalError("place-extent-unknown", reason)
@@ -280,6 +304,7 @@ def _tiled(coarsened: CoarsenedKernel, transforms: Transforms, observer: Observe
             lambda module: _in_normal_form(module, kernel.name, kernel.added_arguments),
             # Those of CPUs lie in memory that has no banks.
             None if is_for_cpu else partial(tile_pad, device=ANY_DEVICE),
+            transforms.tile.arrays,
         )
     observer.written("tile", tiles.kernel.graph)
     assumptions = (*coarsened.assumptions, *tiles.assumptions())
@@ -297,7 +322,7 @@ def offered_tiles(kernel: Kernel, variant: Variant, transforms: Transforms) -> T
     Raises:
         RefusalError: no loop would get one; the kernel can't be coarsened so.
     """
-    plain = replace(variant.transforms, tile=Tile.NONE, wide_accesses=False)
+    plain = replace(variant.transforms, tile=NO_TILE, wide_accesses=False)
     demanding = _demanding(kernel, variant.local_size)
     coarsened = run_pipeline(demanding, replace(variant, transforms=plain))
     tiles = _tiled(coarsened, transforms, Observer()).tiles
@@ -362,7 +387,7 @@ class CoarsenedKernel(LaidOutKernel):
 
     - work-items: G / F and L / F, which F must divide; S must divide L / F;
     - work-groups: G / F and L; F must divide G / L, the number of work-groups;
-    - for any size, work-items: at least ceil(G / (F·S))·S, and any local size;
+    - for any size, work-items: at least ceil(G / (F·S))·S, and any local size, or with a tile the variant's;
     - for any size, work-groups: ceil(G / L / F)·L, and L.
 
     After the original's arguments come `added_arguments`: the extents of an array that lies otherwise and whose

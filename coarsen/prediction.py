@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.legality import groups_matter
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes, padded
@@ -119,6 +120,7 @@ def predict_launch(
         training_kernel=model.known_as(kernel_identity(kernel)),
         sizes_are_assumed=asked.global_size is None,
         unknown=tuple(unknown),
+        has_loops=bool(ControlFlow(kernel).loops),
         fared=how_fared(model.card, target.descriptor.name, risk),
     )
     explained = first.variants.index(prediction.explained.variant)

@@ -23,7 +23,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.tuning.processes.device_lock import FOLDER_VARIABLE
-from tests.selection import everything_is_asked_for, is_taken, needs_one_device, place_of
+from tests.selection import everything_is_asked_for, gate_every, is_taken, needs_one_device, place_of
 from tests.slow_tests import slow_tests
 from tests.working_devices import devices_that_work, missing_devices, missing_message, short_name
 
@@ -95,7 +95,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     numbers: dict[str, dict[str, int]] = {}
     for item in items:
         function = item.nodeid.split("[")[0]
-        every = slow_tests().get(function, 1) if leaves_out else 1
+        every = slow_tests().get(function, 1) if leaves_out else gate_every(function) if names_folders else 1
         is_kept = (
             item not in others
             and _exists(item)

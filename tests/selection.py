@@ -1,7 +1,9 @@
 """Which tests run when.
 
-The gate sets COARSEN_DIFFERENTIAL=full and runs all tests. `make test` leaves to it what takes long
-(`tests/slow_tests.py`), and of the differential tests it runs one of every six combinations on each device.
+The gate sets COARSEN_DIFFERENTIAL=full and runs all tests, but of the slowest with many parameter sets
+(`GATE_EVERY`) one of two or three sets; COARSEN_DIFFERENTIAL=all runs these in full. `make test` leaves to the
+gate what takes long (`tests/slow_tests.py`), and of the differential tests it runs one of every six combinations
+on each device.
 
 Devices take turns. In the gate each of the three that it has takes every third combination of a kernel and a
 configuration, so that each kernel with each transform goes through all of them; where there are fewer, they share
@@ -13,7 +15,8 @@ What no gate runs:
 - The full product of kernels, factors and strides (`transform/test_suite`, `transform/test_hazards`,
   `opencl_bench/workloads/records/test_kernels`), and that of merged groups with their factors and further
   transforms (`transform/test_work_groups`, `transform/test_work_groups_suite`). Of these there are pairwise
-  covers (`transform/pairwise`): any two values come together on one device, three values may never. Two thirds of
+  covers (`transform/pairwise`), of which the gate takes half: in the whole cover any two values come together on
+  one device, three values may never. Two thirds of
   the other small kernels with merged groups are left out.
 - Most of what is drawn at random, or of which there is no end: `python -m tests.fuzz` and
   `python -m tests.record_layouts` run as much of it as one likes.
@@ -26,6 +29,7 @@ import os
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from coarsen.devices.discovery import DeviceDescription
 from tests.working_devices import SHORT_NAMES, devices_that_work, short_name
@@ -73,6 +77,35 @@ ON_ONE_DEVICE = (
     "transform/placement/test_tiled_loops",
 )
 
+# Below tests: of which test function the gate runs one of so many parameter sets, devices by turns.
+GATE_EVERY: Mapping[str, int] = MappingProxyType(
+    {
+        "backend/test_spirv_conversions.py::test_conversions_between_integers": 2,
+        "frontend/test_further_builtins.py::test_sub_groups_are_refused_where_they_are_called": 3,
+        "opencl_bench/workloads/judge/test_kernels.py::test_coarsened_it_gives_the_same_results": 2,
+        "opencl_bench/workloads/records/test_kernels.py::test_coarsened_it_gives_the_same_results": 2,
+        "opencl_bench/workloads/test_references.py::test_default_local_size": 2,
+        "opencl_bench/workloads/test_training_kernels_on_devices.py::test_coarsened_gives_the_same_results": 2,
+        "transform/accumulators/test_accumulators.py::test_hazards_give_the_same": 3,
+        "transform/accumulators/test_accumulators.py::test_small_kernels_give_the_same": 3,
+        "transform/layouts/test_boxes.py::test_boxes": 3,
+        "transform/layouts/test_layouts.py::test_layouts": 3,
+        "transform/layouts/test_order_positions.py::test_the_same_elements_are_found": 3,
+        "transform/placement/test_tiled_loops.py::test_results_are_those_of_the_kernel": 3,
+        "transform/test_agreement.py::test_same_results": 3,
+        "transform/test_behind_barriers.py::test_only_who_stays_stores": 3,
+        "transform/test_corpus.py::test_same_results": 3,
+        "transform/test_guard.py::test_work_groups_of_any_number": 2,
+        "transform/test_guard.py::test_work_items_of_any_number": 2,
+        "transform/test_hazards.py::test_same_results": 2,
+        "transform/test_suite.py::test_gives_the_reference_results": 2,
+        "transform/test_work_groups.py::test_same_results": 2,
+        "transform/test_work_groups.py::test_same_results_where_the_groups_do_not_divide": 2,
+        "transform/test_work_groups.py::test_same_results_with_work_items_merged_too": 2,
+        "transform/test_work_groups_suite.py::test_gives_the_reference_results": 2,
+    }
+)
+
 
 @functools.cache
 def places() -> Mapping[str, int]:
@@ -104,7 +137,12 @@ def _rank(name: str) -> int:
 
 def everything_is_asked_for() -> bool:
     """Return True if the tests run all combinations, not a sample."""
-    return os.environ.get(FULL) == "full"
+    return os.environ.get(FULL) in ("full", "all")
+
+
+def gate_every(function: str) -> int:
+    """Return of how many parameter sets of a test function, `tests/…::test_…`, the gate runs one."""
+    return GATE_EVERY.get(function.removeprefix("tests/"), 1) if os.environ.get(FULL) == "full" else 1
 
 
 def needs_one_device(path: str) -> bool:

@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backend": BASE | {"ir", "analysis"},
     "loops": BASE | {"frontend", "analysis", "dispatch"},
     "pipeline": BASE | COMPILER | {"cost"},
+    "fused": BASE | COMPILER,
     "cost": BASE | {"ir", "analysis", "transform", "variant"},
     "features": BASE | {"ir", "analysis", "transform", "variant", "cost"},
     "remarks": BASE | {"ir", "analysis", "transform", "pipeline", "variant", "cost"},

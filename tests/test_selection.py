@@ -13,6 +13,7 @@ from tests.selection import (
     FULL,
     Turn,
     choose_by_themselves,
+    everything_is_asked_for,
     is_one_of_two,
     is_taken,
     needs_one_device,
@@ -47,6 +48,9 @@ def test_lists_name_what_is_there() -> None:
     assert [path for path in choose_by_themselves() if not (ROOT / path).is_file()] == []
     places = (ROOT / "tests" / name for name in selection.ON_ONE_DEVICE)
     assert [path for path in places if not (path.is_dir() or path.with_suffix(".py").is_file())] == []
+    for name in selection.GATE_EVERY:
+        file, function = name.split("::")
+        assert f"def {function}(" in (ROOT / "tests" / file).read_text(), f"{name} is no test"
     assert needs_one_device("tests/cli/test_apply.py") and not needs_one_device("tests/transform/test_guard.py")
 
 
@@ -66,6 +70,16 @@ def test_in_the_gate_each_of_many_combinations_is_run(monkeypatch: pytest.Monkey
     assert [[turn.is_for(device) for device in DEVICES].count(True) for turn in turns] == [1] * 15
     own = [turn.is_odd for turn in turns if turn.is_for("intel")]
     assert own == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize(("wanted", "every"), [("full", 3), ("all", 1), ("", 1)])
+def test_of_the_slowest_the_gate_runs_some(monkeypatch: pytest.MonkeyPatch, wanted: str, every: int) -> None:
+    monkeypatch.setenv(selection.FULL, wanted)
+    slow = "transform/layouts/test_order_positions.py::test_the_same_elements_are_found"
+    assert (
+        selection.gate_every(f"tests/{slow}") == every and selection.gate_every("tests/test_codec.py::test_x") == 1
+    )
+    assert everything_is_asked_for() == bool(wanted)
 
 
 @pytest.mark.parametrize("names", [DEVICES[:1], DEVICES[1:2], DEVICES[:2], DEVICES[1:], ("nvidia",)])

@@ -3,9 +3,9 @@
     encoded(Subject("sgemm", …))                        {"benchmark": "sgemm", …}
     decoded(Subject, {"benchmark": "sgemm", …}, "the subject")
 
-The types that fields may have: texts, whole numbers of 64 bits, finite numbers, flags, enumerations, literals,
-tuples, dictionaries with texts as keys, `None` beside one of these, and records of such fields. A record is a
-dataclass or a named tuple.
+The types that fields may have: texts and classes of such, whole numbers of 64 bits, finite numbers, flags,
+enumerations, literals, tuples, dictionaries with texts as keys, `None` beside one of these, and records of such
+fields. A record is a dataclass or a named tuple.
 """
 
 from __future__ import annotations
@@ -181,6 +181,8 @@ class _Reader:
             if isinstance(value, bool) or not isinstance(value, int) or value not in WHOLE_NUMBERS:
                 raise self._wrong(name, "a whole number of at most 64 bits", value)
             return value
+        if isinstance(hint, type) and issubclass(hint, str):
+            return hint(self._text(name, value))
         if hint is not float:
             raise TypeError(f"the field {name!r} of {self._where} has a type that has no JSON form: {hint}")
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

@@ -76,7 +76,7 @@ def kernel_option() -> Any:  # noqa: ANN401 (as `field`)
 
 def file_argument() -> Any:  # noqa: ANN401 (as `field`)
     """Return the argument that names a kernel's file."""
-    return argument("OpenCL C source, or LLVM IR (.ll, .bc).", "KERNEL.cl")
+    return argument("OpenCL C source, C with affine loops (.c), or LLVM IR (.ll, .bc).", "KERNEL.cl")
 
 
 def dimension_option() -> Any:  # noqa: ANN401 (as `field`)

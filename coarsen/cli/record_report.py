@@ -1,24 +1,22 @@
-"""The report at the end of `coarsen run --record`: what the program's time goes to, and what to run next."""
+"""The report of `coarsen run --record` and `--tune`: what the program's time goes to, and what was found."""
 
 from __future__ import annotations
 
-import logging
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from coarsen.base.files import replace_file
 from coarsen.cli.output import counted, json_text, picked
-from coarsen.cli.run_report import time_text
-from coarsen.drop_in.script import Script
-from coarsen.errors import NOTE, aligned, printable
+from coarsen.cli.run_report import print_lines, time_text
+from coarsen.errors import aligned
 from coarsen.layer.program import RecordedRun
 from coarsen.layer.recording import KernelRow
+from coarsen.layer.script import Script
+from coarsen.layer.tuning import Finding, TunedRun
+from coarsen.tuning.remembered.choice_json import choice_to_json
 from coarsen.variant.variant import shape
-
-_log = logging.getLogger("coarsen")
 
 _NUMBERS = ("share", "time", "launches")
 _UNKNOWN = "-"
@@ -32,15 +30,67 @@ _REPORT_FORMAT = 1
 
 def print_recording(script: Script, run: RecordedRun) -> None:
     """Print the table and what to do next on standard error, unless -q was given."""
-    if not _log.isEnabledFor(NOTE):
-        return
-    for line in recording_lines(script, run):
-        sys.stderr.write(f"{printable(line)}\n")
-    sys.stderr.flush()
+    print_lines(recording_lines(script, run))
+
+
+def print_tuned(script: Script, run: RecordedRun, tuned: TunedRun) -> None:
+    """Print what was found on standard error, unless -q was given."""
+    print_lines(tuned_lines(script, run, tuned))
 
 
 def recording_lines(script: Script, run: RecordedRun) -> Iterator[str]:
     """Return the lines of the report."""
+    yield from _heading(script, run)
+    recording, rows = run.recording, run.recording.rows
+    if rows:
+        yield from _table(rows[:_MOST_ROWS], _total(rows))
+        yield from _others("kernel", rows[_MOST_ROWS:])
+        if any(row.nanoseconds is None for row in rows):
+            yield "times that aren't known are of queues that the driver can't profile"
+    yield from recording.not_recorded[:_MOST_REASONS]
+    yield from _others("reason", recording.not_recorded[_MOST_REASONS:])
+    yield from _next(script, run)
+
+
+def tuned_lines(script: Script, run: RecordedRun, tuned: TunedRun) -> Iterator[str]:
+    """Return the lines of the report on what was tuned."""
+    yield from _heading(script, run)
+    findings = tuned.findings[:_MOST_ROWS]
+    if not findings:
+        return
+    columns = {
+        "kernel": [each.row.kernel for each in findings],
+        "share": [f"{each.share:.0%}" for each in findings],
+        "launches": [str(each.row.launches) for each in findings],
+        "global size": [_global_size(each.row) for each in findings],
+        "found": [_found(each) for each in findings],
+        "speed-up": [_gain(each) for each in findings],
+    }
+    yield from aligned(list(columns), zip(*columns.values(), strict=True), _NUMBERS)
+    yield from _others("kernel", tuned.findings[_MOST_ROWS:])
+    yield from run.recording.not_recorded[:_MOST_REASONS]
+    faster = [each for each in tuned.findings if each.shelved and each.choice is not None]
+    if not faster:
+        yield "nothing that was tried is faster: the program is best left as it is"
+        return
+    saved = sum(each.share * (1 - 1 / each.choice.speedup.ratio) for each in faster if each.choice is not None)
+    yield f"the kernels take about {1 - saved:.0%} of their time from now on; run it faster:"
+    yield f"  {shlex.join(['coarsen', 'run', *script.words])}"
+
+
+def _found(finding: Finding) -> str:
+    if finding.shelved:
+        return finding.shelved if finding.is_new else f"{finding.shelved} (remembered)"
+    if finding.choice is not None and finding.choice.leaves_as_is:
+        return "nothing is faster"
+    return f"as it is: {finding.reason}" if finding.reason else "as it is"
+
+
+def _gain(finding: Finding) -> str:
+    return f"{finding.choice.speedup.ratio:.2f}" if finding.shelved and finding.choice is not None else _UNKNOWN
+
+
+def _heading(script: Script, run: RecordedRun) -> Iterator[str]:
     recording, rows = run.recording, run.recording.rows
     yield ""
     if not recording.saw_opencl:
@@ -58,13 +108,6 @@ def recording_lines(script: Script, run: RecordedRun) -> Iterator[str]:
             f"coarsen: {launches} launch{'' if launches == 1 else 'es'} of {counted(kernels, 'kernel')}: "
             f"{time_text(total)} on the device{share} {time_text(run.seconds * 1e9)}"
         )
-        yield from _table(rows[:_MOST_ROWS], total)
-        yield from _others("kernel", rows[_MOST_ROWS:])
-        if any(row.nanoseconds is None for row in rows):
-            yield "times that aren't known are of queues that the driver can't profile"
-    yield from recording.not_recorded[:_MOST_REASONS]
-    yield from _others("reason", recording.not_recorded[_MOST_REASONS:])
-    yield from _next(run)
 
 
 def _total(rows: Sequence[KernelRow]) -> float:
@@ -106,7 +149,7 @@ def _answer(row: KernelRow) -> str:
     return f"no: {row.refusal}" if row.refusal else "yes"
 
 
-def _next(run: RecordedRun) -> Iterator[str]:
+def _next(script: Script, run: RecordedRun) -> Iterator[str]:
     recording, total = run.recording, _total(run.recording.rows)
     worth = [
         row
@@ -116,7 +159,9 @@ def _next(run: RecordedRun) -> Iterator[str]:
     if worth and total / 1e9 < _WORTH_TUNING * run.seconds:
         yield "the kernels take so little of the program's time that faster ones would hardly speed it up"
     if worth:
-        yield "what takes most of the kernels' time, to be tuned next:"
+        yield "what takes most of the kernels' time is tuned by:"
+        yield f"  {shlex.join(['coarsen', 'run', '--tune', *script.words])}"
+        yield "or one by one:"
     for row in worth[:_MOST_COMMANDS]:
         yield f"  coarsen tune {shlex.quote(str(row.path))} -d {shlex.quote(row.device)}"
     if recording.launch_list is not None:
@@ -124,12 +169,12 @@ def _next(run: RecordedRun) -> Iterator[str]:
         yield f"listed what all launches pass: coarsen tune KERNEL.toml --inputs-from {folder}"
 
 
-def write_recording(script: Script, run: RecordedRun, file: Path) -> None:
+def write_recording(script: Script, run: RecordedRun, tuned: TunedRun | None, file: Path) -> None:
     """Write the report as JSON, in one step. Raises InvalidInputError where that can't be done."""
-    replace_file(json_text(recording_as_data(script, run)).encode(), file)
+    replace_file(json_text(recording_as_data(script, run, tuned)).encode(), file)
 
 
-def recording_as_data(script: Script, run: RecordedRun) -> dict[str, Any]:
+def recording_as_data(script: Script, run: RecordedRun, tuned: TunedRun | None = None) -> dict[str, Any]:
     """Return the report; times are null where they aren't known."""
     recording = run.recording
     return {
@@ -149,4 +194,14 @@ def recording_as_data(script: Script, run: RecordedRun) -> dict[str, Any]:
         ],
         "not_recorded": list(recording.not_recorded),
         "launch_list": None if recording.launch_list is None else str(recording.launch_list),
+        "tuned": None if tuned is None else [_finding_as_data(each) for each in tuned.findings],
+    }
+
+
+def _finding_as_data(finding: Finding) -> dict[str, Any]:
+    """Return what was found for the launches at the same place of the list."""
+    choice = finding.choice
+    return {
+        **picked(finding, "share is_new reason shelved"),
+        "remembered": None if choice is None else choice_to_json(choice),
     }

@@ -1,4 +1,4 @@
-"""`coarsen run`: run a PyOpenCL program with its kernels coarsened, or record any OpenCL program."""
+"""`coarsen run`: run any OpenCL program with its kernels coarsened, or find out how."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from coarsen.cli.running import RunOptions, run_with
 
 @takes(RunOptions)
 def run(asked: RunOptions) -> None:
-    """Run a PyOpenCL program coarsened, or record any program.
+    """Run any OpenCL program with what is remembered of its kernels, record it, or tune it.
 
-    Nothing in the program need be changed: while it runs, pyopencl.Program coarsens what is made from OpenCL C,
-    using remembered variants or, with --tune, a search. Other launches stay as they are: nothing runs that was
-    not measured against the original on the device, unless --predict asks for it. A table at the end, on standard
-    error, shows for each kernel how often it was launched, what ran and why, and the time that this saved as far
-    as it was measured. The exit code is the program's. Options of coarsen run come before the program's name.
-    Processes that the program starts run as without coarsen. Drivers that pip installed are there for the program,
-    too.
+    PROGRAM is an executable, a command or a script; nothing in it need be changed. A small layer under its OpenCL
+    loader launches variants that were measured against the original on this device, where they fit the launch;
+    every other launch is the program's own. Its processes and its output are its own, too. Options of coarsen run
+    come before the program's name. Drivers that pip installed are there for the program.
 
-    With --record, PROGRAM may be any executable or command. A layer under its OpenCL loader counts, times and
-    captures its launches, also those of processes that it starts. The table shows for each kernel its share of
-    the program's kernel time and whether it can be coarsened, and the commands that tune what takes most of it.
-    Kernels stay as they are.
+    With --tune, the program first runs as it is, and is recorded. Then the kernels that its time goes to are tuned
+    on what was recorded, all in --seconds; what is found is remembered, and takes effect from the next run on. A
+    table on standard error shows what was found. Ctrl-C ends the search and keeps that.
 
-    Example: coarsen run --tune --seconds 30 simulation.py --steps 100
+    With --record alone, the table shows for each kernel its share of the program's kernel time and whether it can
+    be coarsened. The exit code is the program's.
 
-    Example: coarsen run --record launches ./simulation --steps 100
+    Example: coarsen run --tune ./simulation --steps 100
+
+    Example: coarsen run ./simulation --steps 100000
     """
     raise typer.Exit(run_with(asked))

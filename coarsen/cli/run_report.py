@@ -1,109 +1,176 @@
-"""The report at the end of `coarsen run`: a table on standard error (the program has standard output), or JSON."""
+"""The report of `coarsen run --report`: what each kernel gained by what is on the shelf, and what that cost."""
 
 from __future__ import annotations
 
 import logging
-import shlex
+import struct
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from coarsen.base.files import replace_file
 from coarsen.cli.output import counted, json_text, picked
-from coarsen.drop_in.launch_table import LaunchRow
-from coarsen.drop_in.mode import Otherwise
-from coarsen.drop_in.running import RunResult
-from coarsen.drop_in.script import Script
 from coarsen.errors import NOTE, aligned, printable
-from coarsen.tuning.remembered.choice_json import choice_to_json
-from coarsen.variant.variant import shape
+from coarsen.layer.program import counted_run
+from coarsen.layer.script import Script
+from coarsen.layer.unit import SUFFIX, read_rows
 
 _log = logging.getLogger("coarsen")
 
-_NUMBERS = ("launches", "saved")
-_UNKNOWN = "-"
+_REPORT_FORMAT = 2
+_NUMBERS = ("launches", "coarsened", "saved")
+_COUNT = struct.Struct("<QIIQ")  # unit, row, nothing, launches; of the first one: nanoseconds at the start
+_LEFT_ALONE = 1 << 31  # of a row: its kernel's launches that no row took
+# What the layer takes for a launch, in nanoseconds, as `tests/layer/overhead.py` measures it at most.
+_NANOSECONDS_OF_LAUNCH, _NANOSECONDS_COARSENED = 100, 500
 
 
-def print_report(script: Script, otherwise: Otherwise, result: RunResult) -> None:
-    """Print the table and what to do next, unless -q was given."""
-    if not _log.isEnabledFor(NOTE):
-        return
-    sys.stdout.flush()
-    for line in report_lines(script, otherwise, result):
-        sys.stderr.write(f"{printable(line)}\n")
-    sys.stderr.flush()
+class KernelGain(NamedTuple):
+    """The launches of a kernel of which something is remembered, in all programs with one of its name.
+
+    Attributes:
+        kernel: its name.
+        launches: their number.
+        coarsened: how many of them ran otherwise than the program launched them.
+        nanoseconds_saved: estimated as launches times what tuning measured.
+    """
+
+    kernel: str
+    launches: int
+    coarsened: int
+    nanoseconds_saved: int
 
 
-def report_lines(script: Script, otherwise: Otherwise, result: RunResult) -> Iterator[str]:
-    """Return the lines of the report.
+class ReportedRun(NamedTuple):
+    """A run with counted launches.
+
+    Attributes:
+        exit_code: the program's.
+        seconds: that it took.
+        processes: how many of its processes loaded the layer.
+        kernels: those of which something is remembered, which gained most first.
+        nanoseconds_at_start: that the layer took to look up and build what is remembered.
+    """
+
+    exit_code: int
+    seconds: float
+    processes: int
+    kernels: tuple[KernelGain, ...]
+    nanoseconds_at_start: int
+
+    @property
+    def nanoseconds_of_launches(self) -> int:
+        """Return what the layer took for all launches of these kernels, at most."""
+        return sum(
+            _NANOSECONDS_COARSENED * each.coarsened + _NANOSECONDS_OF_LAUNCH * (each.launches - each.coarsened)
+            for each in self.kernels
+        )
+
+    @property
+    def nanoseconds_gained(self) -> int:
+        """Return what the program gained as a whole."""
+        saved = sum(each.nanoseconds_saved for each in self.kernels)
+        return saved - self.nanoseconds_at_start - self.nanoseconds_of_launches
+
+
+def reported_run(script: Script, program: Path | None, shelf: Path, file: Path | None) -> int:
+    """Run a program and say what it gained, on standard error or as JSON in a file. Returns its exit code.
 
     Args:
-        script: that was run.
-        otherwise: what was done with launches that have no remembered variant.
-        result: what came of it.
+        script: the program and its arguments.
+        program: its file; None where it is one in Python.
+        shelf: the folder of units.
+        file: of the report; None for a table.
+
+    Raises:
+        InvalidInputError: the program can't be started, or not be given the layer; the file can't be written.
     """
-    rows = result.rows
-    yield ""
-    if not rows:
-        yield f"coarsen: {script} launched no kernel of a program that PyOpenCL made from source"
+    # The program may go to another folder.
+    place = None if file is None else file.absolute()
+    with tempfile.TemporaryDirectory(prefix="coarsen-counts-", ignore_cleanup_errors=True) as name:
+        counts = Path(name)
+        exit_code, seconds = counted_run(script, program, shelf, counts)
+        run = read_counts(exit_code, seconds, shelf, sorted(counts.iterdir()))
+    if place is None:
+        print_lines(gain_lines(script, run))
     else:
-        launches, kernels = sum(row.launches for row in rows), len({(row.source, row.kernel) for row in rows})
-        yield f"coarsen: {launches} launch{'' if launches == 1 else 'es'} of {counted(kernels, 'kernel')}"
-        yield from _table(rows)
-        yield from _explanations(result)
-    yield from _remembered(result)
-    yield from _next(script, otherwise, result)
+        replace_file(json_text(gains_as_data(script, run)).encode(), place)
+    return exit_code
 
 
-def _table(rows: Sequence[LaunchRow]) -> Iterator[str]:
+def read_counts(exit_code: int, seconds: float, shelf: Path, files: Sequence[Path]) -> ReportedRun:
+    """Return what the layer counted in all processes of a program."""
+    launches: Counter[str] = Counter()
+    coarsened: Counter[str] = Counter()
+    saved: Counter[str] = Counter()
+    at_start = 0
+    for file in files:
+        data = file.read_bytes()
+        first, *records = _COUNT.iter_unpack(data[: len(data) // _COUNT.size * _COUNT.size])
+        at_start += first[-1]
+        for unit, number, _, count in records:
+            if not unit:
+                break
+            rows = read_rows(shelf / f"{unit:016x}{SUFFIX}")
+            is_left_alone, number = number & _LEFT_ALONE, number & ~_LEFT_ALONE
+            if number >= len(rows):  # it was written anew meanwhile
+                continue
+            kernel = rows[number].kernel
+            launches[kernel] += count
+            if not is_left_alone:
+                coarsened[kernel] += count
+                saved[kernel] += count * rows[number].saved
+    kernels = (KernelGain(name, count, coarsened[name], saved[name]) for name, count in launches.items() if count)
+    ordered = sorted(kernels, key=lambda each: -each.nanoseconds_saved)
+    return ReportedRun(exit_code, seconds, len(files), tuple(ordered), at_start)
+
+
+def gain_lines(script: Script, run: ReportedRun) -> Iterator[str]:
+    """Return the lines of the report."""
+    yield ""
+    if not run.kernels:
+        seen = "launched no kernel of which anything is remembered" if run.processes else "ran as without coarsen"
+        yield f"coarsen: {script} {seen}; coarsen run --tune finds out what is faster"
+        return
+    launches = sum(each.launches for each in run.kernels)
+    kernels = counted(len(run.kernels), "kernel")
+    yield f"coarsen: {counted(launches, 'launch', 'launches')} of {kernels} of which something is remembered"
     columns = {
-        "kernel": [row.kernel for row in rows],
-        "device": [f"{row.device} ({row.platform})" for row in rows],
-        "launches": [str(row.launches) for row in rows],
-        "global size": [_global_size(row) for row in rows],
-        "local size": [_UNKNOWN if row.local_size is None else shape(row.local_size) for row in rows],
-        "ran": [row.runs for row in rows],
-        "speed-up": [_UNKNOWN if row.speedup is None else str(row.speedup) for row in rows],
-        "a launch": [_times(row) for row in rows],
-        "saved": [_UNKNOWN if row.saved is None else time_text(row.saved * 1e9) for row in rows],
-        "why": [row.why for row in rows],
+        "kernel": [each.kernel for each in run.kernels],
+        "launches": [str(each.launches) for each in run.kernels],
+        "coarsened": [str(each.coarsened) for each in run.kernels],
+        "saved": [time_text(each.nanoseconds_saved) for each in run.kernels],
     }
-    if len(set(columns["device"])) == 1:
-        del columns["device"]
-    for name in ("speed-up", "a launch", "saved"):
-        if set(columns[name]) == {_UNKNOWN}:
-            del columns[name]
     yield from aligned(list(columns), zip(*columns.values(), strict=True), _NUMBERS)
+    yield "saved is launches times what tuning measured of one"
+    yield (
+        f"the layer took {time_text(run.nanoseconds_at_start)} to start and at most "
+        f"{time_text(run.nanoseconds_of_launches)} for these launches"
+    )
+    yield f"gained as a whole: {time_text(run.nanoseconds_gained)} of {time_text(run.seconds * 1e9)}"
 
 
-def _explanations(result: RunResult) -> Iterator[str]:
-    if any(row.speedup for row in result.rows):
-        yield "Speed-ups and times are those that tuning measured, over the launch as the program makes it."
-    if result.saved is not None:
-        yield f"Saved in all, estimated as launches times the difference: {time_text(result.saved * 1e9)}"
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of a report on standard error, unless -q was given."""
+    if _log.isEnabledFor(NOTE):
+        for line in lines:
+            sys.stderr.write(f"{printable(line)}\n")
+        sys.stderr.flush()
 
 
-def _remembered(result: RunResult) -> Iterator[str]:
-    if result.found:
-        yield f"{counted(len(result.found), 'choice')} of this run will be remembered, in {result.store}"
-        yield "'coarsen results export FILE --remembered' writes them to a file to ship with the program"
-
-
-def _next(script: Script, otherwise: Otherwise, result: RunResult) -> Iterator[str]:
-    is_settled = all(row.is_settled for row in result.rows)
-    if otherwise is not Otherwise.TUNE and not is_settled:
-        command = shlex.join(["coarsen", "run", "--tune", *(["-m"] if script.is_module else []), script.name])
-        yield f"'{command}{' …' if script.arguments else ''}' searches for what is fastest, and remembers it"
-
-
-def _global_size(row: LaunchRow) -> str:
-    others = f" and {counted(row.other_sizes, 'other')}" if row.other_sizes else ""
-    return f"{shape(row.global_size)}{others}"
-
-
-def _times(row: LaunchRow) -> str:
-    return _UNKNOWN if row.nanoseconds is None else " → ".join(map(time_text, row.nanoseconds))
+def gains_as_data(script: Script, run: ReportedRun) -> dict[str, Any]:
+    """Return the report for JSON."""
+    return {
+        "format": _REPORT_FORMAT,
+        "program": script.name,
+        "arguments": list(script.arguments),
+        **picked(run, "exit_code seconds processes"),
+        **picked(run, "nanoseconds_at_start nanoseconds_of_launches nanoseconds_gained"),
+        "kernels": [picked(each, "kernel launches coarsened nanoseconds_saved") for each in run.kernels],
+    }
 
 
 def time_text(nanoseconds: float) -> str:
@@ -112,36 +179,3 @@ def time_text(nanoseconds: float) -> str:
         if abs(nanoseconds) >= size:
             return f"{nanoseconds / size:.3g} {unit}"
     return f"{nanoseconds / 1e3:.3g} µs"
-
-
-_REPORT_FORMAT = 1
-
-
-def write_report(script: Script, result: RunResult, file: Path) -> None:
-    """Write the report in one step. Raises InvalidInputError where that can't be done."""
-    replace_file(json_text(report_as_data(script, result)).encode(), file)
-
-
-def report_as_data(script: Script, result: RunResult) -> dict[str, Any]:
-    """Return the report; times are in nanoseconds, and null where they aren't known."""
-    return {
-        "format": _REPORT_FORMAT,
-        "program": script.name,
-        "arguments": list(script.arguments),
-        "exit_code": result.exit_code,
-        "launches": [_row_as_data(row) for row in result.rows],
-        "seconds_saved": result.saved,
-        "store": result.store,
-        "remembered": [choice_to_json(choice) for choice in result.found],
-    }
-
-
-def _row_as_data(row: LaunchRow) -> dict[str, Any]:
-    before, after = row.nanoseconds or (None, None)
-    return {
-        **picked(row, "kernel source device platform size_class global_size local_size other_sizes"),
-        **picked(row, "launches runs is_original why speedup"),
-        "nanoseconds_before": before,
-        "nanoseconds_after": after,
-        "seconds_saved": row.saved,
-    }

@@ -1,18 +1,16 @@
 """A run by `coarsen run`: its options, and what is done. It needs none of the command line's packages.
 
     fields of RunOptions ─▶ options of the command (`run.py`), its help, messages about mistakes
-                         ─▶ plain_run ─▶ run_with ─▶ a script in Python, with its kernels coarsened
-                                                  ─▶ any program, recorded (--record)
+                         ─▶ plain_run ─▶ run_with ─▶ a program with what is on the shelf
+                                                  ─▶ recorded (--record), and tuned (--tune)
 
 typer takes as long to load as a program with one kernel takes to start: words without mistakes do without it.
 """
 
 from __future__ import annotations
 
-import gc
 import importlib.util
 import logging
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -27,7 +25,9 @@ from coarsen.cli.stores import check_packages, store_option
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.drop_in.mode import Otherwise
+    from coarsen.layer.recording import KernelRow
+    from coarsen.layer.script import Script
+    from coarsen.layer.tuning import TunedRun
     from coarsen.tuning.settings import Tune
 
 
@@ -35,21 +35,16 @@ if TYPE_CHECKING:
 class RunOptions:
     """The options of `coarsen run`."""
 
-    program: str = argument("The program's file or folder; with --record also any executable.", "PROGRAM")
+    program: str = argument("The program: an executable, a command, a script, a folder.", "PROGRAM")
     arguments: list[str] | None = argument(
         "All that comes after the program's name is its own, options too.", "ARGUMENT", default=None
     )
-    module: bool = option("PROGRAM is the name of a module, as after python -m.", None, "-m", default=False)
+    module: bool = option("PROGRAM is the name of a Python module, as after python -m.", None, "-m", default=False)
     tune: bool = option(
-        "Tune launches that have no remembered variant, and remember what is found.", default=False
-    )
-    seconds: float | None = option(
-        "The most that tuning one kernel at one class of sizes may take.  [default: 20]", "NUMBER"
-    )
-    predict: bool = option(
-        "Use a predicted factor, which nobody measured, for launches that have no remembered variant.",
+        "Record the program, tune the kernels that its time goes to, and remember what is found.",
         default=False,
     )
+    seconds: float | None = option("The most that tuning may take, for all kernels.  [default: 120]", "NUMBER")
     record: str | None = option(
         "Leave the kernels as they are, and write the first launch of each kernel and class of sizes as NAME.npz, "
         "for coarsen tune, bench and predict, and a list of what all launches pass, for coarsen tune KERNEL.toml "
@@ -61,7 +56,10 @@ class RunOptions:
         "are written, only the list.  [default: 1G]",
         "NUMBER",
     )
-    report: str | None = option("Write the table there as JSON, not on standard error.", "FILE")
+    report: str | None = option(
+        "Say what each kernel gained and what that cost: as JSON into a file; with -, on standard error.",
+        "FILE|-",
+    )
     store: str | None = store_option()
 
 
@@ -117,121 +115,95 @@ def _read(word: str, following: Iterator[str]) -> tuple[str, bool | float | str]
             raise ValueError(word)
         return declared.name, True
     value = value if equals else next(following)
-    if not value or value.startswith("-"):
+    if not value or (value.startswith("-") and value != _TABLE):
         raise ValueError(word)
     return declared.name, float(value) if declared.type == "float | None" else value
 
 
+_TABLE = "-"
+_MOST_BYTES = "1G"
+_SECONDS = 120.0
+
+
 def run_with(options: RunOptions) -> int:
-    """Run a program, and report what was launched. Returns the program's exit code.
+    """Run a program. Returns its exit code; does not return where the program takes the place of this process.
 
     Raises:
         InvalidInputError: options that exclude each other or are out of range; a package is missing; no such
             program.
-        KeyboardInterrupt: the program was interrupted.
+        KeyboardInterrupt: tuning was interrupted.
     """
-    if options.report is not None:
-        check_writable(Path(options.report))
-    # The program may go to another folder.
-    file = None if options.report is None else Path(options.report).absolute()
-    if options.record is not None:
-        return _recorded(options, options.record, file)
-    if options.most_bytes is not None:
-        raise InvalidInputError("--most-bytes says how much to record: add --record FOLDER")
-    otherwise = mode_of(options.tune, options.seconds, options.store, options.predict)
-    settings = settings_of(options.seconds, options.store)
-    # Imported late: they load PyOpenCL.
-    from coarsen.cli.run_report import print_report, write_report
-    from coarsen.drop_in.running import run_program
-    from coarsen.drop_in.script import Script, executable_of
+    if options.seconds is not None and not options.tune:
+        raise InvalidInputError("--seconds says how long to tune: add --tune")
+    is_recorded = options.tune or options.record is not None
+    if options.most_bytes is not None and not is_recorded:
+        raise InvalidInputError("--most-bytes says how much to record: add --record FOLDER or --tune")
+    if options.store is not None and is_recorded and not options.tune:
+        raise InvalidInputError("--record leaves kernels as they are: leave out --store, or add --tune")
+    file = None if options.report in (None, _TABLE) else Path(str(options.report))
+    if file is not None:
+        check_writable(file)
+    # Imported late: help and mistakes do without it.
+    from coarsen.layer.script import Script
 
-    if not options.module and not options.program.startswith("python") and executable_of(options.program):
-        raise InvalidInputError(
-            f"{options.program} is no program in Python, and only those run coarsened; "
-            "coarsen run --record FOLDER records any program"
-        )
     script = Script(options.program, tuple(options.arguments or ()), options.module)
-    process = os.getpid()
-    if not gc.isenabled():
-        # What is loaded stays: the program's own collections pass it over.
-        gc.freeze()
-        gc.enable()
-    result = run_program(script, otherwise, settings)
-    if os.getpid() == process:
-        # A process that the program forked may come here too.
-        if file is None:
-            print_report(script, otherwise, result)
+    program = script.program()
+    if is_recorded:
+        return _recorded(options, script, program, file)
+    from coarsen.layer.program import become
+    from coarsen.layer.unit import shelf_folder
+
+    shelf = shelf_folder(options.store)
+    if options.report is None:
+        become(script, program, shelf)
+    from coarsen.cli.run_report import reported_run
+
+    return reported_run(script, program, shelf, file)
+
+
+def _recorded(options: RunOptions, script: Script, program: Path | None, file: Path | None) -> int:
+    """Run a program with the recorder under its OpenCL loader, tune it if asked, and report."""
+    most_bytes = byte_count(options.most_bytes or _MOST_BYTES)
+    settings = _settings(options) if options.tune else None
+    # Imported late: who records nothing does without them.
+    import tempfile
+
+    from coarsen.cli.record_report import print_recording, print_tuned, write_recording
+    from coarsen.layer.program import recorded_run
+
+    with tempfile.TemporaryDirectory(prefix="coarsen-recorded-") as place:
+        folder = Path(place if options.record is None else options.record).absolute()
+        result = recorded_run(script, program, folder, most_bytes)
+        tuned = None if settings is None else _tuned(result.recording.rows, settings)
+        if file is not None:
+            write_recording(script, result, tuned, file)
+        elif tuned is None:
+            print_recording(script, result)
         else:
-            write_report(script, result, file)
-    if result.is_interrupted:
+            print_tuned(script, result, tuned)
+    if tuned is not None and tuned.is_interrupted:
         raise KeyboardInterrupt
     return result.exit_code
 
 
-_MOST_BYTES = "1G"
+def _settings(options: RunOptions) -> Tune:
+    if importlib.util.find_spec("pyopencl") is None:
+        raise InvalidInputError("variants are measured with PyOpenCL: pip install pyopencl")
+    check_packages(extra="tune")
+    from coarsen.tuning.settings import Tune
+
+    return Tune(seconds=_SECONDS if options.seconds is None else options.seconds, store=options.store)
 
 
-def _recorded(options: RunOptions, record: str, file: Path | None) -> int:
-    """Run any program with the recorder under its OpenCL loader, and report. Returns the program's exit code."""
-    given = {
-        "--tune": options.tune,
-        "--predict": options.predict,
-        "--seconds": options.seconds,
-        "--store": options.store,
-    }
-    if unwanted := next((name for name, is_given in given.items() if is_given), None):
-        raise InvalidInputError(
-            f"--record leaves kernels as they are: leave out {unwanted}, tune what was recorded"
-        )
-    # Imported late: who records nothing does without them.
-    from coarsen.cli.record_report import print_recording, write_recording
-    from coarsen.drop_in.script import Script, check_script, executable_of
-    from coarsen.layer.program import recorded_run
+def _tuned(rows: Sequence[KernelRow], settings: Tune) -> TunedRun:
+    from coarsen.drop_in.live_line import tuning_is_shown
+    from coarsen.layer.tuning import tune_rows
+    from coarsen.layer.unit import shelf_folder
 
-    script = Script(options.program, tuple(options.arguments or ()), options.module)
-    program = None if script.is_module else executable_of(script.name)
-    if program is None:
-        check_script(script)
-    result = recorded_run(script, program, Path(record).absolute(), byte_count(options.most_bytes or _MOST_BYTES))
-    if file is None:
-        print_recording(script, result)
-    else:
-        write_recording(script, result, file)
-    return result.exit_code
+    return tune_rows(rows, settings, tuning_is_shown, shelf_folder(settings.store))
 
 
 _UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
-
-
-def mode_of(tune: bool, seconds: float | None, store: str | None, predict: bool = False) -> Otherwise:
-    """Return what is done with launches that have no remembered variant.
-
-    Raises:
-        InvalidInputError: options that exclude each other; a package that tuning needs is missing.
-    """
-    if predict and tune:
-        raise InvalidInputError("--predict guesses, and measures nothing: leave out --tune")
-    if seconds is not None and not tune:
-        raise InvalidInputError("--seconds says how long to tune: add --tune")
-    if importlib.util.find_spec("pyopencl") is None:
-        raise InvalidInputError("programs are run with PyOpenCL: pip install pyopencl")
-    # Imported late: these load PyOpenCL.
-    from coarsen.drop_in.mode import Otherwise
-    from coarsen.tuning.store.place import chosen_store, sqlite_file
-
-    if tune or sqlite_file(chosen_store(store)) is None:
-        check_packages()
-
-    if tune:
-        return Otherwise.TUNE
-    return Otherwise.PREDICT if predict else Otherwise.LEAVE
-
-
-def settings_of(seconds: float | None, store: str | None) -> Tune:
-    """Return the settings of tuning. Raises InvalidInputError for a number of seconds that is not above 0."""
-    from coarsen.tuning.settings import Tune
-
-    return Tune(store=store) if seconds is None else Tune(seconds=seconds, store=store)
 
 
 def byte_count(text: str) -> int:

@@ -52,6 +52,8 @@ def _declared(of: VariantOption) -> tuple[Any, Any]:
     if of.field in ARRAY_OPTIONS:
         return list[str] | None, option(f"{of.help} May be repeated.", of.metavar, flag)
     if of.field not in COARSENING_OPTIONS:
+        if of.reader is not None:
+            return kind, option(of.help, of.metavar, flag, default=of.default, parser=of.reader)
         flags = f"{flag}/--no-{of.name}" if kind is bool else flag
         return kind, option(of.help, None, flags, default=of.default)
     text = of.help if of.default is None else f"{of.help}  [default: {of.default}]"

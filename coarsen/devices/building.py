@@ -21,9 +21,6 @@ import pyopencl
 
 from coarsen.errors import RefusalError
 
-# `coarsen run` gives the name `pyopencl.Program` to a class of ours for a while: this is PyOpenCL's own.
-PlainProgram = pyopencl.Program
-
 _IGNORED = ("ignore", None, pyopencl.CompilerWarning, None, 0)
 
 
@@ -92,15 +89,41 @@ def build_for_launches(
             # Imported late, as PyOpenCL does: no other driver's programs need it here.
             from pyopencl.cache import create_built_program_from_source_cached as cached
 
-            words, folders = PlainProgram._process_build_options(context, list(options))
+            words, folders = pyopencl.Program._process_build_options(context, list(options))
             place = Path(cache_dir or getattr(context, "cache_dir", None) or _default_place())
             # Where its cache fails, PyOpenCL looks for a variable of the environment that isn't set.
             with suppress(OSError, KeyError):
                 if _is_open(place):
-                    return PlainProgram(cached(context, source, words, devices, str(place), folders)[0])
-        program = PlainProgram(context, source)
+                    return pyopencl.Program(cached(context, source, words, devices, str(place), folders)[0])
+        program = pyopencl.Program(context, source)
         program.build(list(options), devices, cast("Any", cache_dir))
     return program
+
+
+def kept_binary(device: pyopencl.Device, source: str, options: bytes, is_made: bool) -> bytes | None:
+    """Return the binary in PyOpenCL's cache that it makes a program from; None where it keeps none.
+
+    Args:
+        device: where the program runs.
+        source: OpenCL C that reads no files.
+        options: all that PyOpenCL builds it with.
+        is_made: whether it is put there where it isn't yet.
+    """
+    # Imported late, as PyOpenCL does.
+    from pyopencl.cache import create_built_program_from_source_cached as cached
+    from pyopencl.cache import get_cache_key, retrieve_from_cache
+    from pyopencl.characterize import has_src_build_cache
+
+    place = _default_place()
+    if has_src_build_cache(device) or not _is_open(place):
+        return None
+    # Where its cache fails, PyOpenCL looks for a variable of the environment that isn't set.
+    with _without_warnings(), suppress(OSError, KeyError, pyopencl.Error):
+        if is_made:
+            cached(pyopencl.Context([device]), source, options, None, str(place))
+        kept = retrieve_from_cache(str(place), get_cache_key(device, options, source))
+        return None if kept is None else kept[0]
+    return None
 
 
 def _default_place() -> Path:
@@ -160,6 +183,6 @@ def check_ways_by_barriers(ways: int, most: int | None) -> None:
     if most is not None and ways > most:
         reason = (
             f"{ways} ways through the kernel would differ in their barriers, and PoCL may take minutes to compile "
-            f"more than {most}: merge fewer work-groups, or work-items"
+            f"more than {most}: merge fewer work-groups, or work-items, or leave out the tile"
         )
         raise RefusalError("slow-to-compile", reason)

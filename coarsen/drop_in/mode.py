@@ -84,14 +84,14 @@ def policy_of(
     return nearest if policy is None else FirstOf(nearest, policy)
 
 
-def remembered_in(otherwise: Otherwise, settings: Tune, says_reasons: bool = True) -> Remembered:
-    """Return what decides as is remembered, or searches where that is the way to go on and says why it can't."""
+def remembered_in(otherwise: Otherwise, settings: Tune) -> Remembered:
+    """Return what decides as is remembered, or searches where that is the way to go on."""
     if otherwise is not Otherwise.TUNE:
         return Remembered(settings, is_last=otherwise is Otherwise.LEAVE)
     # Imported late: a program that remembers measures nothing.
     from coarsen.drop_in.search import SearchNow
 
-    return SearchNow(settings, says_reasons)
+    return SearchNow(settings)
 
 
 def with_guesses(policy: Policy | None, otherwise: Otherwise) -> Policy | None:

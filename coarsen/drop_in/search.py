@@ -21,7 +21,6 @@ from coarsen.policy.remembered import Known, Remembered, without_result
 from coarsen.runtime.advice import LaunchRequest
 from coarsen.runtime.arguments import Argument
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey
-from coarsen.tuning.settings import Tune
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
@@ -49,16 +48,11 @@ class SearchNow(Remembered):
 
     Args:
         settings: of the search, and where things are remembered.
-        says_reasons: whether it is a warning that a launch can't be tuned; if not, the decision alone says it.
     """
 
     looks_at_arguments = True
     _what_then = "it is searched again"
     _unreadable = "what is remembered can't be read, so nothing is tuned"
-
-    def __init__(self, settings: Tune, says_reasons: bool = True) -> None:
-        super().__init__(settings)
-        self._says_reasons = says_reasons
 
     def _needs_key(self, request: LaunchRequest) -> bool:
         return True
@@ -129,8 +123,7 @@ class SearchNow(Remembered):
         return alike[-1] if alike else None
 
     def _not_tuned(self, kernel: str, reason: str) -> Known:
-        if self._says_reasons:
-            self._say(f"kernel {kernel} is not tuned: {reason}")
+        self._say(f"kernel {kernel} is not tuned: {reason}")
         return Known(None, f"not tuned: {reason}")
 
     def _failed(self, kernel: str, error: Exception) -> Known:

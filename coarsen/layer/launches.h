@@ -111,6 +111,8 @@ static struct Entry *kind_of_launch(struct Object *kernel, uint32_t device, cons
     int is_new;
     start_key(&key, 'K', 0, kernel);
     struct Entry *of_kernel = entry_of(key.data, key.size, &is_new);
+    if (!of_kernel)
+        return NULL;
     start_key(&key, 'L', device, kernel);
     put_sizes(&key, sizes);
     size_t by_sizes = key.size;
@@ -143,7 +145,7 @@ static struct Entry *class_of_launch(struct Object *kernel, uint32_t device, con
     }
     put_class(&key, sizes);
     struct Entry *entry = entry_of(key.data, key.size, &is_new);
-    if (is_one || !here.left[1])
+    if (entry && (is_one || !here.left[1]))
         entry->state = DONE;
     return entry;
 }
@@ -264,51 +266,75 @@ static const char *read_argument(cl_command_queue queue, const struct Passed *ea
     return status ? "what its buffers or images hold can't be read" : done < size ? "the disk is full" : NULL;
 }
 
-/* Capture a launch before it is made. Returns 0 if another that is like it may be captured instead. */
-static int captured(cl_command_queue queue, uint32_t kind, const struct Passed *all, uint32_t count, cl_uint event_count,
-                    const cl_event *events)
+/* A launch's contents before it is made, which are kept if it then succeeds. */
+struct Capture {
+    struct Entry *class; /* of its sizes; NULL where this launch is not to be captured */
+    struct Bytes meta;
+    uint64_t used;
+    uint32_t number;
+    int is_whole;
+};
+
+static void name_content(const struct Capture *capture, char *path, size_t size)
+{
+    snprintf(path, size, "%s-%u.content", here.start, capture->number);
+}
+
+/* Read what a launch is given. Returns 0 if another that is like it may be captured instead. */
+static int captured(struct Capture *capture, cl_command_queue queue, uint32_t kind, const struct Passed *all,
+                    uint32_t count, cl_uint event_count, const cl_event *events)
 {
     if (!waited(queue, event_count, events)) {
         note(kind, "what comes before it did not end in time");
         return 0;
     }
     char path[sizeof here.start + 32];
-    uint32_t number = __atomic_fetch_add(&here.contents, 1, __ATOMIC_RELAXED);
-    snprintf(path, sizeof path, "%s-%u.content", here.start, number);
+    capture->number = __atomic_fetch_add(&here.contents, 1, __ATOMIC_RELAXED);
+    name_content(capture, path, sizeof path);
     int file = open(path, WRITE_ONLY | CREATE | EXCLUSIVE | CLOSE_ON_EXEC, 0600);
     const char *problem = file < 0 ? "a file can't be made in the folder of the recording" : NULL;
-    struct Bytes meta = {0};
-    uint64_t used = 0;
-    put32(&meta, number);
+    put32(&capture->meta, capture->number);
     for (uint32_t i = 0; i < count && !problem; i++) {
         enum Form form = all[i].form;
         for (uint32_t j = 0; j < i && is_memory(&all[i]); j++)
             if (all[j].handle == all[i].handle && is_memory(&all[j]))
                 form = AGAIN;
-        put8(&meta, form);
+        put8(&capture->meta, form);
         if (form == SAMPLED)
-            put_sampler(&meta, (cl_sampler)all[i].handle);
+            put_sampler(&capture->meta, (cl_sampler)all[i].handle);
         else if (form != AGAIN && is_memory(&all[i]))
-            problem = read_argument(queue, &all[i], &meta, file, &used);
+            problem = read_argument(queue, &all[i], &capture->meta, file, &capture->used);
     }
     close(file);
-    if (problem) {
-        unlink(path);
-        __atomic_fetch_add(here.left, used, __ATOMIC_RELAXED);
+    capture->is_whole = !problem;
+    if (problem)
         note(kind, problem);
-    } else {
-        lock();
-        write_record('C', kind, meta.data, meta.size);
-        unlock();
-    }
-    free(meta.data);
     return 1;
+}
+
+/* Keep what was captured of a launch that was made; of one that failed nothing, so that another one may be captured. */
+static void end_capture(struct Capture *capture, uint32_t kind, int is_made)
+{
+    char path[sizeof here.start + 32];
+    int is_kept = capture->is_whole && is_made;
+    if (capture->meta.size && !is_kept) {
+        name_content(capture, path, sizeof path);
+        unlink(path);
+        __atomic_fetch_add(here.left, capture->used, __ATOMIC_RELAXED);
+    }
+    lock();
+    if (is_kept)
+        write_record('C', kind, capture->meta.data, capture->meta.size);
+    if (capture->is_whole)
+        capture->class->state = is_made || ++capture->class->tries == MOST_TRIES ? DONE : WANTED;
+    unlock();
+    free(capture->meta.data);
 }
 
 /* What is known of a launch that is about to be made; NULL where it can't be counted. It is captured where it is the
  * first of its class. */
 static struct Entry *seen(cl_command_queue queue, cl_kernel kernel, const struct Sizes *sizes, cl_uint event_count,
-                          const cl_event *events, int *is_timed, int *is_captured)
+                          const cl_event *events, int *is_timed, struct Capture *capture)
 {
     lock();
     struct Object *of_queue = found(queue, QUEUE), *object = found(kernel, KERNEL);
@@ -338,7 +364,11 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel kernel, const struct
         return entry;
     }
     uint32_t count = object->kernel.count;
-    struct Passed few[32], *all = count <= LENGTH(few) ? few : malloc(count * sizeof *all);
+    struct Passed few[32], *all = count <= LENGTH(few) ? few : allocated(malloc(count * sizeof *all));
+    if (!all) {
+        unlock();
+        return NULL;
+    }
     for (uint32_t i = 0; i < count; i++)
         all[i] = passed(&object->kernel.arguments[i]);
     entry = kind_of_launch(object, device, sizes, all);
@@ -350,19 +380,23 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel kernel, const struct
     object->kernel.last_sizes = *sizes;
     object->kernel.is_same = 1;
     int points_elsewhere = object->kernel.points_elsewhere;
-    /* One that was counted by its sizes alone has no arguments in the log. */
-    int is_wanted = class && class->state == WANTED && entry && entry->key[0] == 'L' && !object->kernel.is_left_alone;
+    /* One that was counted by its sizes alone has no arguments in the log; in a callback nothing may be waited for. */
+    int is_wanted = class && class->state == WANTED && entry && entry->key[0] == 'L' && !object->kernel.is_left_alone &&
+                    !callbacks;
     if (is_wanted)
         class->state = BUSY;
     unlock();
     if (is_wanted) {
+        int before = set_cancelling(NOT_CANCELLED);
         if (points_elsewhere)
             note(entry->number, "it uses shared virtual memory that is no argument");
-        else
-            *is_captured = captured(queue, entry->number, all, count, event_count, events);
+        else if (captured(capture, queue, entry->number, all, count, event_count, events))
+            capture->class = class;
         lock();
-        class->state = *is_captured || points_elsewhere || ++class->tries == MOST_TRIES ? DONE : WANTED;
+        if (!capture->is_whole)
+            class->state = capture->class || points_elsewhere || ++class->tries == MOST_TRIES ? DONE : WANTED;
         unlock();
+        set_cancelling(before);
     }
     if (all != few)
         free(all);
@@ -373,7 +407,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
                               const size_t *global, const size_t *local, cl_uint event_count, const cl_event *events,
                               cl_event *event)
 {
-    int is_timed = 0, is_captured = 0;
+    int is_timed = 0;
+    struct Capture capture = {0};
     struct Entry *entry = NULL;
     if (IS_ON && global && dimensions >= 1 && dimensions <= DIMENSIONS) {
         struct Sizes sizes = {.dimensions = dimensions, .has_local = local != NULL};
@@ -383,7 +418,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
         if (offset)
             memcpy(sizes.offset, offset, dimensions * sizeof *offset);
         harvest(2);
-        entry = seen(queue, kernel, &sizes, event_count, events, &is_timed, &is_captured);
+        entry = seen(queue, kernel, &sizes, event_count, events, &is_timed, &capture);
     }
     /* Of a kind that is launched often, some times tell the others. */
     uint64_t number = entry ? __atomic_fetch_add(&here.counts[entry->number].launches, 1, __ATOMIC_RELAXED) : 0;
@@ -392,18 +427,20 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     cl_int status = NEXT(clEnqueueNDRangeKernel)(queue, kernel, dimensions, offset, global, local, event_count, events, told);
     if (status && entry)
         __atomic_fetch_sub(&here.counts[entry->number].launches, 1, __ATOMIC_RELAXED);
+    if (capture.class)
+        end_capture(&capture, entry->number, !status);
     if (status || !entry || !is_timed)
         return status;
     if (event)
         NEXT(clRetainEvent)(*event);
-    if (is_captured) {
+    if (capture.class) {
         /* Nothing is before it: of each class one time is known, unless it waits for the program itself. */
         NEXT(clFlush)(queue);
         state_after(*told, SOON);
     }
     add_pending(*told, entry->number);
-    if (is_captured)
-        harvest(MOST_PENDING);
+    if (capture.class)
+        harvest(MOST_UNENDED);
     return status;
 }
 

@@ -25,6 +25,8 @@ PROBLEMS = (
     "it is built into the driver",
     "its program is linked from several",
     "its program is compiled with headers that the program gives",
+    "the programs before it had all of the text that is kept (64 MiB)",
+    "its program is linked with options",
 )
 
 
@@ -41,6 +43,9 @@ class RecordedProgram(NamedTuple):
     problem: str
     source: str
     options: str
+
+
+NO_PROGRAM = RecordedProgram("its text is not known", "", "")
 
 
 @dataclass(frozen=True, slots=True)

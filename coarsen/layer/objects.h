@@ -1,21 +1,8 @@
-/* What is known of a program's objects, by their handles, and of its shared virtual memory. */
+/* What is known of a program's objects, by their handles. A layer defines `struct Kernel`, what it knows of a kernel, and
+ * `free_kernel` before. */
 
 enum Kind { QUEUE, MEMORY, SAMPLER, PROGRAM, KERNEL };
-enum Problem { NONE, BINARY, INTERMEDIATE, BUILT_IN, LINKED, WITH_HEADERS };
-enum Form { UNSET, VALUE, EMPTY, REGION, SAMPLED, SHARED_MEMORY, AGAIN };
-
-struct Argument {
-    enum Form form; /* UNSET, VALUE, EMPTY (a size without bytes), SHARED_MEMORY */
-    size_t size;
-    char *bytes;
-    const void *pointer;
-};
-
-struct Sizes {
-    cl_uint dimensions;
-    size_t global[DIMENSIONS], local[DIMENSIONS], offset[DIMENSIONS];
-    int has_local;
-};
+enum Problem { NONE, BINARY, INTERMEDIATE, BUILT_IN, LINKED, WITH_HEADERS, TOO_LONG, LINKED_WITH_OPTIONS };
 
 struct Object {
     const void *handle;
@@ -36,19 +23,11 @@ struct Object {
         } memory;
         struct {
             enum Problem problem;
-            char *source, *options;
+            char *source, *options; /* a zero follows the source */
+            size_t size;            /* of the source */
+            struct Variants *variants;
         } program;
-        struct {
-            uint32_t unit, count;
-            struct Argument *arguments;
-            char *name;
-            int is_left_alone; /* its text is not known */
-            int points_elsewhere, is_same; /* is_same: no argument has changed since the last launch */
-            struct Entry *last, *last_class;
-            uint64_t last_wholes; /* by which a new object with an old handle shows */
-            uint32_t last_device;
-            struct Sizes last_sizes;
-        } kernel;
+        struct Kernel kernel;
     };
 };
 
@@ -57,15 +36,6 @@ static struct {
     size_t count, room; /* a power of two */
     uint64_t wholes;
 } objects;
-
-static struct {
-    struct Allocation {
-        const char *start;
-        size_t size;
-        uint64_t whole;
-    } *list;
-    size_t count, room;
-} allocations;
 
 static size_t start_of(const void *handle)
 {
@@ -95,12 +65,8 @@ static void free_content(struct Object *object)
         free(object->program.source);
         free(object->program.options);
     }
-    if (object->kind == KERNEL) {
-        for (uint32_t i = 0; i < object->kernel.count; i++)
-            free(object->kernel.arguments[i].bytes);
-        free(object->kernel.arguments);
-        free(object->kernel.name);
-    }
+    if (object->kind == KERNEL)
+        free_kernel(&object->kernel);
     free(object);
 }
 
@@ -124,42 +90,38 @@ static void forget(const void *handle)
     }
 }
 
-/* A new object. A driver may give it the handle of one that is gone. */
+/* Room for twice as many objects. Returns 0 where there is no memory for it. */
+static int enlarged(void)
+{
+    struct Object **old = objects.places, **places;
+    size_t room = objects.room, twice = room ? 2 * room : 256;
+    if (!(places = allocated(calloc(twice, sizeof *places))))
+        return 0;
+    objects.places = places;
+    objects.room = twice;
+    for (size_t i = 0; i < room; i++)
+        if (old[i])
+            *place_of(old[i]->handle) = old[i];
+    free(old);
+    return 1;
+}
+
+/* A new object; where there is no memory for it, one that nobody finds. A driver may give it the handle of one that is
+ * gone. */
 static struct Object *made(const void *handle, enum Kind kind)
 {
+    static struct Object unfound;
     forget(handle);
-    if (2 * objects.count >= objects.room) {
-        struct Object **old = objects.places;
-        size_t room = objects.room;
-        objects.room = room ? 2 * room : 256;
-        objects.places = calloc(objects.room, sizeof *objects.places);
-        for (size_t i = 0; i < room; i++)
-            if (old[i])
-                *place_of(old[i]->handle) = old[i];
-        free(old);
+    struct Object *object = allocated(calloc(1, sizeof *object));
+    if (!object || (2 * objects.count >= objects.room && !enlarged())) {
+        free(object);
+        unfound = (struct Object){0};
+        return &unfound;
     }
-    struct Object *object = calloc(1, sizeof *object);
     object->handle = handle;
     object->kind = kind;
     object->references = 1;
     *place_of(handle) = object;
     objects.count++;
     return object;
-}
-
-static void count_references(const void *handle, enum Kind kind, int change)
-{
-    lock();
-    struct Object *object = found(handle, kind);
-    if (object && !(object->references += change))
-        forget(handle);
-    unlock();
-}
-
-static char *copied(const void *data, size_t size)
-{
-    char *copy = malloc(size + 1);
-    memcpy(copy, data, size);
-    copy[size] = 0;
-    return copy;
 }

@@ -1,6 +1,6 @@
-"""A program that runs with the recorder under its OpenCL loader.
+"""A program that runs with a layer under its OpenCL loader: the recorder, or what substitutes its launches.
 
-recorder.c ─▶ clang, lld ─▶ a shared library, kept in the user's cache ─▶ OPENCL_LAYERS of the program
+recorder.c, substitute.c ─▶ clang, lld ─▶ a library, kept in the user's cache ─▶ OPENCL_LAYERS of the program
 """
 
 from __future__ import annotations
@@ -14,24 +14,29 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import platformdirs
 
 from coarsen.base.files import replace_file
 from coarsen.devices.drivers import linked_libraries, packaged_loader, prepare_loader
-from coarsen.drop_in.script import ELF, Script
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.clang import INSTALL_HINT, packaged_clang
-from coarsen.layer.recording import Recording, check_folder, read_recording
+from coarsen.layer.script import ELF, Script
+from coarsen.layer.unit import SUFFIX
 
-_SOURCES = ("recorder.c", "launches.h", "objects.h", "support.h", "opencl.h")
+if TYPE_CHECKING:
+    from coarsen.layer.recording import Recording
+
+RECORDER, SUBSTITUTE = "recorder.c", "substitute.c"
 _CLANG_OPTIONS = ("-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffreestanding", "-c")
+_SHELF, _COUNTS = "COARSEN_SHELF", "COARSEN_COUNTS"
 LOADER = "libOpenCL.so.1"
 # A loader without this word knows no layers.
 _LAYERS = b"OPENCL_LAYERS"
+_SEPARATOR = ":"  # of its value, and of LD_LIBRARY_PATH's
 _INTERPRETER = 3  # of ELF's program headers, the one with the dynamic linker's path
 _HEADER_BYTES = 56
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
@@ -65,6 +70,9 @@ def recorded_run(script: Script, program: Path | None, folder: Path, most_bytes:
         InvalidInputError: the folder can't be made, or has a list that can't be read; the program's loader loads
             no layers; the program can't be started.
     """
+    # Imported late: who records nothing does without it.
+    from coarsen.layer.recording import check_folder, read_recording
+
     check_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -76,43 +84,98 @@ def recorded_run(script: Script, program: Path | None, folder: Path, most_bytes:
         place = Path(logs.name)
         most_bytes = min(most_bytes, 2**63 - 1)
         (place / "left").write_bytes(struct.pack("<QQ", most_bytes, most_bytes))
-        prepare_loader(is_for_program=True)
         environment = recording_environment(program, place)
-        python = () if program else (sys.executable, *(("-m",) if script.is_module else ()))
         start = time.monotonic()
-        exit_code = run_to_end((*python, script.name, *script.arguments), environment, program)
+        exit_code = run_to_end(_words(script, program), environment, program)
         seconds = time.monotonic() - start
         return RecordedRun(exit_code, seconds, read_recording(place, folder, captures=most_bytes > 0))
 
 
-def recorder_library(folder: Path) -> Path:
-    """Return the recorder's shared library, compiled now where that was not done before.
+def counted_run(script: Script, program: Path | None, shelf: Path, counts: Path) -> tuple[int, float]:
+    """Run a program with what is on the shelf, and have its launches counted; return exit code and seconds.
 
     Args:
-        folder: takes it where the user's cache folder can't.
+        script: the program and its arguments.
+        program: its file; None where it is one in Python.
+        shelf: the folder of units.
+        counts: a folder, in which the layer puts a file for each process.
 
     Raises:
-        InvalidInputError: there is no packaged clang, or it fails.
+        InvalidInputError: as `substituting_environment`; the program can't be started.
     """
-    texts = [Path(__file__).with_name(name).read_bytes() for name in _SOURCES]
+    environment = substituting_environment(program, shelf)
+    environment[_COUNTS] = str(counts / "counts")
+    start = time.monotonic()
+    return run_to_end(_words(script, program), environment, program), time.monotonic() - start
+
+
+def become(script: Script, program: Path | None, shelf: Path) -> NoReturn:
+    """Have a program take the place of this process, with what is on the shelf.
+
+    Args:
+        script: the program and its arguments.
+        program: its file; None where it is one in Python.
+        shelf: the folder of units; where there is none in it, the program runs as without.
+
+    Raises:
+        InvalidInputError: as `substituting_environment`; the program can't be started.
+    """
+    environment = substituting_environment(program, shelf)
+    words = _words(script, program)
+    sys.stdout.flush()
+    # What Python ignores, the program would: it doesn't know of it.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execve(program or words[0], words, environment)
+    except OSError as error:
+        raise _no_start(words, error) from None
+
+
+def _words(script: Script, program: Path | None) -> tuple[str, ...]:
+    return script.words if program else (sys.executable, *script.words)
+
+
+def _no_start(words: Sequence[str], error: OSError) -> InvalidInputError:
+    return InvalidInputError(f"{words[0]} can't be run: {error.strerror}")
+
+
+def layer_library(source: str, folder: Path) -> Path:
+    """Return the shared library of a layer, compiled now where that was not done before.
+
+    Args:
+        source: its file here, `RECORDER` or `SUBSTITUTE`.
+        folder: takes the library where the user's cache folder can't.
+
+    Raises:
+        InvalidInputError: there is no packaged clang, or it fails; no folder can be named in OPENCL_LAYERS.
+    """
+    main = Path(__file__).with_name(source)
+    texts = [main.read_bytes(), *(path.read_bytes() for path in sorted(main.parent.glob("*.h")))]
     clang = packaged_clang()
     if clang is None:
-        raise InvalidInputError(f"the recorder is compiled by the packaged clang: {INSTALL_HINT}")
+        raise InvalidInputError(f"the layer is compiled by the packaged clang: {INSTALL_HINT}")
     made_of = (*texts, repr((clang.command, _CLANG_OPTIONS, Path(clang.command[0]).stat().st_mtime_ns)).encode())
-    name = f"recorder-{hashlib.sha256(b''.join(made_of)).hexdigest()[:16]}.so"
+    name = f"{main.stem}-{hashlib.sha256(b''.join(made_of)).hexdigest()[:16]}.so"
     kept = platformdirs.user_cache_path("coarsen") / "layers" / name
-    if _is_own(kept):
+    is_kept_nameable = _SEPARATOR not in str(kept)
+    if is_kept_nameable and _is_own(kept):
         return kept
+    if _SEPARATOR in str(folder) and not is_kept_nameable:
+        raise InvalidInputError(
+            f"{folder}: a folder with {_SEPARATOR!r} in its name can't be given to OpenCL's loader"
+        )
     made = folder / name
     unlinked = made.with_suffix(".o")
-    source = Path(__file__).with_name(_SOURCES[0])
     for words in (
-        (*clang.command, *_CLANG_OPTIONS, str(source), "-o", str(unlinked)),
-        (clang.command[0], "ld.lld", "-shared", str(unlinked), "-o", str(made)),
+        (*clang.command, *_CLANG_OPTIONS, str(main), "-o", str(unlinked)),
+        (clang.command[0], "ld.lld", "-shared", "-z", "nodelete", str(unlinked), "-o", str(made)),
     ):
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
         if done.returncode:
-            raise InvalidInputError(f"the recorder can't be compiled: {done.stderr.strip().partition(chr(10))[0]}")
+            raise InvalidInputError(f"the layer can't be compiled: {done.stderr.strip().partition(chr(10))[0]}")
+    if not is_kept_nameable:
+        return made
     try:
         kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(made.read_bytes(), kept)
@@ -141,29 +204,81 @@ def recording_environment(program: Path | None, folder: Path) -> dict[str, str]:
     Raises:
         InvalidInputError: the program's loader loads no layers; the recorder can't be compiled.
     """
-    environment = dict(os.environ)
-    library = recorder_library(folder)
-    layers = [environment.get("OPENCL_LAYERS", ""), str(library)]
-    environment["OPENCL_LAYERS"] = ":".join(filter(None, layers))
+    environment = _environment(layer_library(RECORDER, folder))
     environment["COARSEN_RECORDING"] = str(folder)
     # What PyOpenCL keeps are binaries, whose source is not known.
     environment["PYOPENCL_NO_CACHE"] = "1"
-    if program is None or _takes_layers(loader_of(program, environment)):
-        return environment
+    if program is not None:
+        _give_loader(program, environment, folder)
+    return environment
+
+
+def substituting_environment(program: Path | None, shelf: Path) -> dict[str, str]:
+    """Return the environment in which a program runs with what is on the shelf.
+
+    Args:
+        program: an executable; None for a script in Python.
+        shelf: the folder of units.
+
+    Raises:
+        InvalidInputError: the program's loader loads no layers; the layer can't be compiled, or not be kept.
+    """
+    if not any(shelf.glob(f"*{SUFFIX}")):
+        prepare_loader(is_for_program=True)
+        return dict(os.environ)
+    folder = platformdirs.user_cache_path("coarsen") / "layers"
+    with tempfile.TemporaryDirectory() as name:
+        library = layer_library(SUBSTITUTE, Path(name))
+        if library.is_relative_to(name):
+            raise InvalidInputError(f"{folder}: what substitutes launches can't be kept there for the program")
+    environment = _environment(library)
+    environment[_SHELF] = str(shelf)
+    # To ask the dynamic linker takes as long as to start the program: only where there is a loader without layers.
+    if program is not None and not all(map(_takes_layers, _by_name(environment))):
+        _give_loader(program, environment, folder)
+    return environment
+
+
+def _environment(library: Path) -> dict[str, str]:
+    """Return this process's environment, with a layer in it."""
+    prepare_loader(is_for_program=True)
+    return {**os.environ, "OPENCL_LAYERS": layers_value(os.environ, library)}
+
+
+def layers_value(environment: Mapping[str, str], library: Path) -> str:
+    """Return what OPENCL_LAYERS has to be for another layer, which is listed twice (`layer.h` says why)."""
+    return _SEPARATOR.join(filter(None, (environment.get("OPENCL_LAYERS", ""), str(library), str(library))))
+
+
+def _give_loader(program: Path, environment: dict[str, str], folder: Path) -> None:
+    """Put a loader that loads layers before a program's own, where that loads none.
+
+    Args:
+        program: an executable.
+        environment: of it, which is changed.
+        folder: takes a link to the loader.
+
+    Raises:
+        InvalidInputError: the program gets its own loader all the same.
+    """
+    if _takes_layers(loader_of(program, environment)):
+        return
     able = next((path for path in _other_loaders() if _takes_layers(path)), None)
     if able is not None:
-        (folder / LOADER).symlink_to(able)
+        place = folder / hashlib.sha256(bytes(able)).hexdigest()[:16]
+        place.mkdir(mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            (place / LOADER).symlink_to(able)
         if able == packaged_loader():
             environment.setdefault("PYOPENCL_HOME", str(able.parents[1]))  # without which it crashes
-        paths = (str(folder), environment.get("LD_LIBRARY_PATH", ""))
-        environment["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
+        paths = (str(place), environment.get("LD_LIBRARY_PATH", ""))
+        environment["LD_LIBRARY_PATH"] = _SEPARATOR.join(filter(None, paths))
     loader = loader_of(program, environment)
     if not _takes_layers(loader):
         raise InvalidInputError(
             f"{program.name} gets the OpenCL loader {loader}, which loads no layers, so that its kernels can't be "
             "seen; put one that does before it (Debian's ocl-icd-libopencl1, Khronos' loader)"
         )
-    return environment
 
 
 def loader_of(program: Path, environment: Mapping[str, str]) -> Path | None:
@@ -182,13 +297,14 @@ def loader_of(program: Path, environment: Mapping[str, str]) -> Path | None:
             name, _, rest = line.strip().partition(" => ")
             if name.startswith("libOpenCL") and rest.startswith("/"):
                 return Path(rest.partition(" (0x")[0])
-    return next((path for path in _by_name(environment) if path.exists()), None)
+    return next(_by_name(environment), None)
 
 
 def _by_name(environment: Mapping[str, str]) -> Iterator[Path]:
     """Yield where the dynamic linker looks for a loader that a program asks for while it runs."""
-    yield from (Path(folder) / LOADER for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder)
-    yield from linked_libraries(LOADER)
+    folders = environment.get("LD_LIBRARY_PATH", "").split(_SEPARATOR)
+    every = (*(Path(folder) / LOADER for folder in folders if folder), *linked_libraries(LOADER))
+    yield from (path for path in every if path.exists())
 
 
 def _other_loaders() -> Iterator[Path]:
@@ -237,24 +353,47 @@ def run_to_end(words: Sequence[str], environment: Mapping[str, str], program: Pa
         InvalidInputError: it can't be started.
     """
     sys.stdout.flush()
-    try:
-        process = subprocess.Popen(words, env=environment, executable=program)
-    except OSError as error:
-        raise InvalidInputError(f"{words[0]} can't be run: {error.strerror}") from None
-    with _signals_forwarded(process):
+    with _signals_forwarded() as forward:
+        try:
+            process = subprocess.Popen(words, env=environment, executable=program)
+        except OSError as error:
+            raise _no_start(words, error) from None
+        forward.to(process)
         code = process.wait()
     return _OF_SIGNALS - code if code < 0 else code
 
 
-@contextmanager
-def _signals_forwarded(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    def forward(number: int, _frame: object) -> None:
-        if number != signal.SIGINT or not _is_on_terminal():
+class _Forwarder:
+    """Passes signals on to a program; those that come before it is there, once it is."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+
+    def __call__(self, number: int, _frame: object) -> None:
+        """Take a signal."""
+        if number == signal.SIGINT and _is_on_terminal():
+            return
+        if self._process is None:
+            self._early.append(number)
+        else:
+            self._process.send_signal(number)
+
+    def to(self, process: subprocess.Popen[bytes]) -> None:
+        """Say which program gets them."""
+        self._process = process
+        for number in self._early:
             process.send_signal(number)
 
-    before = {number: signal.signal(number, forward) for number in _FORWARDED}
+
+@contextmanager
+def _signals_forwarded() -> Iterator[_Forwarder]:
+    forward = _Forwarder()
+    # What is ignored stays so: a program inherits that (nohup), and no handlers.
+    taken = [number for number in _FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, forward) for number in taken}
     try:
-        yield
+        yield forward
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

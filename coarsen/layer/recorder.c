@@ -8,29 +8,27 @@
  * are a table in shared memory, a row for each kind of launch. What a program sees of its objects stays as it made
  * them, though queues take times here and all buffers can be read by the host.
  */
+#define LAYER_NAME "coarsen's recorder"
 #include "opencl.h"
 #include "support.h"
+#include "layer.h"
+#include "entries.h"
 
 enum { MOST_KINDS = 1 << 16, MOST_KINDS_OF_KERNEL = 4096, MOST_PENDING = 4096, MOST_TRIES = 3, DIMENSIONS = 3,
-       ALL_TIMED = 256, TIMED_OF = 16 };
+       ALL_TIMED = 256, TIMED_OF = 16, MOST_UNENDED = 16, MOST_TEXT = 1 << 26 };
 #define HOST_BITS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS)
-
-static void *next[256];
-
-#define NEXT(function) ((__typeof__(&function))next[PLACE_##function])
 
 struct Count {
     uint64_t launches, timed, nanoseconds;
 };
 
-/* Where a recording goes. `is_on` is a page of which a forked child gets zeros: OpenCL does not survive a fork, and
- * another thread may have held the lock. */
+/* Where a recording goes. */
 static struct {
-    volatile char *is_on;
     int log;
     char start[4096];
     struct Count *counts;
     uint64_t *left; /* shared by all processes: bytes that captures may still take, and what they might at first */
+    size_t text;    /* bytes of all programs' texts in the log */
     uint32_t units, devices, kinds, contents;
     int has_user_events;
     long patience; /* nanoseconds to wait for what is before a launch; less once that was in vain */
@@ -39,9 +37,48 @@ static struct {
 /* Nanoseconds within which what the program itself may have to do is worth waiting for. */
 #define SOON 2000000000L
 
-#define IS_ON (here.is_on && *here.is_on)
+enum Form { UNSET, VALUE, EMPTY, REGION, SAMPLED, SHARED_MEMORY, AGAIN };
+
+struct Argument {
+    enum Form form; /* UNSET, VALUE, EMPTY (a size without bytes), SHARED_MEMORY */
+    size_t size;
+    char *bytes;
+    const void *pointer;
+};
+
+struct Sizes {
+    cl_uint dimensions;
+    size_t global[DIMENSIONS], local[DIMENSIONS], offset[DIMENSIONS];
+    int has_local;
+};
+
+struct Kernel {
+    uint32_t unit, count;
+    struct Argument *arguments;
+    char *name;
+    int is_left_alone; /* its text is not known */
+    int points_elsewhere, is_same; /* is_same: no argument has changed since the last launch */
+    struct Entry *last, *last_class;
+    uint64_t last_wholes; /* by which a new object with an old handle shows */
+    uint32_t last_device;
+    struct Sizes last_sizes;
+};
+
+static void free_kernel(struct Kernel *kernel)
+{
+    for (uint32_t i = 0; i < kernel->count; i++)
+        free(kernel->arguments[i].bytes);
+    free(kernel->arguments);
+    free(kernel->name);
+}
 
 #include "objects.h"
+#include "programs.h"
+
+static void release_variants(struct Variants *variants)
+{
+    (void)variants; /* A recorder makes none. */
+}
 
 /* --- The log. --- */
 
@@ -53,8 +90,10 @@ static void write_record(char kind, uint32_t number, const void *data, size_t si
     put32(&record, number);
     put64(&record, size);
     put(&record, data, size);
-    if (write(here.log, record.data, record.size) != (long)record.size)
-        *here.is_on = 0;
+    int before = set_cancelling(NOT_CANCELLED);
+    if (IS_ON && write(here.log, record.data, record.size) != (long)record.size)
+        *is_on = 0;
+    set_cancelling(before);
 }
 
 /* The number of a key whose first byte is its kind; written when it comes first. */
@@ -62,6 +101,8 @@ static uint32_t numbered(const struct Bytes *key, uint32_t *count)
 {
     int is_new;
     struct Entry *entry = entry_of(key->data, key->size, &is_new);
+    if (!entry)
+        return 0;
     if (is_new) {
         entry->number = (*count)++;
         write_record(key->data[0], entry->number, key->data + 1, key->size - 1);
@@ -150,17 +191,6 @@ cl_command_queue clCreateCommandQueueWithProperties(cl_context context, cl_devic
     return queue ? queue : NEXT(clCreateCommandQueueWithProperties)(context, device, properties, error);
 }
 
-static cl_int answer(const void *data, size_t data_size, size_t size, void *value, size_t *size_ret)
-{
-    if (value && size < data_size)
-        return CL_INVALID_VALUE;
-    if (value && data_size)
-        memcpy(value, data, data_size);
-    if (size_ret)
-        *size_ret = data_size;
-    return CL_SUCCESS;
-}
-
 /* Whether the program made a queue without profiling; with the properties that it gave. */
 static int is_hiding_times(cl_command_queue queue, const cl_queue_properties **given, size_t *byte_count)
 {
@@ -220,11 +250,12 @@ static void add_pending(cl_event event, uint32_t kind)
         NEXT(clReleaseEvent)(event);
 }
 
-/* Look at some of the pending launches, and add up the times of those that have ended. Nothing is waited for. */
-static void harvest(unsigned most)
+/* Look at pending launches until some that have not ended were found, and add up the times of those that have. Nothing is
+ * waited for. */
+static void harvest(unsigned most_unended)
 {
     unsigned there = IS_ON ? __atomic_load_n(&pending.count, __ATOMIC_RELAXED) : 0;
-    for (unsigned i = 0; i < most && i < there; i++) {
+    for (unsigned i = 0, unended = 0; unended < most_unended && i < there; i++) {
         lock();
         int is_any = pending.count > 0;
         cl_event event = pending.ring[pending.first].event;
@@ -240,6 +271,7 @@ static void harvest(unsigned most)
         cl_ulong start = 0, end = 0;
         if (!NEXT(clGetEventInfo)(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) && state > 0) {
             add_pending(event, kind);
+            unended++;
             continue;
         }
         if (state == CL_COMPLETE &&
@@ -257,7 +289,7 @@ static void harvest(unsigned most)
     cl_int name parameters                                                                                           \
     {                                                                                                                \
         cl_int status = NEXT(name) given;                                                                            \
-        harvest(MOST_PENDING);                                                                                       \
+        harvest(MOST_UNENDED);                                                                                       \
         return status;                                                                                               \
     }
 
@@ -371,6 +403,15 @@ cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info name, size_t size, void *va
     return status;
 }
 
+static struct {
+    struct Allocation {
+        const char *start;
+        size_t size;
+        uint64_t whole;
+    } *list;
+    size_t count, room;
+} allocations;
+
 /* The allocation that a pointer leads into. */
 static struct Allocation *allocation_of(const void *pointer)
 {
@@ -400,10 +441,15 @@ void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uin
             allocations.list[i] = allocations.list[--allocations.count];
     }
     if (allocations.count == allocations.room) {
-        allocations.room = 2 * allocations.room + 64;
-        allocations.list = realloc(allocations.list, allocations.room * sizeof *allocations.list);
+        size_t room = 2 * allocations.room + 64;
+        struct Allocation *more = allocated(realloc(allocations.list, room * sizeof *more));
+        if (more) {
+            allocations.list = more;
+            allocations.room = room;
+        }
     }
-    allocations.list[allocations.count++] = (struct Allocation){start, size, ++objects.wholes};
+    if (allocations.count < allocations.room)
+        allocations.list[allocations.count++] = (struct Allocation){start, size, ++objects.wholes};
     unlock();
     return start;
 }
@@ -441,159 +487,77 @@ cl_sampler clCreateSamplerWithProperties(cl_context context, const cl_sampler_pr
 
 /* --- Programs and kernels. --- */
 
-static cl_program with_program(cl_program program, enum Problem problem)
-{
-    if (program && IS_ON) {
-        lock();
-        made(program, PROGRAM)->program.problem = problem;
-        unlock();
-    }
-    return program;
-}
-
-cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts, const size_t *sizes,
-                                     cl_int *error)
-{
-    cl_program program = NEXT(clCreateProgramWithSource)(context, count, texts, sizes, error);
-    if (!program || !IS_ON)
-        return program;
-    struct Bytes source = {0};
-    for (cl_uint i = 0; i < count; i++)
-        put(&source, texts[i], sizes && sizes[i] ? sizes[i] : strlen(texts[i]));
-    put8(&source, 0);
-    lock();
-    made(program, PROGRAM)->program.source = source.data;
-    unlock();
-    return program;
-}
-
 cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl_device_id *devices, const size_t *sizes,
                                      const unsigned char **binaries, cl_int *states, cl_int *error)
 {
-    return with_program(NEXT(clCreateProgramWithBinary)(context, count, devices, sizes, binaries, states, error), BINARY);
+    return with_program(NEXT(clCreateProgramWithBinary)(context, count, devices, sizes, binaries, states, error), BINARY, NULL,
+                        0);
 }
 
 cl_program clCreateProgramWithIL(cl_context context, const void *code, size_t size, cl_int *error)
 {
-    return with_program(NEXT(clCreateProgramWithIL)(context, code, size, error), INTERMEDIATE);
+    return with_program(NEXT(clCreateProgramWithIL)(context, code, size, error), INTERMEDIATE, NULL, 0);
 }
 
 cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, const cl_device_id *devices,
                                              const char *names, cl_int *error)
 {
-    return with_program(NEXT(clCreateProgramWithBuiltInKernels)(context, count, devices, names, error), BUILT_IN);
+    return with_program(NEXT(clCreateProgramWithBuiltInKernels)(context, count, devices, names, error), BUILT_IN, NULL, 0);
 }
 
-#define COUNTING(name, type, kind, change)                                                                           \
-    cl_int name(type handle)                                                                                         \
-    {                                                                                                                \
-        harvest(2);                                                                                                  \
-        if (IS_ON)                                                                                                   \
-            count_references(handle, kind, change);                                                                  \
-        return NEXT(name)(handle);                                                                                   \
-    }
-
-COUNTING(clRetainProgram, cl_program, PROGRAM, 1)
-COUNTING(clReleaseProgram, cl_program, PROGRAM, -1)
-COUNTING(clRetainKernel, cl_kernel, KERNEL, 1)
-COUNTING(clReleaseKernel, cl_kernel, KERNEL, -1)
-
-static void set_options(cl_program program, const char *options, int has_headers)
+static void count_references(cl_kernel kernel, int change)
 {
-    if (!IS_ON)
-        return;
     lock();
-    struct Object *object = found(program, PROGRAM);
-    if (object) {
-        free(object->program.options);
-        object->program.options = copied(options ? options : "", options ? strlen(options) : 0);
-        if (has_headers)
-            object->program.problem = WITH_HEADERS;
-    }
+    struct Object *object = found(kernel, KERNEL);
+    if (object && !(object->references += change))
+        forget(kernel);
     unlock();
 }
 
-cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
-                      void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+cl_int clRetainKernel(cl_kernel kernel)
 {
-    set_options(program, options, 0);
-    return NEXT(clBuildProgram)(program, count, devices, options, notify, data);
+    if (IS_ON)
+        count_references(kernel, 1);
+    return NEXT(clRetainKernel)(kernel);
 }
 
-cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
-                        cl_uint header_count, const cl_program *headers, const char **names,
-                        void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+cl_int clReleaseKernel(cl_kernel kernel)
 {
-    set_options(program, options, header_count > 0);
-    return NEXT(clCompileProgram)(program, count, devices, options, header_count, headers, names, notify, data);
-}
-
-cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *devices, const char *options,
-                         cl_uint program_count, const cl_program *programs, void(CL_CALLBACK *notify)(cl_program, void *),
-                         void *data, cl_int *error)
-{
-    cl_program linked =
-        NEXT(clLinkProgram)(context, count, devices, options, program_count, programs, notify, data, error);
-    with_program(linked, LINKED);
-    if (!linked || !IS_ON || program_count != 1)
-        return linked;
-    lock();
-    struct Object *object = found(linked, PROGRAM), *of = found(programs[0], PROGRAM);
-    if (object && of && of->program.source && of->program.options) {
-        object->program.problem = of->program.problem;
-        object->program.source = copied(of->program.source, strlen(of->program.source));
-        object->program.options = copied(of->program.options, strlen(of->program.options));
-    }
-    unlock();
-    return linked;
+    harvest(2);
+    if (IS_ON)
+        count_references(kernel, -1);
+    return NEXT(clReleaseKernel)(kernel);
 }
 
 static void add_kernel(cl_kernel kernel, cl_program program, const char *name)
 {
-    if (!IS_ON)
-        return;
+    static struct Bytes key;
     lock();
     struct Object *of = found(program, PROGRAM), *object = made(kernel, KERNEL);
-    struct Bytes key = {0};
+    enum Problem problem = of ? of->program.problem : BINARY;
+    if (problem == NONE && (!of->program.source || here.text + of->program.size > MOST_TEXT))
+        problem = TOO_LONG;
+    key.size = 0;
     put8(&key, 'U');
-    put8(&key, of ? of->program.problem : BINARY);
-    int is_text = of && of->program.problem == NONE;
-    put_text(&key, is_text ? of->program.source : NULL);
-    put_text(&key, is_text ? of->program.options : NULL);
+    put8(&key, problem);
+    put_text(&key, problem ? NULL : of->program.source);
+    put_text(&key, problem ? NULL : of->program.options);
+    uint32_t known = here.units;
     object->kernel.unit = numbered(&key, &here.units);
-    object->kernel.is_left_alone = !is_text;
-    object->kernel.name = copied(name, strlen(name));
+    here.text += here.units > known ? key.size : 0;
+    object->kernel.is_left_alone = problem != NONE;
+    object->kernel.name = copied_text(name);
     unlock();
-    free(key.data);
-}
-
-cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *error)
-{
-    cl_kernel kernel = NEXT(clCreateKernel)(program, name, error);
-    if (kernel)
-        add_kernel(kernel, program, name);
-    return kernel;
-}
-
-cl_int clCreateKernelsInProgram(cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count)
-{
-    cl_uint made_now = 0;
-    cl_int status = NEXT(clCreateKernelsInProgram)(program, room, kernels, &made_now);
-    if (count)
-        *count = made_now;
-    for (cl_uint i = 0; !status && kernels && i < made_now; i++) {
-        char name[1024] = "";
-        NEXT(clGetKernelInfo)(kernels[i], CL_KERNEL_FUNCTION_NAME, sizeof name - 1, name, NULL);
-        add_kernel(kernels[i], program, name);
-    }
-    return status;
 }
 
 static struct Argument *argument_of(struct Object *kernel, cl_uint index)
 {
     if (index >= kernel->kernel.count) {
         size_t size = (index + 1) * sizeof *kernel->kernel.arguments;
-        kernel->kernel.arguments = realloc(kernel->kernel.arguments, size);
+        struct Argument *more = allocated(realloc(kernel->kernel.arguments, size));
+        if (!more)
+            return NULL;
+        kernel->kernel.arguments = more;
         for (; kernel->kernel.count <= index; kernel->kernel.count++)
             kernel->kernel.arguments[kernel->kernel.count] = (struct Argument){0};
     }
@@ -603,20 +567,24 @@ static struct Argument *argument_of(struct Object *kernel, cl_uint index)
 static void set_argument(struct Object *kernel, cl_uint index, struct Argument given)
 {
     struct Argument *argument = argument_of(kernel, index);
-    char *bytes = argument->bytes;
-    if (argument->form == given.form && argument->size == given.size && argument->pointer == given.pointer &&
-        (given.form != VALUE || !memcmp(bytes, given.bytes, given.size)))
+    if (!argument || (argument->form == given.form && argument->size == given.size &&
+                      argument->pointer == given.pointer &&
+                      (given.form != VALUE || !memcmp(argument->bytes, given.bytes, given.size))))
         return;
+    char *bytes = argument->bytes;
     if (given.form != VALUE) {
         free(bytes);
         bytes = NULL;
     } else if (!bytes || argument->size < given.size) {
-        bytes = realloc(bytes, given.size);
-    }
-    if (given.form == VALUE)
+        free(bytes);
+        bytes = copied(given.bytes, given.size);
+    } else {
         memcpy(bytes, given.bytes, given.size);
+    }
     *argument = given;
     argument->bytes = bytes;
+    if (given.form == VALUE && !bytes)
+        argument->form = UNSET;
     kernel->kernel.is_same = 0;
 }
 
@@ -631,7 +599,7 @@ cl_kernel clCloneKernel(cl_kernel kernel, cl_int *error)
         to->kernel.unit = from->kernel.unit;
         to->kernel.is_left_alone = from->kernel.is_left_alone;
         to->kernel.points_elsewhere = from->kernel.points_elsewhere;
-        to->kernel.name = copied(from->kernel.name, strlen(from->kernel.name));
+        to->kernel.name = copied_text(from->kernel.name);
         for (uint32_t i = 0; i < from->kernel.count; i++)
             set_argument(to, i, from->kernel.arguments[i]);
     }
@@ -680,11 +648,7 @@ cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info name, size_t si
 
 /* --- The table. --- */
 
-static const struct {
-    unsigned place;
-    void *function;
-} replaced[] = {
-#define REPLACED(name) {PLACE_##name, (void *)name}
+static const struct Replaced replaced[] = {
     REPLACED(clCreateCommandQueue), REPLACED(clCreateCommandQueueWithProperties), REPLACED(clReleaseCommandQueue),
     REPLACED(clGetCommandQueueInfo), REPLACED(clCreateUserEvent), REPLACED(clGetEventProfilingInfo),
     REPLACED(clWaitForEvents), REPLACED(clFinish), REPLACED(clEnqueueReadBuffer), REPLACED(clCreateBuffer),
@@ -697,7 +661,15 @@ static const struct {
     REPLACED(clCreateKernel), REPLACED(clCreateKernelsInProgram), REPLACED(clCloneKernel), REPLACED(clRetainKernel),
     REPLACED(clReleaseKernel), REPLACED(clSetKernelArg), REPLACED(clSetKernelArgSVMPointer),
     REPLACED(clSetKernelExecInfo), REPLACED(clEnqueueNDRangeKernel), REPLACED(clEnqueueTask),
+    REPLACED(clSetEventCallback),
 };
+
+static void add_functions(void **own, size_t known)
+{
+    for (size_t i = 0; i < LENGTH(replaced); i++)
+        if (replaced[i].place < known)
+            own[replaced[i].place] = replaced[i].function;
+}
 
 /* A file of the recording; a process in another container may have the same number. */
 static int file_of_process(const char *folder)
@@ -713,56 +685,16 @@ static int file_of_process(const char *folder)
     return -1;
 }
 
-/* `size` bytes of a file as memory; NULL where that fails. */
-static void *mapped(const char *folder, const char *name, size_t size)
-{
-    char path[sizeof here.start + 16];
-    snprintf(path, sizeof path, "%s%s", folder, name);
-    int file = open(path, READ_WRITE | CREATE | CLOSE_ON_EXEC, 0600);
-    /* With all its blocks, since a full disk would end the program later. */
-    void *memory = file < 0 || posix_fallocate(file, 0, size) ? NULL : mmap(NULL, size, READABLE | WRITABLE, SHARED, file, 0);
-    close(file);
-    return memory == (void *)-1 ? NULL : memory;
-}
-
-static void start_recording(void)
+static void start(void)
 {
     const char *folder = getenv("COARSEN_RECORDING");
-    if (here.is_on || !folder || !next[PLACE_clCloneKernel])
+    char left[sizeof here.start + 16], counts[sizeof here.start + 16];
+    if (!folder || (here.log = file_of_process(folder)) < 0)
         return;
-    here.log = file_of_process(folder);
-    here.left = mapped(folder, "/left", 2 * sizeof *here.left);
-    here.counts = mapped(here.start, ".counts", MOST_KINDS * sizeof *here.counts);
-    char *page = mmap(NULL, 4096, READABLE | WRITABLE, PRIVATE | ANONYMOUS, -1, 0);
-    if (here.log < 0 || !here.left || !here.counts || page == (void *)-1)
-        return;
-    madvise(page, 4096, WIPE_ON_FORK);
-    *page = 1;
-    here.is_on = page;
-}
-
-__attribute__((visibility("default"))) cl_int clGetLayerInfo(cl_layer_info name, size_t size, void *value,
-                                                             size_t *size_ret)
-{
-    static const char own_name[] = "coarsen's recorder";
-    const cl_uint version = CL_LAYER_API_VERSION_100;
-    if (name == CL_LAYER_API_VERSION)
-        return answer(&version, sizeof version, size, value, size_ret);
-    return name == CL_LAYER_NAME ? answer(own_name, sizeof own_name, size, value, size_ret) : CL_INVALID_VALUE;
-}
-
-__attribute__((visibility("default"))) cl_int clInitLayer(cl_uint count, const cl_icd_dispatch *target,
-                                                          cl_uint *count_ret, const cl_icd_dispatch **table)
-{
-    static void *own[LENGTH(next)];
-    size_t known = count < LENGTH(next) ? count : LENGTH(next);
-    memcpy(next, target, known * sizeof *next);
-    memcpy(own, target, known * sizeof *own);
-    start_recording();
-    for (size_t i = 0; here.is_on && i < LENGTH(replaced); i++)
-        if (replaced[i].place < known)
-            own[replaced[i].place] = replaced[i].function;
-    *count_ret = known;
-    *table = (const cl_icd_dispatch *)own;
-    return CL_SUCCESS;
+    snprintf(left, sizeof left, "%s/left", folder);
+    snprintf(counts, sizeof counts, "%s.counts", here.start);
+    here.left = mapped(left, 2 * sizeof *here.left);
+    here.counts = mapped(counts, MOST_KINDS * sizeof *here.counts);
+    if (here.left && here.counts)
+        turn_on();
 }

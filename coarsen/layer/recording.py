@@ -32,6 +32,7 @@ from coarsen.ir.kernel import Argument as Parameter
 from coarsen.ir.kernel import Kernel
 from coarsen.layer.log import (
     EMPTY,
+    NO_PROGRAM,
     REGION,
     UNSET,
     VALUE,
@@ -97,6 +98,8 @@ class KernelRow:
         refusal: the code for which the kernel can't be coarsened; empty where it can be; None if unknown.
         path: the first of them, recorded; None where it isn't.
         byte_count: of what its buffers and images hold there.
+        program: that the kernel belongs to.
+        kinds: all of these launches, those that were alike as one.
     """
 
     kernel: str
@@ -111,6 +114,8 @@ class KernelRow:
     refusal: str | None = None
     path: Path | None = None
     byte_count: int = 0
+    program: RecordedProgram = NO_PROGRAM
+    kinds: tuple[RecordedKind, ...] = ()
 
 
 class Recording(NamedTuple):
@@ -201,6 +206,8 @@ def _row(size_class: str, members: Sequence[RecordedKind]) -> KernelRow:
         len(counts) - 1,
         counts.total(),
         None if mean is None else sum(estimates),
+        program=first.program,
+        kinds=tuple(members),
     )
 
 

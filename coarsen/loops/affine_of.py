@@ -7,41 +7,27 @@ declaration.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
+
+import islpy as isl
 
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
-from coarsen.loops.bindings import ALLOCATING, BOUND, CONDITION, INDEX, Bindings, accumulating, unsupported
-from coarsen.loops.delinearise import RawAccess, located
-from coarsen.loops.forms import (
-    check_kept,
-    compared,
-    condition,
-    limits,
-    loop_form,
-    pieces,
-    polynomial,
-    reached,
-    step_of,
+from coarsen.loops.bindings import (
+    ALLOCATING,
+    BOUND,
+    CONDITION,
+    Bindings,
+    accumulating,
+    elements_in,
+    symbol,
 )
-from coarsen.loops.memory import Pointer, alias, extent_expression, shape_of
+from coarsen.loops.delinearise import constraint_text, located
+from coarsen.loops.forms import check_kept, condition, counted_from, limits, loop_form, polynomial, step_of
+from coarsen.loops.memory import Root, alias, shape_of, unsupported
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement
-
-
-@dataclass(frozen=True)
-class _Raw:
-    """A statement before its accesses are told in rows and columns."""
-
-    loops: tuple[Loop, ...]
-    position: tuple[int, ...]
-    conditions: tuple[str, ...]
-    accesses: tuple[tuple[Pointer, bool], ...]
-    text: str
-    accumulates: str
-    place: SourcePosition
-    code: tree.Assignment | RefusalError | None
 
 
 def nest_of(function: tree.CFunction) -> Nest:
@@ -63,34 +49,31 @@ class _Reading:
     def __init__(self, function: tree.CFunction) -> None:
         self._function = function
         self._bindings = Bindings(function)
-        self._conditions: list[str] = []
+        self._conditions: list[isl.Set] = []
         self._position: list[int] = [0]
         self._loops = 0
         self._is_shared = False  # in a parallel region
-        self._raw: list[_Raw] = []
+        self._found: list[tuple[Statement, list[tree.Element], list[tree.Element]]] = []  # what it reads, writes
         self._assumed: dict[str, None] = {}
 
     def nest(self) -> Nest:
-        function = self._function
+        function, bindings = self._function, self._bindings
         self._walk(function.body)
-        if not any(each.loops for each in self._raw):
+        if not any(each.loops for each, _, _ in self._found):
             raise RefusalError("no-loop", f"'{function.name}' has no loop with a statement", function.place)
-        arrays, found = self._arrays()
-        statements = []
-        for number, raw in enumerate(self._raw):
-            accesses = [(found[number, place], is_write) for place, (_, is_write) in enumerate(raw.accesses)]
-            reads, writes = ([each for each, is_write in accesses if is_write is kind] for kind in (False, True))
-            code, refusal = (None, raw.code) if isinstance(raw.code, RefusalError) else (raw.code, None)
-            how = (raw.text, raw.accumulates, raw.place, code, refusal)
-            name = f"S{number + 1}"
-            statements.append(
-                Statement(name, raw.loops, raw.position, raw.conditions, _once(reads), tuple(writes), *how)
+        parameters = tuple(sorted(name for name, type_ in bindings.types.items() if tree.is_whole(type_)))
+        arrays, accesses = self._arrays(parameters)
+        statements = tuple(
+            replace(
+                each,
+                reads=_once([accesses[each.name, element] for element in reads]),
+                writes=tuple(accesses[each.name, element] for element in writes),
             )
-        bindings, assumed = self._bindings, self._assumptions(arrays)
-        names, spelled = tuple(sorted(bindings.parameters)), bindings.parameters | bindings.numbers
-        return Nest(
-            function.name, names, arrays, tuple(statements), function.place, assumed, spelled, bindings.types
+            for each, reads, writes in self._found
         )
+        assumed = self._assumptions(arrays)
+        spelled, types = bindings.spelled, bindings.types
+        return Nest(function.name, parameters, arrays, statements, function.place, assumed, spelled, types)
 
     # Statements.
 
@@ -107,7 +90,7 @@ class _Reading:
                     self._for(each)
                 case tree.If():
                     holds = condition(self._bindings.bound(each.condition, CONDITION), CONDITION)
-                    for test, branch in ((holds, each.then), (f"not ({holds})", each.otherwise)):
+                    for test, branch in ((holds, each.then), (holds.complement(), each.otherwise)):
                         self._conditions.append(test)
                         self._walk(branch)
                         self._conditions.pop()
@@ -145,9 +128,11 @@ class _Reading:
         check_kept(loop.body, variable)
         bindings = self._bindings
         name = bindings.iterator_name(variable)
-        bounds = [reached(pieces(bindings.bound(start, BOUND), BOUND), name, step)]
+        iterator = symbol(name, variable.type, loop.place)
+        bounds = [counted_from(iterator, bindings.bound(start, BOUND), step, BOUND)]
         for relation, limit in limits(loop, variable, step):
-            bounds.append(compared([("0 = 0", name)], relation, pieces(bindings.bound(limit, BOUND), BOUND)))
+            below = tree.Operation(relation, (iterator, bindings.bound(limit, BOUND)), loop.place)
+            bounds.append(condition(below, BOUND))
         self._loops += 1
         bindings.enter(variable, Loop(name, step, loop.place, self._loops, loop.directives, variable.type))
         self._conditions += bounds
@@ -165,83 +150,70 @@ class _Reading:
             case tree.Call(function=function) if function in ALLOCATING:
                 return
             case expression:
-                reads = [(pointer, False) for pointer in self._bindings.reads(expression)]
+                reads = elements_in(self._bindings.read(expression))
                 if reads and each.is_return:
-                    self._append(reads, each.text, "", each.place, None)
+                    self._append(self._statement(each.text, each.place), reads, [])
 
     def _assign(self, each: tree.Assignment, text: str) -> None:
-        target, value = each.target, each.value
-        if isinstance(target, tree.Name) and target.variable.is_memory:
-            raise alias(f"the pointer '{target.variable.name}', which is set more than once,", each.place)
-        written = self._bindings.element(target)
-        reads = [*self._bindings.reads(value), *([written] if each.operator else [])]
-        accesses = [*((pointer, False) for pointer in reads), (written, True)]
-        code: tree.Assignment | RefusalError
-        try:
-            sides = self._bindings.resolved(target), self._bindings.resolved(value)
-            code = tree.Assignment(sides[0], each.operator, sides[1], each.place)
-        except RefusalError as refusal:
-            code = refusal
-        self._append(accesses, text, accumulating(target, each.operator, value), each.place, code)
+        bindings = self._bindings
+        if isinstance(each.target, tree.Name) and each.target.variable.is_memory:
+            raise alias(f"the pointer '{each.target.variable.name}', which is set more than once,", each.place)
+        target, value = bindings.element(each.target), bindings.read(each.value)
+        reads = [*elements_in(value), *[target] * bool(each.operator)]
+        statement = replace(
+            self._statement(text, each.place),
+            accumulates=accumulating(target, each.operator, value),
+            code=replace(each, target=target, value=value),
+            refusal=next(filter(None, map(bindings.refusal, (target, *reads))), None),
+        )
+        self._append(statement, reads, [target])
 
-    def _append(
-        self,
-        accesses: Sequence[tuple[Pointer, bool]],
-        text: str,
-        accumulates: str,
-        place: SourcePosition,
-        code: tree.Assignment | RefusalError | None,
-    ) -> None:
-        loops = self._bindings.loops
-        is_divided = any("for" in each.words for loop in loops for each in loop.directives)
+    def _statement(self, text: str, place: SourcePosition) -> Statement:
+        """A statement that stands here, without its accesses."""
+        conditions = tuple(map(constraint_text, self._conditions))
+        name = f"S{len(self._found) + 1}"
+        return Statement(name, self._bindings.loops, tuple(self._position), conditions, (), (), text, "", place)
+
+    def _append(self, statement: Statement, reads: list[tree.Element], writes: list[tree.Element]) -> None:
+        is_divided = any("for" in each.words for loop in statement.loops for each in loop.directives)
         if self._is_shared and not is_divided:
-            raise unsupported("what every thread of a parallel region does", place)
-        around = tuple(self._position), tuple(self._conditions)
-        self._raw.append(_Raw(loops, *around, tuple(accesses), text, accumulates, place, code))
+            raise unsupported("what every thread of a parallel region does", statement.place)
+        self._found.append((statement, reads, writes))
         self._position[-1] += 1
 
     # Arrays.
 
-    def _arrays(self) -> tuple[dict[str, Array], dict[tuple[int, int], Access]]:
-        """The arrays, and the accesses by the number of their statement and their place in it."""
-        grouped: dict[tuple[str, str], list[tuple[int, int, Pointer]]] = {}
-        for number, each in enumerate(self._raw):
-            for place, (pointer, _) in enumerate(each.accesses):
-                key = pointer.root.variable.identity, pointer.root.spelled
-                grouped.setdefault(key, []).append((number, place, pointer))
-        extents = {key: self._extents(found) for key, found in grouped.items()}
-        parameters = sorted(self._bindings.parameters)
+    def _arrays(
+        self, parameters: Sequence[str]
+    ) -> tuple[dict[str, Array], dict[tuple[str, tree.Element], Access]]:
+        """The arrays by name, and the accesses by statement and element."""
+        grouped: dict[str, list[tuple[Statement, tree.Element]]] = {}
+        for statement, reads, writes in self._found:
+            for element in (*reads, *writes):
+                grouped.setdefault(element.array, []).append((statement, element))
         arrays: dict[str, Array] = {}
-        accesses: dict[tuple[int, int], Access] = {}
-        for (identity, spelled), found in grouped.items():
-            root = found[0][2].root
-            _check_apart((identity, spelled), grouped, found[0][2].place or self._function.place)
-            name = self._bindings.array_name(root)
-            raw = [self._raw_access(number, pointer) for number, _, pointer in found]
-            where = located(spelled, raw, extents[identity, spelled], parameters)
+        accesses: dict[tuple[str, tree.Element], Access] = {}
+        for name, found in grouped.items():
+            root, (_, first) = self._bindings.arrays[name], found[0]
+            _check_apart(root, [self._bindings.arrays[other] for other in grouped], first.place)
+            extents = [None if each is None else polynomial(each) for each in first.extents]
+            where = located(root.spelled, found, extents, parameters)
             self._assumed |= dict.fromkeys(where.assumed)
-            is_scalar = not root.shape.extents
-            what = (root.shape.element, where.extents, root.variable.kind)
-            arrays[name] = Array(name, spelled, *what, where.is_split, root.shape.is_restrict, is_scalar)
-            for (number, place, _), form, one in zip(found, where.subscripts, raw, strict=True):
-                accesses[number, place] = Access(name, form, one.place)
+            for (statement, element), form in zip(found, where.subscripts, strict=True):
+                # What is declared in loops has an element for each of their iterations.
+                own = map(Polynomial.symbol, statement.iterators[: root.depth])
+                accesses.setdefault((statement.name, element), Access(name, (*own, *form), element.place))
+            arrays[name] = Array(
+                name,
+                root.spelled,
+                root.shape.element,
+                (*[None] * root.depth, *where.extents),
+                root.variable.kind,
+                where.is_split,
+                root.shape.is_restrict,
+                is_scalar=not root.shape.extents,
+            )
         return arrays, accesses
-
-    def _extents(self, found: Sequence[tuple[int, int, Pointer]]) -> tuple[Polynomial | None, ...]:
-        """The extents of an array's type, behind one for each loop around its declaration."""
-        root, place = found[0][2].root, self._raw[found[0][0]].place
-        if any(each.root.shape.extents != root.shape.extents for _, _, each in found):
-            raise alias(f"'{root.spelled}', an array of several shapes,", place)
-        forms: list[Polynomial | None] = [None] * root.depth
-        for text in root.shape.extents:
-            bound = text and self._bindings.bound(extent_expression(text, self._function.variables, place), INDEX)
-            forms.append(polynomial(bound) if bound else None)
-        return tuple(forms)
-
-    def _raw_access(self, number: int, pointer: Pointer) -> RawAccess:
-        raw = self._raw[number]
-        iterators = tuple(loop.iterator for loop in raw.loops)
-        return RawAccess(pointer.indices, iterators, raw.conditions, pointer.place or raw.place)
 
     def _assumptions(self, arrays: dict[str, Array]) -> tuple[str, ...]:
         assumed = list(self._assumed)
@@ -254,23 +226,19 @@ class _Reading:
         return tuple(assumed)
 
 
-def _check_apart(key: tuple[str, str], others: Iterable[tuple[str, str]], place: SourcePosition) -> None:
+def _check_apart(root: Root, others: Sequence[Root], place: SourcePosition) -> None:
     """Raise RefusalError (`pointer-alias`) for records that are accessed whole and by their members."""
-    identity, spelled = key
-    plain = spelled.replace("->", ".")
-    for other_identity, other in others:
-        if (
-            other_identity == identity
-            and other != spelled
-            and f"{other.replace('->', '.')}.".startswith(f"{plain}.")
-        ):
-            raise alias(f"'{spelled}', a record accessed whole and by its members,", place)
+    start = f"{root.spelled}.".replace("->", ".")
+    for other in others:
+        is_inside = other.spelled != root.spelled and other.spelled.replace("->", ".").startswith(start)
+        if is_inside and other.variable.identity == root.variable.identity:
+            raise alias(f"'{root.spelled}', a record accessed whole and by its members,", place)
 
 
 def _once(accesses: Sequence[Access]) -> tuple[Access, ...]:
     """Accesses without those that were there before, wherever they stand."""
     found: list[Access] = []
     for each in accesses:
-        if all((each.array, each.subscripts) != (other.array, other.subscripts) for other in found):
+        if each not in found:
             found.append(each)
     return tuple(found)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations, product
 from typing import Literal
 
@@ -19,7 +20,7 @@ import numpy as np
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.loops.dependences import Dependence
 from coarsen.loops.nest import Access, Nest, Statement, affine_text, reuse_of
-from coarsen.loops.schedules import Band, Coefficients, Piece, Unknowns
+from coarsen.loops.schedules import Band, Coefficients, Piece, Rows, Unknowns
 
 MOST_REFERENCES = 8
 """The most accesses of which all subsets are tried; where there are more, those of the first."""
@@ -50,8 +51,8 @@ class Transformation:
 
     served: tuple[Reference, ...]
     copied: tuple[Reference, ...]
-    times: Mapping[str, tuple[Coefficients, ...]]
-    places: Mapping[str, tuple[Coefficients, ...]]
+    times: Mapping[str, Rows]
+    places: Mapping[str, Rows]
     is_one_dimensional: bool = True
     left_out: int = 0
 
@@ -67,7 +68,7 @@ def transformation(nest: Nest, found: Sequence[Dependence], piece: Piece) -> Tra
     return _Question(nest, found, piece).answer()
 
 
-def rows_around(piece: Piece, name: str) -> tuple[Coefficients, ...]:
+def rows_around(piece: Piece, name: str) -> Rows:
     """Return the coefficients of a statement's iterators in the sequential loops around a launch."""
     found: list[Coefficients] = []
     for band in piece.around:
@@ -80,32 +81,26 @@ class _Question:
         self._nest, self._piece = nest, piece
         self._statements = [nest.statement(name) for name in piece.statements]
         self._around = {each.name: rows_around(piece, each.name) for each in self._statements}
-        self._fixed = {
-            each.name: [
-                only
-                for row in self._around[each.name]
-                for only, *others in [_iterators_in(each, [row])]
-                if not others
-            ]
-            for each in self._statements
-        }
+        self._fixed: dict[str, list[str]] = {}
+        for each in self._statements:
+            counted = [_iterators_in(each, [row]) for row in self._around[each.name]]
+            self._fixed[each.name] = [names[0] for names in counted if len(names) == 1]
         self._times = Unknowns(nest, self._statements, self._fixed)
-        self._kept: list[str] = []
+        self._kept = self._times.all
         for dependence in found:
             if {dependence.source, dependence.sink} <= {*piece.statements}:
                 ends = nest.statement(dependence.source), nest.statement(dependence.sink)
                 relation = isl.Map(dependence.relation).intersect(self._together(*ends))
                 if not relation.is_empty():
-                    self._kept += self._times.distance(relation, 1)
+                    self._kept = self._kept.intersect(self._times.distance(relation, 1))
         # Writes first: where not both can be had, stores count for more. An element that is read and written is
         # asked for once.
         self._candidates: list[Reference] = []
         for each in self._statements:
             for access in (*each.writes, *each.reads):
-                key = each.name, access.array, access.subscripts
-                is_new = bool(access.subscripts) and all(_key(other) != key for other in self._candidates)
-                reuse = reuse_of(access, each, self._around[each.name])
-                if is_new and not reuse.is_higher_order and not nest.arrays[access.array].is_scalar:
+                is_higher = reuse_of(access, each, self._around[each.name]).is_higher_order
+                is_wanted = access.subscripts and not is_higher and not nest.arrays[access.array].is_scalar
+                if is_wanted and Reference(each.name, access) not in self._candidates:
                     self._candidates.append(Reference(each.name, access))
 
     def _together(self, source: Statement, sink: Statement) -> isl.Map:
@@ -117,33 +112,20 @@ class _Question:
         return ends[0].apply_range(ends[1].reverse())
 
     def answer(self) -> Transformation:
-        tried = self._candidates[:MOST_REFERENCES]
-        adjacent = [self._adjacent(each) for each in tried]
-        reachable = [number for number, pairs in enumerate(adjacent) if not pairs.is_empty()]
-        same_time = {
-            number: [each for sign in (1, -1) for each in self._times.distance(adjacent[number], 0, sign)]
-            for number in reachable
-        }
+        every = ((each, self._adjacent(each)) for each in self._candidates[:MOST_REFERENCES])
+        reachable = [(each, pairs) for each, pairs in every if not pairs.is_empty()]
+        same_time = [_at_distance(self._times, pairs, 0) for _, pairs in reachable]
         for count in range(len(reachable), -1, -1):
-            for chosen in combinations(reachable, count):
-                solved = self._times.simplest([*self._kept, *(c for number in chosen for c in same_time[number])])
-                if solved is None:
-                    continue
-                times = {name: self._sequential(name, row) for name, row in solved.items()}
-                places = self._places(times, [(tried[number], adjacent[number]) for number in chosen])
-                if places is not None:
-                    return self._found(
-                        [tried[number] for number in chosen], times, places, is_one_dimensional=True
-                    )
-        return self._as_in_the_band()
-
-    def _sequential(self, name: str, row: Coefficients) -> tuple[Coefficients, ...]:
-        """The sequential loop of a time: none where it is the same in the whole launch."""
-        own = self._of_iterators(name, row)
-        return (own,) if adds_a_dimension(self._around[name], own) else ()
-
-    def _as_in_the_band(self) -> Transformation:
-        """The loops of isl's band, those that are not parallel as times."""
+            for numbers in combinations(range(len(reachable)), count):
+                wanted = reduce(isl.Set.intersect, (same_time[number] for number in numbers), self._kept)
+                solved = self._times.simplest(wanted)
+                if solved is not None:
+                    times = {name: self._sequential(name, row) for name, row in solved.items()}
+                    chosen = [reachable[number] for number in numbers]
+                    places = self._places(times, chosen)
+                    if places is not None:
+                        return self._found([each for each, _ in chosen], times, places)
+        # The loops of isl's band, those that are not parallel as times.
         times, places = {}, {}
         for statement in self._statements:
             rows = list(_rows_inside(self._piece.band, statement.name))
@@ -153,13 +135,18 @@ class _Question:
             places[statement.name] = (*units, *(row for row in parallel if row not in units))
         return self._found([], times, places, is_one_dimensional=False)
 
+    def _sequential(self, name: str, row: Coefficients) -> Rows:
+        """The sequential loop of a time: none where it is the same in the whole launch."""
+        own = self._of_iterators(name, row)
+        return (own,) if adds_a_dimension(self._around[name], own) else ()
+
     def _found(
         self,
         served: Sequence[Reference],
-        times: Mapping[str, tuple[Coefficients, ...]],
-        places: Mapping[str, tuple[Coefficients, ...]],
+        times: Mapping[str, Rows],
+        places: Mapping[str, Rows],
         *,
-        is_one_dimensional: bool,
+        is_one_dimensional: bool = True,
     ) -> Transformation:
         copied = tuple(each for each in self._candidates if each not in served)
         left_out = max(0, len(self._candidates) - MOST_REFERENCES)
@@ -173,17 +160,17 @@ class _Question:
         statement = self._nest.statement(reference.statement)
         access = isl.Map(self._nest.access(statement, reference.access))
         access = access.intersect_domain(isl.Set(self._nest.domain(statement)))
-        indices = [f"x{number}" for number in range(len(reference.access.subscripts))]
+        indices = ", ".join(f"x{number}" for number in range(len(reference.access.subscripts)))
         array = reference.access.array
-        following = isl.Map(f"{{ {array}[{', '.join(indices)}] -> {array}[{', '.join(indices)} + 1] }}")
+        following = isl.Map(f"{{ {array}[{indices}] -> {array}[{indices} + 1] }}")
         pairs = access.apply_range(following).apply_range(access.reverse())
         return pairs.intersect(self._together(statement, statement))
 
     def _places(
-        self, times: Mapping[str, tuple[Coefficients, ...]], chosen: Sequence[tuple[Reference, isl.Map]]
-    ) -> dict[str, tuple[Coefficients, ...]] | None:
+        self, times: Mapping[str, Rows], chosen: Sequence[tuple[Reference, isl.Map]]
+    ) -> dict[str, Rows] | None:
         """The places of each statement, the innermost first; None if the chosen accesses can't be served."""
-        found: dict[str, tuple[Coefficients, ...]] = {}
+        found: dict[str, Rows] = {}
         for statement in self._statements:
             name = statement.name
             own = [adjacent for reference, adjacent in chosen if reference.statement == name]
@@ -191,37 +178,38 @@ class _Question:
             rows: list[Coefficients] = []
             if own:
                 unknowns = Unknowns(self._nest, [statement], self._fixed)
-                steps = [each for pairs in own for sign in (1, -1) for each in unknowns.distance(pairs, 1, sign)]
-                solved = unknowns.simplest(steps)
+                steps = (_at_distance(unknowns, pairs, 1) for pairs in own)
+                solved = unknowns.simplest(reduce(isl.Set.intersect, steps))
                 if solved is None or not adds_a_dimension(taken, self._of_iterators(name, solved[name])):
                     return None
                 rows.append(self._of_iterators(name, solved[name]))
-            # Neighbours along the innermost dimension are the same along all others.
-            for row in self._others(statement):
+            # Neighbours along the innermost dimension are the same along all others: rows of one iterator, then
+            # all others from -1 to 1, the smallest first.
+            every = product((0, 1, -1), repeat=len(statement.iterators))
+            others = sorted(every, key=lambda row: (sum(map(abs, row)), row.count(-1)))
+            for row in (*self._units(statement), *others):
                 is_new = adds_a_dimension([*taken, *rows], row)
-                if is_new and all(self._is_same(statement, row, pairs) for pairs in own):
+                if is_new and all(_is_same(statement, row, pairs) for pairs in own):
                     rows.append(row)
             if len(taken) + len(rows) < len(statement.iterators):
                 return None
             found[name] = tuple(rows)
         return found
 
-    def _others(self, statement: Statement) -> Iterator[Coefficients]:
-        """The rows of one iterator, then all others from -1 to 1, the smallest first."""
-        yield from self._units(statement)
-        every = product((0, 1, -1), repeat=len(statement.iterators))
-        yield from sorted(every, key=lambda row: (sum(map(abs, row)), row.count(-1)))
-
     def _units(self, statement: Statement) -> list[Coefficients]:
         """The rows of one iterator, those first along which the most accesses go to the next element."""
-        names = [name for name in statement.iterators if name not in self._fixed[statement.name]]
-        counted = {name: sum(is_next_along(each, name) for each in statement.accesses) for name in names}
-        names.sort(key=lambda name: (-counted[name], -statement.iterators.index(name)))
-        return [tuple(int(name == other) for other in statement.iterators) for name in names]
 
-    def _is_same(self, statement: Statement, row: Coefficients, pairs: isl.Map) -> bool:
-        value = isl.Map(f"{{ {statement.instance} -> [{combined(statement, row)}] }}")
-        return bool(pairs.is_subset(value.apply_range(value.reverse())))
+        def rank(name: str) -> tuple[int, int]:
+            following = sum(is_next_along(each, name) for each in statement.accesses)
+            return -following, -statement.iterators.index(name)
+
+        names = [name for name in statement.iterators if name not in self._fixed[statement.name]]
+        return [tuple(int(name == other) for other in statement.iterators) for name in sorted(names, key=rank)]
+
+
+def _at_distance(unknowns: Unknowns, pairs: isl.Map, distance: int) -> isl.Set:
+    """The functions that are as much further, no less and no more, for the second of all pairs."""
+    return unknowns.distance(pairs, distance).intersect(unknowns.distance(pairs, distance, -1))
 
 
 def _rows_inside(band: Band, name: str) -> Iterator[tuple[Coefficients, bool]]:
@@ -231,33 +219,36 @@ def _rows_inside(band: Band, name: str) -> Iterator[tuple[Coefficients, bool]]:
         yield from _rows_inside(each, name)
 
 
+def _is_same(statement: Statement, row: Coefficients, pairs: isl.Map) -> bool:
+    value = isl.Map(f"{{ {statement.instance} -> [{combined(statement, row)}] }}")
+    return bool(pairs.is_subset(value.apply_range(value.reverse())))
+
+
 def combined(statement: Statement, row: Coefficients) -> str:
     """Return a row of coefficients as an expression of a statement's iterators."""
     numbers = zip(statement.iterators, row, strict=True)
-    terms: dict[tuple[str, ...], int] = {(name,): number for name, number in numbers if number}
-    return affine_text(Polynomial(terms))
+    return affine_text(Polynomial({(name,): number for name, number in numbers if number}))
 
 
 def is_next_along(access: Access, iterator: str) -> bool:
     """Return True for an access that is to the next element when an iterator grows by 1."""
-    return [form.terms.get((iterator,), 0) for form in access.subscripts] == [0] * (len(access.subscripts) - 1) + [
-        1
-    ]
+    column = [row[0] for row in access.matrix([iterator])]
+    return column == [*[0] * (len(column) - 1), 1]
 
 
-def _key(reference: Reference) -> tuple[str, str, tuple[Polynomial, ...]]:
-    return reference.statement, reference.access.array, reference.access.subscripts
+def _iterators_in(statement: Statement, rows: Sequence[Coefficients]) -> list[str]:
+    """The iterators that have a coefficient in one of the rows."""
+    return [name for place, name in enumerate(statement.iterators) if any(row[place] for row in rows)]
 
 
 def adds_a_dimension(rows: Sequence[Coefficients], row: Coefficients) -> bool:
     """Return True for a row that is no combination of others."""
-    if not row or not any(row):
+    if not any(row):
         return False
     return not rows or bool(np.linalg.matrix_rank(np.array([*rows, row])) > np.linalg.matrix_rank(np.array(rows)))
 
 
 # Where the arrays of a launch are best kept, and why: sections 5.2 and 5.4.
-
 
 Memory = Literal["direct", "local", "constant", "register"]
 
@@ -280,39 +271,32 @@ def placements(nest: Nest, piece: Piece, found: Transformation) -> Iterator[Plac
         piece: the launch.
         found: what Algorithm 1 says of it.
     """
-    written = {access.array for each in nest.statements for access in each.writes}
     for name in piece.statements:
         statement = nest.statement(name)
-        around = rows_around(piece, name)
-        spread, inner = _iterators_in(statement, found.places[name]), _iterators_in(statement, found.times[name])
         for array in dict.fromkeys(access.array for access in statement.accesses if access.subscripts):
-            own = [access for access in statement.accesses if access.array == array]
-            reuses = [reuse_of(access, statement, around) for access in own]
-            used = {each for access in own for form in access.subscripts for each in form.symbols}
-            if nest.arrays[array].is_scalar:
-                yield Placement(name, array, "register", "each work-item has its own")
-            elif any(each.statement == name and each.access in own for each in found.copied):
-                yield Placement(name, array, "local", "no legal order has neighbours at neighbouring elements")
-            elif not all(each.is_higher_order for each in reuses):
-                count = max(each.neighbours for each in reuses)
-                border = (
-                    f"; {count} accesses differ by numbers: a copy with its border may pay" if count > 1 else ""
-                )
-                yield Placement(name, array, "direct", f"neighbours are at neighbouring elements{border}")
-            elif array not in written and not used & {*spread}:
-                yield Placement(name, array, "constant", "it is only read, by all work-items the same at a time")
-            elif inner and not used & {*inner}:
-                yield Placement(
-                    name, array, "register", f"a work-item has its own, the same along {', '.join(inner)}"
-                )
-            else:
-                along = (
-                    " and ".join(dict.fromkeys(each for reuse in reuses for each in reuse.redundant))
-                    or "a combination of loops"
-                )
-                yield Placement(name, array, "local", f"elements are used again along {along}")
+            yield Placement(name, array, *_memory(nest, statement, array, rows_around(piece, name), found))
 
 
-def _iterators_in(statement: Statement, rows: Sequence[Coefficients]) -> list[str]:
-    """The iterators that have a coefficient in one of the rows."""
-    return [name for place, name in enumerate(statement.iterators) if any(row[place] for row in rows)]
+def _memory(
+    nest: Nest, statement: Statement, array: str, around: Rows, found: Transformation
+) -> tuple[Memory, str]:
+    """The memory for a statement's accesses of an array, and the reason."""
+    own = [access for access in statement.accesses if access.array == array]
+    reuses = [reuse_of(access, statement, around) for access in own]
+    used = {each for access in own for form in access.subscripts for each in form.symbols}
+    spread, inner = (_iterators_in(statement, rows[statement.name]) for rows in (found.places, found.times))
+    is_written = any(access.array == array for each in nest.statements for access in each.writes)
+    if nest.arrays[array].is_scalar:
+        return "register", "each work-item has its own"
+    if any(each.statement == statement.name and each.access in own for each in found.copied):
+        return "local", "no legal order has neighbours at neighbouring elements"
+    if not all(each.is_higher_order for each in reuses):
+        count = max(each.neighbours for each in reuses)
+        border = f"; {count} accesses differ by numbers: a copy with its border may pay" if count > 1 else ""
+        return "direct", f"neighbours are at neighbouring elements{border}"
+    if not is_written and not used & {*spread}:
+        return "constant", "it is only read, by all work-items the same at a time"
+    if inner and not used & {*inner}:
+        return "register", f"a work-item has its own, the same along {', '.join(inner)}"
+    along = dict.fromkeys(each for reuse in reuses for each in reuse.redundant)
+    return "local", f"elements are used again along {' and '.join(along) or 'a combination of loops'}"

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
 from coarsen.loops.forms import not_affine
-from coarsen.loops.memory import Addresses, Pointer, Root, Shape, alias, extent_expression, path_of, scalar_shape
+from coarsen.loops.memory import (
+    Addresses,
+    Pointer,
+    Root,
+    Shape,
+    alias,
+    extent_expression,
+    path_of,
+    scalar_shape,
+    unsupported,
+)
 from coarsen.loops.nest import Loop
 
 # What isl's notation reads as something else, whatever the case of its letters.
@@ -55,7 +65,7 @@ def is_taken(name: str) -> bool:
     return name in _TAKEN_BY_OPENCL or name.lower() in _KEYWORDS or bool(_TYPES_OF_OPENCL.fullmatch(name))
 
 
-class Names:
+class _Names:
     """Gives each thing of a source a name: its own where that is free, and isl and OpenCL C take it."""
 
     def __init__(self) -> None:
@@ -63,20 +73,14 @@ class Names:
 
     def of(self, identity: str, spelled: str) -> str:
         """Return the name of a thing; `identity` tells it from others, the source calls it `spelled`."""
-        letters = (each if each.isascii() and each.isalnum() else "_" for each in spelled.replace("->", "."))
-        plain = "".join(letters)
-        if is_taken(plain) or not plain[:1].isalpha() or (plain[0] == "S" and plain[1:].isdigit()):
+        plain = re.sub(r"\W", "_", spelled.replace("->", "."), flags=re.ASCII)
+        if is_taken(plain) or not plain[:1].isalpha() or re.fullmatch(r"S\d+", plain):
             plain = f"v_{plain}"
         if identity not in self._given:
             used = {*self._given.values()}
             tries = (plain if number == 1 else f"{plain}_{number}" for number in count(1))
             self._given[identity] = next(name for name in tries if name not in used)
         return self._given[identity]
-
-    def of_iterator(self, spelled: str, around: Set[str]) -> str:
-        """Return the name of an iterator, which may come again where no loop `around` it has the same."""
-        again = sum(name.startswith(spelled) for name in around)
-        return self.of(f"iterator {spelled} {again}", spelled)
 
 
 INDEX, BOUND, CONDITION = "an index", "a loop's bound", "a condition"
@@ -86,17 +90,18 @@ class Bindings:
     """Reads expressions of a function, loop by loop.
 
     Attributes:
-        parameters: whole numbers that stay the same, as C spells them, by the nest's names.
-        types: the types of these, and of all other numbers that the function is given, by the nest's names.
+        spelled: by the nest's names, how C spells the numbers that the function is given and keeps.
+        types: the types of these.
+        arrays: what has elements in memory, by the nest's names.
         is_unsigned: whether unsigned numbers were taken from each other in an index, a bound or a condition.
     """
 
     def __init__(self, function: tree.CFunction) -> None:
-        self.parameters: dict[str, str] = {}
-        self.numbers: dict[str, str] = {}
+        self.spelled: dict[str, str] = {}
         self.types: dict[str, str] = {}
+        self.arrays: dict[str, Root] = {}
         self.is_unsigned = False
-        self.names = Names()
+        self._names = _Names()
         self._function = function
         self._stack: list[tuple[str, Loop]] = []  # the iterators' variables with their loops, the outermost first
         self._iterators: set[str] = set()
@@ -121,8 +126,9 @@ class Bindings:
         self._stack.pop()
 
     def iterator_name(self, variable: tree.Variable) -> str:
-        """Return the nest's name for the iterator of a loop that stands here."""
-        return self.names.of_iterator(variable.name, {loop.iterator for loop in self.loops})
+        """Return the nest's name for the iterator of a loop that stands here; loops in a row may have the same."""
+        again = sum(loop.iterator.startswith(variable.name) for loop in self.loops)
+        return self._names.of(f"iterator {variable.name} {again}", variable.name)
 
     def declare(self, each: tree.Declare, shape: Shape | None) -> bool:
         """Take a local variable in; return True if its first value is to be stored to memory.
@@ -138,27 +144,28 @@ class Bindings:
         if shape is not None:
             self._declare_memory(each, shape)
             return False
-        kept = None if variable.identity in self._changed else each.value
-        if kept is not None and variable.is_whole:
-            try:
-                value = self.bound(kept, INDEX)
-                if variable.type.removeprefix("const ") != "int" or not _is_int(value):
-                    value = tree.Cast(
-                        variable.type.replace("const ", ""), value, is_narrow=False, place=each.place
-                    )
+        if each.value is not None and variable.identity not in self._changed:
+            value = self._value_for_good(variable, each.value)
+            if value is not None:
                 self._values[variable.identity] = value
                 return False
-            except RefusalError:
-                pass  # it is read from memory
-        if kept is not None and next(iter(self.reads(kept)), None) is None:
-            self._values[variable.identity] = tree.Cast(
-                variable.type.replace("const ", ""), self.resolved(kept), variable.is_whole, each.place
-            )
-            return False  # a value of parameters and iterators alone
-        self._declared[variable.identity] = Root(
-            variable.name, variable, scalar_shape(variable.type), len(self._stack)
-        )
+        shape = scalar_shape(variable.type)
+        self._declared[variable.identity] = Root(variable.name, variable, shape, len(self._stack))
         return each.value is not None
+
+    def _value_for_good(self, variable: tree.Variable, value: tree.Expression) -> tree.Expression | None:
+        """The value of a variable that is set once, of parameters and iterators alone; None if it is in memory."""
+        type_ = variable.type.replace("const ", "")
+        if variable.is_whole:
+            try:
+                found = self.bound(value, INDEX)
+                if type_ == "int" and _is_int(found):
+                    return found
+                return tree.Cast(type_, found, is_narrow=False, place=value.place)
+            except RefusalError:
+                pass
+        found = self.read(value)
+        return None if elements_in(found) else tree.Cast(type_, found, variable.is_whole, value.place)
 
     def _declare_memory(self, each: tree.Declare, shape: Shape) -> None:
         variable, value = each.variable, each.value
@@ -187,14 +194,12 @@ class Bindings:
         """
         place = expression.place
         match expression:
-            case tree.Number(value=int()):
+            case tree.Number(value=int()) | tree.Name(variable=tree.Variable(kind="symbol")):
                 return expression
             case tree.Name(variable=variable):
                 for identity, loop in reversed(self._stack):
                     if identity == variable.identity:
-                        return _symbol(loop.iterator, variable.type, place)
-                if variable.kind == "symbol":
-                    return expression
+                        return symbol(loop.iterator, variable.type, place)
                 if variable.identity in self._values:
                     return self._values[variable.identity]
                 if variable.is_whole and variable.kind != "local" and variable.identity not in self._changed:
@@ -202,99 +207,53 @@ class Bindings:
             case tree.Member(type=spelled) if (path := path_of(expression)) is not None:
                 if tree.is_whole(spelled) and path[1] not in self._changed and path[0].kind != "local":
                     return self._parameter(path[1], path[1], spelled, place)
-            case tree.Cast(operand=operand, is_narrow=False):
-                return replace(expression, operand=self.bound(operand, what))
+            case tree.Cast(is_narrow=False):
+                return tree.with_parts(expression, lambda part: self.bound(part, what))
             case tree.Operation(operator=operator, operands=operands) if operator != "&":
                 if len(operands) > 1 or operator in ("-", "!"):
                     self.is_unsigned |= expression.is_unsigned and operator == "-"
-                    return replace(expression, operands=tuple(self.bound(each, what) for each in operands))
+                    return tree.with_parts(expression, lambda part: self.bound(part, what))
         if what == INDEX:
             raise not_affine(what, place)
-        if what == BOUND:
-            raise RefusalError("data-dependent-bound", "a loop's bound depends on what is computed", place)
-        raise RefusalError("data-dependent-condition", "an if depends on what is computed", place)
+        code = "data-dependent-bound" if what == BOUND else "data-dependent-condition"
+        raise RefusalError(code, f"{what if what == BOUND else 'an if'} depends on what is computed", place)
 
     def _parameter(self, identity: str, spelled: str, type_: str, place: SourcePosition) -> tree.Expression:
-        name = self.names.of(identity, spelled)
-        (self.parameters if tree.is_whole(type_) else self.numbers)[name] = spelled
+        name = self._names.of(identity, spelled)
+        self.spelled[name] = spelled
         self.types[name] = type_.replace("const ", "").replace("volatile ", "")
-        return _symbol(name, type_, place)
+        return symbol(name, type_, place)
 
-    def resolved(self, expression: tree.Expression) -> tree.Expression:
+    def read(self, expression: tree.Expression) -> tree.Expression:
         """Return an expression in the nest's names: elements, iterators, parameters.
 
-        Args:
-            expression: one whose elements `reads` or `element` knows.
+        Raises:
+            RefusalError: what it accesses or does is not known.
         """
-        place = expression.place
-        match expression:
-            case tree.Name(variable=variable):
-                if self._is_memory(variable, place):
-                    return self._element_of(self.element(expression))
-                if variable.identity in self._values or variable.identity in self._iterators:
-                    return self.bound(expression, INDEX)
-                return self._parameter(variable.identity, variable.name, variable.type, place)
-            case tree.Subscript() | tree.Operation(operator="*", operands=(_,)):
-                return self._element_of(self.element(expression))
-            case tree.Member(type=spelled):
-                path = path_of(expression)
-                if path is None or path[0].kind == "local" or path[1] in self._changed:
-                    return self._element_of(self.element(expression))
-                return self._parameter(path[1], path[1], spelled, place)
-            case tree.Operation():
-                return replace(expression, operands=tuple(map(self.resolved, expression.operands)))
-            case tree.Call():
-                return replace(expression, arguments=tuple(map(self.resolved, expression.arguments)))
-            case tree.Cast():
-                return replace(expression, operand=self.resolved(expression.operand))
-        return expression
-
-    def _element_of(self, pointer: Pointer) -> tree.Expression:
-        root = pointer.root
-        place = pointer.place or self._function.place
-        self._check_written(root, place)
-        name = self.array_name(root)
-        extents = tuple(
-            self.bound(extent_expression(text, self._function.variables, place), INDEX) if text else None
-            for text in root.shape.extents
-        )
-        return tree.Element(name, pointer.indices[root.depth :], extents, place)
-
-    def _check_written(self, root: Root, place: SourcePosition) -> None:
-        """Raise RefusalError for an array that a kernel can't be given as C has it."""
-        variable = root.variable
-        if root.depth and root.shape.extents:
-            raise unsupported(f"'{root.spelled}', an array that each iteration has for itself,", place)
-        if variable.is_memory and root.spelled.startswith(f"{variable.name}."):
-            raise unsupported(f"'{root.spelled}', a member of an array of records,", place)
-        if variable.kind == "global" and all(
-            variable.identity != each.identity for each in self._function.globals
-        ):
-            raise unsupported(f"'{root.spelled}', a static variable of a function,", place)
-        if variable.kind == "global" and "[" in variable.type and variable.type.startswith("const "):
-            raise unsupported(f"'{root.spelled}', a constant array,", place)
-
-    def array_name(self, root: Root) -> str:
-        """Return the nest's name of an array."""
-        return self.names.of(f"array {root.variable.identity} {root.spelled}", root.spelled)
-
-    def reads(self, expression: tree.Expression) -> Iterator[Pointer]:
-        """Yield the elements that an expression's value is made of. Raises RefusalError for what isn't known."""
         place = expression.place
         match expression:
             case tree.Name(variable=variable):
                 if variable.is_memory:
                     raise alias(f"'{variable.name}', a whole array as a value,", place)
-                if self._is_memory(variable, place):
-                    yield self.element(expression)
-            case tree.Subscript() | tree.Operation(operator="*", operands=(_,)):
-                yield self.element(expression)
-            case tree.Member():
+                if variable.identity in self._iterators and all(
+                    each != variable.identity for each, _ in self._stack
+                ):
+                    raise not_affine(f"'{variable.name}' after its loop", place)
+                if variable.identity in self._iterators or variable.identity in self._values:
+                    return self.bound(expression, INDEX)
+                if variable.identity in self._declared or variable.identity in self._changed:
+                    return self.element(expression)
+                return self._parameter(variable.identity, variable.name, variable.type, place)
+            case tree.Subscript():
+                return self.element(expression)
+            case tree.Member(type=spelled):
                 path = path_of(expression)
                 if path is not None and path[0].kind == "local" and not path[0].is_memory:
-                    yield from self.reads(tree.Name(path[0], place))  # a record of the function's own
-                elif path is None or path[0].kind == "local" or path[1] in self._changed:
-                    yield self.element(expression)
+                    # Of a record of the function's own, which is accessed whole: no kernel has such.
+                    return tree.Unknown("a member", (self.read(tree.Name(path[0], place)),), place)
+                if path is None or path[0].kind == "local" or path[1] in self._changed:
+                    return self.element(expression)
+                return self._parameter(path[1], path[1], spelled, place)
             case tree.Operation(operator="&", operands=(_,)):
                 raise alias("an address as a value", place)
             case tree.Call(function=function) if function not in PURE_FUNCTIONS:
@@ -304,53 +263,58 @@ class Bindings:
                 raise RefusalError("side-effect", "an assignment stands inside of an expression", place)
             case tree.Unknown(what=what) if what != "UnaryExprOrTypeTraitExpr":
                 raise unsupported(f"clang's {what}", place)
-            case _:
-                for part in tree.parts_of(expression):
-                    yield from self.reads(part)
+        return tree.with_parts(expression, self.read)
 
-    def _is_memory(self, variable: tree.Variable, place: SourcePosition) -> bool:
-        if variable.identity in self._iterators:
-            if all(identity != variable.identity for identity, _ in self._stack):
-                raise not_affine(f"'{variable.name}' after its loop", place)
-            return False
-        if variable.identity in self._values:
-            return False
-        return variable.identity in self._declared or variable.identity in self._changed
-
-    def element(self, expression: tree.Expression) -> Pointer:
+    def element(self, expression: tree.Expression) -> tree.Element:
         """Return the element that an expression is, its indices in the nest's names. Raises RefusalError."""
         place = expression.place
-        path = path_of(expression)
-        is_member = isinstance(expression, tree.Member)
-        if path is not None and not (is_member and path[0].kind == "local" and path[0].is_memory):
-            variable, spelled = path
-            if is_member and variable.kind == "local":
-                raise unsupported("a member of a record that is set by itself", place)
-            of_member = expression.type if isinstance(expression, tree.Member) else variable.type
-            root = self._declared.get(variable.identity) if isinstance(expression, tree.Name) else None
-            root = root or Root(spelled, variable, scalar_shape(of_member))
-            return Pointer(root, self._outer(root, place), place)
         found = self._addresses.element(expression)
-        if len(found.indices) != len(found.root.shape.extents):
-            raise alias(f"a row of '{found.root.spelled}' as a value", place)
+        root = found.root
+        if len(found.indices) != len(root.shape.extents):
+            raise alias(f"a row of '{root.spelled}' as a value", place)
         indices = tuple(self.bound(index, INDEX) for index in found.indices)
-        return Pointer(found.root, (*self._outer(found.root, place), *indices), place)
+        name = self._names.of(f"array {root.variable.identity} {root.spelled}", root.spelled)
+        if self.arrays.setdefault(name, root).shape.extents != root.shape.extents:
+            raise alias(f"'{root.spelled}', an array of several shapes,", place)
+        extents = tuple(
+            self.bound(extent_expression(text, self._function.variables, place), INDEX) if text else None
+            for text in root.shape.extents
+        )
+        return tree.Element(name, indices, extents, place)
 
-    def _outer(self, root: Root, place: SourcePosition) -> tuple[tree.Expression, ...]:
-        """The iterators of the loops around the declaration of what each of their iterations has for itself."""
-        return tuple(_symbol(loop.iterator, "int", place) for loop in self.loops[: root.depth])
+    def refusal(self, element: tree.Element) -> RefusalError | None:
+        """Return why no kernel can be given an array as C has it; None for an array that can be given."""
+        root = self.arrays[element.array]
+        variable = root.variable
+        is_global = variable.kind == "global"
+        what = ""
+        if root.depth and root.shape.extents:
+            what = "an array that each iteration has for itself"
+        elif variable.is_memory and root.spelled.startswith(f"{variable.name}."):
+            what = "a member of an array of records"
+        elif is_global and all(variable.identity != each.identity for each in self._function.globals):
+            what = "a static variable of a function"
+        elif is_global and "[" in variable.type and variable.type.startswith("const "):
+            what = "a constant array"
+        return unsupported(f"'{root.spelled}', {what},", element.place) if what else None
 
 
-def unsupported(what: str, place: SourcePosition) -> RefusalError:
-    """Return the refusal of a statement that is no part of a loop nest."""
-    return RefusalError("unsupported-statement", f"{what} is not read as a part of an affine loop nest", place)
+def elements_in(expression: tree.Expression) -> list[tree.Element]:
+    """Return the elements that an expression reads, in the order in which they are written."""
+    return [each for each in tree.inside(expression) if isinstance(each, tree.Element)]
 
 
 ADDING = ("+", "*", "&", "|", "^", "max", "min")
 
 
 def accumulating(target: tree.Expression, operator: str, value: tree.Expression) -> str:
-    """Return the operator by which an assignment adds to its target: one of `ADDING`; else nothing."""
+    """Return the operator by which an assignment adds to its target, one of `ADDING`; else nothing.
+
+    Args:
+        target: in the nest's names, as the value is.
+        operator: that of `+=` without the `=`, empty for a plain assignment.
+        value: what is assigned.
+    """
     terms: list[tree.Expression] = [value]
     found = operator.replace("-", "+")
     if not operator:
@@ -361,11 +325,10 @@ def accumulating(target: tree.Expression, operator: str, value: tree.Expression)
                 found, terms = function[1:4], [*arguments]
             case _:
                 return ""
-        own = [each for each in terms if _same(each, target)]
-        if len(own) != 1 or (found == "-" and not _same(terms[0], target)):
+        if terms.count(target) != 1 or (found == "-" and terms[0] != target):
             return ""
-        terms.remove(own[0])
-    if any(_same(part, target) for each in terms for part in tree.inside(each)):
+        terms.remove(target)
+    if any(part == target for each in terms for part in tree.inside(each)):
         return ""
     found = found.replace("-", "+")
     return found if found in ADDING else ""
@@ -375,34 +338,24 @@ def _terms(value: tree.Expression, operator: str) -> Iterator[tree.Expression]:
     """The terms of a sum or the factors of a product; of a difference its two sides."""
     if isinstance(value, tree.Operation) and value.operator == operator and len(value.operands) == 2:
         first, second = value.operands
-        yield from _terms(first, operator) if operator != "-" else (first,)
-        yield from _terms(second, operator) if operator != "-" else (second,)
+        if operator == "-":
+            yield from (first, second)
+        else:
+            yield from (*_terms(first, operator), *_terms(second, operator))
     else:
         yield value
 
 
-def _same(first: tree.Expression, second: tree.Expression) -> bool:
-    """Return True for expressions that differ in their places alone."""
-    mine, others = tree.parts_of(first), tree.parts_of(second)
-    if type(first) is not type(second) or len(mine) != len(others):
-        return False
-    own = [
-        name for name in ("text", "variable", "operator", "field", "is_arrow", "function") if hasattr(first, name)
-    ]
-    return all(getattr(first, name) == getattr(second, name) for name in own) and all(map(_same, mine, others))
-
-
 def _changed(function: tree.CFunction) -> Iterator[str]:
     """Variables that are set after their declaration, and members of records by their paths."""
-    for statement in function.all():
-        for whole in tree.expressions_of(statement):
-            for target in tree.targets_in(whole):
-                path = path_of(target)
-                if path is not None:
-                    yield path[0].identity if isinstance(target, tree.Name) else path[1]
+    for target in tree.targets_in(function.body):
+        path = path_of(target)
+        if path is not None:
+            yield path[0].identity if isinstance(target, tree.Name) else path[1]
 
 
-def _symbol(name: str, type_: str, place: SourcePosition) -> tree.Name:
+def symbol(name: str, type_: str, place: SourcePosition) -> tree.Name:
+    """Return a use of an iterator or a parameter of a nest, by its name there."""
     return tree.Name(tree.Variable("", name, type_, "symbol"), place)
 
 

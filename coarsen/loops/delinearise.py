@@ -13,22 +13,12 @@ from itertools import pairwise
 import islpy as isl
 
 from coarsen.analysis.algebra.polynomial import ONE, ZERO, Polynomial
-from coarsen.errors import RefusalError, SourcePosition
+from coarsen.errors import RefusalError
 from coarsen.loops.forms import affine, not_affine, polynomial
-from coarsen.loops.nest import affine_text
-from coarsen.loops.tree import Expression, Name, Operation
+from coarsen.loops.nest import Statement, affine_text
+from coarsen.loops.tree import Element, Expression, Name, Operation
 
 Form = tuple[Polynomial, ...]
-
-
-@dataclass(frozen=True)
-class RawAccess:
-    """Indices of an access, the iterators of the loops around it, and constraints on them in isl's notation."""
-
-    indices: tuple[Expression, ...]
-    iterators: tuple[str, ...]
-    conditions: tuple[str, ...]
-    place: SourcePosition
 
 
 @dataclass(frozen=True)
@@ -42,13 +32,16 @@ class Located:
 
 
 def located(
-    spelled: str, accesses: Sequence[RawAccess], extents: Sequence[Polynomial | None], parameters: Sequence[str]
+    spelled: str,
+    accesses: Sequence[tuple[Statement, Element]],
+    extents: Sequence[Polynomial | None],
+    parameters: Sequence[str],
 ) -> Located:
     """Return the subscripts of all accesses of an array, a flat one's indices split into rows and columns.
 
     Args:
         spelled: the array, as the source calls it.
-        accesses: its accesses, with as many indices each as it has extents.
+        accesses: its elements, with as many indices each as it has extents, and the statements that access them.
         extents: of its type, the outermost first; None for one that is not said.
         parameters: the names of whole numbers that stay the same.
 
@@ -56,42 +49,88 @@ def located(
         RefusalError: `not-affine`; `index-leaves-row` for a column that may be beside its row.
     """
     what = f"the index of '{spelled}'"
-    outer = [tuple(affine(index, what) for index in access.indices[:-1]) for access in accesses]
     if not extents:
         return Located(tuple(() for _ in accesses), ())
+    outer = [tuple(affine(index, what) for index in element.indices[:-1]) for _, element in accesses]
     if len(extents) > 1 and extents[-1] is not None:
-        inner = [affine(access.indices[-1], what) for access in accesses]
+        inner = [affine(element.indices[-1], what) for _, element in accesses]
         return Located(tuple((*row, last) for row, last in zip(outer, inner, strict=True)), tuple(extents))
-    forms = [polynomial(access.indices[-1]) for access in accesses]
-    for form, access in zip(forms, accesses, strict=True):
-        if form is None:
-            raise not_affine(what, access.indices[-1].place)
-    flat = [form for form in forms if form is not None]
-    failed: SourcePosition | None = None
-    for strides in _choices(accesses, flat):
-        found, failed = _split(accesses, flat, strides, parameters)
-        if found is not None:
+    flat = [_Flat(*access, parameters, what) for access in accesses]
+    failed: Element | None = None
+    for strides in _choices(flat):
+        found = _split(flat, strides)
+        if isinstance(found, Located):
             rows = tuple((*row, *columns) for row, columns in zip(outer, found.subscripts, strict=True))
             return Located(rows, (*extents[:-1], *found.extents), True, found.assumed)
-    for form, access in zip(flat, accesses, strict=True):
-        if form.degree > 1 and failed is not None:
-            raise RefusalError("index-leaves-row", f"a column of '{spelled}' may be beside its row", failed)
-        if form.degree > 1:
-            raise not_affine(what, access.place)
-    return Located(tuple((*row, form) for row, form in zip(outer, flat, strict=True)), tuple(extents))
+        failed = found
+    for each in flat:
+        if each.form.degree > 1 and failed is not None:
+            raise RefusalError("index-leaves-row", f"a column of '{spelled}' may be beside its row", failed.place)
+        if each.form.degree > 1:
+            raise not_affine(what, each.element.place)
+    return Located(tuple((*row, each.form) for row, each in zip(outer, flat, strict=True)), tuple(extents))
 
 
-def _choices(accesses: Sequence[RawAccess], forms: Sequence[Polynomial]) -> Iterator[tuple[Polynomial, ...]]:
+class _Flat:
+    """The last index of an access, and the values that iterators have there.
+
+    Raises RefusalError (`not-affine`) for an index that is no polynomial; `what` is how it calls it.
+    """
+
+    def __init__(self, statement: Statement, element: Element, parameters: Sequence[str], what: str) -> None:
+        self.element, self.parameters = element, parameters
+        self.iterators = statement.iterators
+        form = polynomial(element.indices[-1])
+        if form is None:
+            raise not_affine(what, element.indices[-1].place)
+        self.form = form
+        self._domain = self._where(statement.conditions)
+
+    def _where(self, conditions: Sequence[str]) -> isl.Set:
+        given = " and ".join(f"({each})" for each in conditions) or "0 = 0"
+        return isl.Set(f"[{', '.join(self.parameters)}] -> {{ [{', '.join(self.iterators)}] : {given} }}")
+
+    def outside(self, subscripts: Form, extents: Sequence[Polynomial]) -> isl.Set:
+        """Return the instances of which a column leaves its row."""
+        columns = zip(subscripts[1:], extents, strict=True)
+        inside = [f"0 <= {affine_text(column)} < {affine_text(extent)}" for column, extent in columns]
+        return self._domain - self._where(inside)
+
+    def assumption(self, subscripts: Form, extents: Sequence[Polynomial]) -> str:
+        """Return the constraint on parameters under which no column leaves its row; empty if there is none."""
+        wrong = self.outside(subscripts, extents).params()
+        holds = wrong.complement().gist(self._domain.params()).coalesce()
+        is_possible = not (self._domain.params() - wrong).is_empty()
+        return constraint_text(holds) if is_possible and self._holds_for_longer_rows(holds, extents) else ""
+
+    def _holds_for_longer_rows(self, holds: isl.Set, extents: Sequence[Polynomial]) -> bool:
+        """Return True for `m <= lda`, False for `n = 1`: what a row's length is raised by must not matter."""
+        longer = {symbol for extent in extents for symbol in extent.symbols}
+        names = ", ".join(self.parameters)
+        raised = ", ".join(f"{name} + 1" if name in longer else name for name in self.parameters)
+        values = isl.Set(f"[{names}] -> {{ [{names}] }}").intersect_params(holds)
+        values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
+        moved = values.apply(isl.Map(f"{{ [{names}] -> [{raised}] }}"))
+        return bool(longer) and bool(moved.is_subset(values))
+
+
+def constraint_text(parameters: isl.Set) -> str:
+    """Return the constraints of a set of parameters in isl's notation."""
+    _, _, text = str(parameters.coalesce()).partition(":")
+    return text.rstrip("} ").strip() or "0 = 0"
+
+
+def _choices(accesses: Sequence[_Flat]) -> Iterator[tuple[Polynomial, ...]]:
     """The strides to try, the longest first and 1 last: all that there are, then those that aren't numbers."""
-    strides = (
-        each for access in accesses for each in _strides(access.indices[-1], ONE, frozenset(access.iterators))
-    )
-    found = [*{frozenset(stride.terms.items()): stride for stride in strides}.values()]
-    by_size = sorted(found, key=lambda stride: (stride.degree, max(map(abs, stride.terms.values()))), reverse=True)
-    whole = [stride for stride in by_size if not stride.is_constant]
+    found: list[Polynomial] = []
+    for access in accesses:
+        for stride in _strides(access.element.indices[-1], ONE, frozenset(access.iterators)):
+            found += [stride] * (stride not in found)
+    found.sort(key=lambda stride: (stride.degree, max(map(abs, stride.terms.values()))), reverse=True)
+    whole = [stride for stride in found if not stride.is_constant]
     # `2*i` alone is no row of two.
-    if len(by_size) > 1 and (whole or ONE in found):
-        yield (*(stride for stride in by_size if stride != ONE), ONE)
+    if len(found) > 1 and (whole or ONE in found):
+        yield (*(stride for stride in found if stride != ONE), ONE)
     if whole:
         yield (*whole, ONE)
 
@@ -112,37 +151,30 @@ def _strides(index: Expression, outer: Polynomial, iterators: frozenset[str]) ->
                 yield from _strides(each, outer, iterators)
 
 
-def _split(
-    accesses: Sequence[RawAccess],
-    forms: Sequence[Polynomial],
-    strides: Sequence[Polynomial],
-    parameters: Sequence[str],
-) -> tuple[Located | None, SourcePosition | None]:
-    """The accesses in rows and columns of these strides; else None, and perhaps where a column leaves its row."""
+def _split(accesses: Sequence[_Flat], strides: Sequence[Polynomial]) -> Located | Element | None:
+    """The accesses in rows and columns of these strides; else one of which a column leaves its row, or nothing."""
     extents = []
     for longer, shorter in pairwise(strides):
-        quotient, rest = divided(longer, shorter)
+        quotient, rest = _divided(longer, shorter)
         if rest.terms or quotient.degree > 1:
-            return None, None
+            return None
         extents.append(quotient)
     rows: list[Form] = []
     assumed: dict[str, None] = {}
-    for access, form in zip(accesses, forms, strict=True):
-        tries = [form for form in _columns(form, strides, frozenset(access.iterators)) if _is_affine(form)]
-        domain = _domain(access, parameters)
-        for each in tries:
-            if _outside(domain, each, extents, access, parameters).is_empty():
-                rows.append(each)
-                break
-        else:
-            conditional = next(
-                filter(None, (_given(domain, each, extents, access, parameters) for each in tries)), None
-            )
-            if conditional is None:
-                return None, access.place
-            rows.append(conditional[0])
-            assumed[conditional[1]] = None
-    return Located(tuple(rows), (None, *extents), True, tuple(assumed)), None
+    for access in accesses:
+        every = _columns(access.form, strides, frozenset(access.iterators))
+        tries = [each for each in every if all(form.degree <= 1 for form in each)]
+        proved = next((each for each in tries if access.outside(each, extents).is_empty()), None)
+        if proved is not None:
+            rows.append(proved)
+            continue
+        conditions = ((each, access.assumption(each, extents)) for each in tries)
+        subscripts, condition = next((each for each in conditions if each[1]), ((), ""))
+        if not condition:
+            return access.element
+        rows.append(subscripts)
+        assumed[condition] = None
+    return Located(tuple(rows), (None, *extents), True, tuple(assumed))
 
 
 def _columns(form: Polynomial, strides: Sequence[Polynomial], iterators: frozenset[str]) -> Iterator[Form]:
@@ -150,10 +182,8 @@ def _columns(form: Polynomial, strides: Sequence[Polynomial], iterators: frozens
     if len(strides) == 1:
         yield (form,)
         return
-    quotient, _ = divided(form, strides[0])
-    pure = Polynomial(
-        {product: number for product, number in quotient.terms.items() if not iterators & {*product}}
-    )
+    quotient, _ = _divided(form, strides[0])
+    pure = Polynomial({each: number for each, number in quotient.terms.items() if not iterators & {*each}})
     moved: list[Polynomial] = []
     for shift in (pure, ZERO, pure - ONE, pure + ONE, ONE.scaled(-1), ONE):
         row = quotient - pure + shift
@@ -164,19 +194,17 @@ def _columns(form: Polynomial, strides: Sequence[Polynomial], iterators: frozens
             yield (row, *columns)
 
 
-def divided(form: Polynomial, divisor: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """Return quotient and remainder; no term of the remainder has the divisor's longest term as a factor."""
+def _divided(form: Polynomial, divisor: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """Quotient and remainder; no term of the remainder has the divisor's longest term as a factor."""
     longest = _longest(divisor)
-    factor = divisor.terms[longest]
-    quotient = ZERO
-    rest = form
+    lead = Polynomial({longest: 1})
+    quotient, rest = ZERO, form
     while True:
-        for product, number in sorted(rest.terms.items(), key=lambda term: (len(term[0]), term[0]), reverse=True):
-            left = _without(product, longest)
-            times = int(number / factor)
+        for product in sorted(rest.terms, key=lambda each: (len(each), each), reverse=True):
+            left = Polynomial({product: 1}).divided(lead)
+            times = int(rest.terms[product] / divisor.terms[longest])
             if left is not None and times:
-                step = Polynomial({left: times})
-                quotient, rest = quotient + step, rest - step * divisor
+                quotient, rest = quotient + left.scaled(times), rest - left.scaled(times) * divisor
                 break
         else:
             return quotient, rest
@@ -184,63 +212,3 @@ def divided(form: Polynomial, divisor: Polynomial) -> tuple[Polynomial, Polynomi
 
 def _longest(form: Polynomial) -> tuple[str, ...]:
     return max(form.terms, key=lambda product: (len(product), product))
-
-
-def _without(product: tuple[str, ...], factors: tuple[str, ...]) -> tuple[str, ...] | None:
-    rest = list(product)
-    for each in factors:
-        if each not in rest:
-            return None
-        rest.remove(each)
-    return tuple(rest)
-
-
-def _is_affine(form: Form) -> bool:
-    return all(each.degree <= 1 for each in form)
-
-
-def _text(access: RawAccess, parameters: Sequence[str], conditions: Sequence[str]) -> str:
-    given = " and ".join(f"({each})" for each in conditions) or "0 = 0"
-    return f"[{', '.join(parameters)}] -> {{ [{', '.join(access.iterators)}] : {given} }}"
-
-
-def _domain(access: RawAccess, parameters: Sequence[str]) -> isl.Set:
-    return isl.Set(_text(access, parameters, access.conditions))
-
-
-def _outside(
-    domain: isl.Set, form: Form, extents: Sequence[Polynomial], access: RawAccess, parameters: Sequence[str]
-) -> isl.Set:
-    """The instances of which a column leaves its row."""
-    inside = [
-        f"0 <= {affine_text(column)} < {affine_text(extent)}"
-        for column, extent in zip(form[1:], extents, strict=True)
-    ]
-    return domain - isl.Set(_text(access, parameters, inside))
-
-
-def _given(
-    domain: isl.Set, form: Form, extents: Sequence[Polynomial], access: RawAccess, parameters: Sequence[str]
-) -> tuple[Form, str] | None:
-    """The form, and the constraint on parameters under which no column leaves its row; None if there is none."""
-    wrong = _outside(domain, form, extents, access, parameters).params()
-    holds = wrong.complement().gist(domain.params()).coalesce()
-    if (domain.params() - wrong).is_empty() or not _holds_for_longer_rows(holds, extents, parameters):
-        return None
-    return form, _constraint(holds)
-
-
-def _holds_for_longer_rows(holds: isl.Set, extents: Sequence[Polynomial], parameters: Sequence[str]) -> bool:
-    """Return True for `m <= lda`, False for `n = 1`: what a row's length is raised by must not matter."""
-    longer = {symbol for extent in extents for symbol in extent.symbols}
-    if not longer:
-        return False
-    moved = holds.align_params(isl.Space.create_from_names(holds.get_ctx(), set=[], params=list(parameters)))
-    moved = moved.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, len(parameters))
-    raised = ", ".join(f"{name} + 1" if name in longer else name for name in parameters)
-    return bool(moved.apply(isl.Map(f"{{ [{', '.join(parameters)}] -> [{raised}] }}")).is_subset(moved))
-
-
-def _constraint(parameters: isl.Set) -> str:
-    _, _, text = str(parameters).partition(":")
-    return text.rstrip("} ").strip()

@@ -7,12 +7,13 @@ the next write of an element depends on a read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import islpy as isl
+import networkx
 
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.errors import RefusalError, SourcePosition
@@ -76,59 +77,55 @@ def limited(context: isl.Context, place: SourcePosition) -> Iterator[None]:
         context.set_max_operations(0)
 
 
-def dependences(nest: Nest) -> tuple[Dependence, ...]:
-    """Return the dependences of a nest, array by array, those of a level apart from those of others."""
-    forwards, backwards = (_Order(nest, is_backwards) for is_backwards in (False, True))
+def dependences(nest: Nest, arrays: Iterable[str] | None = None) -> tuple[Dependence, ...]:
+    """Return the dependences of a nest, array by array, those of a level apart from those of others.
+
+    Args:
+        nest: the loops.
+        arrays: the names of those that are asked for; all where it is None.
+    """
+    order = _union([isl.UnionMap(nest.schedule(each)) for each in nest.statements], nest)
+    names = _names(2 * max(len(each.loops) for each in nest.statements) + 1, "t")
+    turned = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{', '.join(f'-{name}' for name in names)}] }}")
+    backwards = order.apply_range(turned)
     found: list[Dependence] = []
-    for name in nest.arrays:
+    for name in nest.arrays if arrays is None else arrays:
         reads = _accesses(nest, name, lambda each: each.reads)
         writes = _accesses(nest, name, lambda each: each.writes)
         related: tuple[tuple[Kind, isl.UnionMap], ...] = (
-            ("flow", forwards.last(writes, reads)),
-            ("anti", backwards.last(writes, reads).reverse()),
-            ("output", forwards.last(writes, writes)),
+            ("flow", _last(writes, reads, order)),
+            ("anti", _last(writes, reads, backwards).reverse()),
+            ("output", _last(writes, writes, order)),
         )
         for kind, relation in related:
             found += _by_level(nest, kind, name, relation)
     return tuple(found)
 
 
-class _Order:
-    """The order of a nest's instances, or its reverse."""
-
-    def __init__(self, nest: Nest, is_backwards: bool) -> None:
-        parts = [isl.UnionMap(nest.schedule(each, backwards=is_backwards)) for each in nest.statements]
-        self._schedule = _union(parts, nest)
-        times = isl.Map(nest.schedule(nest.statements[0])).range().get_space()
-        self._before = isl.UnionMap.from_map(isl.Map.lex_gt(times))
-
-    def last(self, sources: isl.UnionMap, sinks: isl.UnionMap) -> isl.UnionMap:
-        """For each sink, the last source of the same element before it: a relation from that to the sink."""
-        info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(sources).set_schedule_map(self._schedule)
-        try:
-            return info.compute_flow().get_must_dependence()
-        except isl.Error:  # it fails for some strides: "affine expression involves some of the domain dimensions"
-            return self._last_by_time(sources, sinks)
-
-    def _last_by_time(self, sources: isl.UnionMap, sinks: isl.UnionMap) -> isl.UnionMap:
-        """The same, by the latest of the times of all sources of an element before a sink."""
-        reading = sinks.domain_map()  # of pairs of a sink and an element
-        same = sinks.range_map().apply_range(sources.reverse())
-        earlier = reading.apply_range(self._schedule).apply_range(self._before)
-        last = same.apply_range(self._schedule).intersect(earlier).lexmax()
-        return last.apply_range(self._schedule.reverse()).intersect(same).reverse().apply_range(reading)
+def _last(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
+    """For each sink, the last source of its element before it in an order: a relation from that to the sink."""
+    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(sources).set_schedule_map(order)
+    try:
+        return info.compute_flow().get_must_dependence()
+    except isl.Error:  # it fails for some strides: "affine expression involves some of the domain dimensions"
+        pass
+    # The latest of the times of all sources of an element before a sink, of pairs of a sink and an element.
+    reading = sinks.domain_map()
+    same = sinks.range_map().apply_range(sources.reverse())
+    times = order.range()
+    earlier = reading.apply_range(order).apply_range(times.lex_gt_union_set(times))
+    last = same.apply_range(order).intersect(earlier).lexmax()
+    return last.apply_range(order.reverse()).intersect(same).reverse().apply_range(reading)
 
 
 def _accesses(nest: Nest, array: str, kept: Callable[[Statement], Sequence[Access]]) -> isl.UnionMap:
-    parts = []
-    for statement in nest.statements:
-        for access in kept(statement):
-            if access.array == array:
-                relation = isl.Map(nest.access(statement, access)).intersect_domain(
-                    isl.Set(nest.domain(statement))
-                )
-                parts.append(isl.UnionMap.from_map(relation))
-    return _union(parts, nest)
+    relations = (
+        isl.Map(nest.access(statement, access)).intersect_domain(isl.Set(nest.domain(statement)))
+        for statement in nest.statements
+        for access in kept(statement)
+        if access.array == array
+    )
+    return _union([isl.UnionMap.from_map(each) for each in relations], nest)
 
 
 def _union(parts: Sequence[isl.UnionMap], nest: Nest) -> isl.UnionMap:
@@ -144,12 +141,15 @@ def _by_level(nest: Nest, kind: Kind, array: str, relation: isl.UnionMap) -> Ite
     for each in sorted(between_two, key=str):
         source, sink = (nest.statement(each.get_tuple_name(end)) for end in (isl.dim_type.in_, isl.dim_type.out))
         shared = common_loops(source, sink)
+        first, second = (_shared_time(statement, shared) for statement in (source, sink))
+        is_accumulation = _adds_to(source, array) == _adds_to(sink, array) != ""
         for level in (*range(shared), None):
-            part = each.intersect(_at_level(source, sink, shared, level)).coalesce()
+            part = each.intersect(first.apply_range(_at_level(shared, level)).apply_range(second.reverse()))
             if not part.is_empty():
-                is_accumulation = _adds_to(source, array) == _adds_to(sink, array) != ""
-                distance = _distance(part, source, sink, shared)
-                yield Dependence(kind, array, source.name, sink.name, level, distance, str(part), is_accumulation)
+                steps = part.apply_domain(first).apply_range(second).deltas()
+                distance = tuple(_sign(steps.dim_min_val(at), steps.dim_max_val(at)) for at in range(shared))
+                shown = str(part.coalesce())
+                yield Dependence(kind, array, source.name, sink.name, level, distance, shown, is_accumulation)
 
 
 def _adds_to(statement: Statement, array: str) -> str:
@@ -163,27 +163,20 @@ def _names(count: int, letter: str) -> list[str]:
     return [f"{letter}{number}" for number in range(count)]
 
 
-def _at_level(source: Statement, sink: Statement, shared: int, level: int | None) -> isl.Map:
-    """Instances that are the same up to a loop, and differ there."""
-    first, second = _names(len(source.loops), "x"), _names(len(sink.loops), "y")
-    same = [f"{first[number]} = {second[number]}" for number in range(shared if level is None else level)]
-    if level is not None:
-        same.append(f"{first[level]} != {second[level]}")
-    condition = " and ".join(same) or "0 = 0"
-    return isl.Map(f"{{ {source.name}[{', '.join(first)}] -> {sink.name}[{', '.join(second)}] : {condition} }}")
+def _shared_time(statement: Statement, shared: int) -> isl.Map:
+    """The times that the outermost loops of a statement count, upwards."""
+    names = _names(len(statement.loops), "x")
+    times = ("-" * (loop.step < 0) + name for name, loop in zip(names, statement.loops[:shared], strict=False))
+    return isl.Map(f"{{ {statement.name}[{', '.join(names)}] -> [{', '.join(times)}] }}")
 
 
-def _distance(part: isl.Map, source: Statement, sink: Statement, shared: int) -> tuple[str, ...]:
-    for end, statement in ((isl.dim_type.in_, source), (isl.dim_type.out, sink)):
-        names = _names(len(statement.loops), "x")
-        kept = [
-            ("-" if loop.step < 0 else "") + name
-            for name, loop in zip(names, statement.loops[:shared], strict=False)
-        ]
-        shown = isl.Map(f"{{ {statement.name}[{', '.join(names)}] -> [{', '.join(kept)}] }}")
-        part = part.apply_domain(shown) if end is isl.dim_type.in_ else part.apply_range(shown)
-    steps = part.deltas()
-    return tuple(_sign(steps.dim_min_val(place), steps.dim_max_val(place)) for place in range(shared))
+def _at_level(shared: int, level: int | None) -> isl.Map:
+    """Times that are the same up to a loop, and differ there; the same in all loops if there is no level."""
+    first, second = _names(shared, "x"), _names(shared, "y")
+    same = [f"{first[at]} = {second[at]}" for at in range(shared if level is None else level)]
+    differing = [] if level is None else [f"{first[level]} != {second[level]}"]
+    condition = " and ".join([*same, *differing]) or "0 = 0"
+    return isl.Map(f"{{ [{', '.join(first)}] -> [{', '.join(second)}] : {condition} }}")
 
 
 def _sign(least: isl.Val, most: isl.Val) -> str:
@@ -211,6 +204,14 @@ def carried_by(nest: Nest, found: Sequence[Dependence], loop: Loop) -> tuple[Dep
     )
 
 
+def analysed(nest: Nest) -> tuple[Nest, tuple[Dependence, ...]]:
+    """Return a nest with private variables, and its dependences. Raises RefusalError (`omp-contradicted`)."""
+    nest = with_private_variables(nest)
+    found = dependences(nest)
+    check_directives(nest, found)
+    return nest, found
+
+
 # Variables of which each iteration has its own.
 
 
@@ -220,17 +221,20 @@ def with_private_variables(nest: Nest) -> Nest:
     A variable that is set anew for several uses becomes several; each gets the iterators of those loops as
     subscripts that are around all of its uses and that hand no value of it on.
     """
-    found = dependences(nest)
+    own = [each.name for each in nest.arrays.values() if each.is_private]
+    if not own:
+        return nest
+    flows = [each for each in dependences(nest, own) if each.kind == "flow"]
     arrays: dict[str, Array] = {}
     renamed: dict[tuple[str, str], tuple[str, int]] = {}
     for array in nest.arrays.values():
-        if not array.is_scalar or array.kind != "local":
+        if array.name not in own:
             arrays[array.name] = array
             continue
-        flows = [each for each in found if each.kind == "flow" and each.array == array.name]
-        for number, group in enumerate(_groups(nest, array.name, flows)):
+        values = [each for each in flows if each.array == array.name]
+        for number, group in enumerate(_groups(nest, array.name, values)):
             name = array.name if not number else free_name(f"{array.name}_{number + 1}", {*nest.arrays, *arrays})
-            depth = _private_depth(nest, group, flows)
+            depth = _private_depth(group, values)
             arrays[name] = replace(array, name=name, extents=(None,) * depth)
             renamed |= {(array.name, each.name): (name, depth) for each in group}
     statements = tuple(
@@ -246,19 +250,18 @@ def with_private_variables(nest: Nest) -> Nest:
 
 def _groups(nest: Nest, array: str, flows: Sequence[Dependence]) -> list[list[Statement]]:
     """The statements that access a variable, those apart between which no value of it goes."""
-    using = [each for each in nest.statements if any(access.array == array for access in each.accesses)]
-    leader = {each.name: each.name for each in using}
-    for each in flows:
-        old, new = leader[each.sink], leader[each.source]
-        leader = {name: new if first == old else first for name, first in leader.items()}
-    return [[each for each in using if leader[each.name] == first] for first in dict.fromkeys(leader.values())]
+    using = {each.name: each for each in nest.statements if any(one.array == array for one in each.accesses)}
+    graph = networkx.Graph([(each.source, each.sink) for each in flows])
+    graph.add_nodes_from(using)
+    groups = [[using[name] for name in using if name in group] for group in networkx.connected_components(graph)]
+    return sorted(groups, key=lambda group: [*using].index(group[0].name))
 
 
-def _private_depth(nest: Nest, group: Sequence[Statement], flows: Sequence[Dependence]) -> int:
+def _private_depth(group: Sequence[Statement], flows: Sequence[Dependence]) -> int:
+    """The number of loops around all statements of a group that hand no value on."""
     shared = min(common_loops(group[0], each) for each in group)
     names = {each.name for each in group}
-    levels = [each.level for each in flows if each.source in names and each.level is not None]
-    return min([shared, *levels])
+    return min([shared, *(each.level for each in flows if each.source in names and each.level is not None)])
 
 
 def _renamed(statement: Statement, access: Access, renamed: dict[tuple[str, str], tuple[str, int]]) -> Access:

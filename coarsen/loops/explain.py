@@ -13,18 +13,9 @@ from coarsen.errors import RefusalError, aligned
 from coarsen.loops.affine_of import nest_of
 from coarsen.loops.algorithm1 import MOST_REFERENCES, Memory, combined, placements, transformation
 from coarsen.loops.clang_tree import functions_of
-from coarsen.loops.dependences import (
-    REDUCTION,
-    Dependence,
-    carried_by,
-    check_directives,
-    dependences,
-    limited,
-    named,
-    with_private_variables,
-)
+from coarsen.loops.dependences import REDUCTION, Dependence, analysed, carried_by, limited, named
 from coarsen.loops.kernels import NestKernel, kernels_of
-from coarsen.loops.nest import Access, Array, Loop, Nest, Reuse, Statement, affine_text, reuse_of
+from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, affine_text, reuse_of
 from coarsen.loops.schedules import Band, Piece, bands, pieces_of
 from coarsen.loops.splits import LANES
 
@@ -67,55 +58,41 @@ def explain_loops(
     return "\n".join(texts), refusals
 
 
-def analysed(nest: Nest) -> tuple[Nest, tuple[Dependence, ...]]:
-    """Return a nest with private variables, and its dependences. Raises RefusalError (`omp-contradicted`)."""
-    nest = with_private_variables(nest)
-    found = dependences(nest)
-    check_directives(nest, found)
-    return nest, found
-
-
 def lines_of(nest: Nest, found: Sequence[Dependence]) -> Iterator[str]:
     """Yield the lines of what is known of a nest: arrays, statements, accesses, dependences, loops, launches."""
     yield f"{nest.place}: {nest.function}"
-    if nest.parameters:
-        spelled = (nest.spelled.get(name, name) for name in nest.parameters)
-        shown = (
-            f"{name} for {c}" if c != name else name for name, c in zip(nest.parameters, spelled, strict=True)
-        )
+    spelled = [(name, nest.spelled.get(name, name)) for name in nest.parameters]
+    if spelled:
+        shown = (name if name == own else f"{name} for {own}" for name, own in spelled)
         yield f"parameters: {', '.join(shown)}"
-    for assumption in nest.assumptions:
-        yield f"assumed: {assumption}"
-    yield from _table(
-        "arrays", ("array", "element", "what it is"), (_array(nest, each) for each in nest.arrays.values())
-    )
-    yield from _table(
-        "statements", ("name", "place", "text", "instances"), (_statement(nest, each) for each in nest.statements)
-    )
-    yield from _accesses(nest)
-    rows = [
-        (each.kind, each.array, f"{each.source} -> {each.sink}", _distance(each), _level(nest, each))
-        for each in found
+    yield from (f"assumed: {assumption}" for assumption in nest.assumptions)
+    arrays = [_array(nest, each) for each in nest.arrays.values()]
+    yield from _table("arrays", ("array", "element", "what it is"), arrays)
+    statements = [(each.name, _place(each), each.text, _instances(nest, each)) for each in nest.statements]
+    yield from _table("statements", ("name", "place", "text", "instances"), statements)
+    headings = ("", "", "element", "matrix over (iterators | parameters | 1)", "rank", "reuse")
+    accesses = [
+        (each.name, word, *_access(nest, each, access))
+        for each in nest.statements
+        for word, own in (("reads", each.reads), ("writes", each.writes))
+        for access in own
+        if access.subscripts
     ]
-    if rows:
-        yield from _table("dependences", ("kind", "array", "statements", "distance", "carried by"), rows)
-    yield from _table(
-        "loops",
-        ("loop", "place", ""),
-        ((each.iterator, _place(each), loop_sentence(nest, found, each)) for each in nest.loops),
-    )
+    yield from _table("accesses", headings, accesses)
+    related = [_dependence(nest, each) for each in found]
+    yield from _table("dependences", ("kind", "array", "statements", "distance", "carried by"), related)
+    loops = [(each.iterator, _place(each), loop_sentence(nest, found, each)) for each in nest.loops]
+    yield from _table("loops", ("loop", "place", ""), loops)
     outer = bands(nest, found)
-    yield ""
-    yield "bands of isl's schedule (1: parallel)"
+    yield from ("", "bands of isl's schedule (1: parallel)")
     yield from (f"{_INDENT}{line}" for each in outer for line in _band(each))
-    yield ""
-    yield "launches (Algorithm 1)"
-    for piece in pieces_of(outer):
-        yield from (f"{_INDENT}{line}" for line in _launch(nest, found, piece))
-    if shared := [*_shared_sums(nest, found)]:
-        yield from _table(
-            "sums that lanes of a work-group share", ("kernel", "variable", "along", "lanes"), shared
-        )
+    yield from ("", "launches (Algorithm 1)")
+    yield from (f"{_INDENT}{line}" for piece in pieces_of(outer) for line in _launch(nest, found, piece))
+    yield from _table(
+        "sums that lanes of a work-group share",
+        ("kernel", "variable", "along", "lanes"),
+        [*_shared_sums(nest, found)],
+    )
 
 
 def _shared_sums(nest: Nest, found: Sequence[Dependence]) -> Iterator[tuple[str, str, str, str]]:
@@ -130,12 +107,10 @@ def _shared_sums(nest: Nest, found: Sequence[Dependence]) -> Iterator[tuple[str,
             yield kernel.name, variables, along, f"{LANES} of them, along dimension {kernel.split.dimension}"
 
 
-def _table(
-    title: str, headings: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]
-) -> Iterator[str]:
-    yield ""
-    yield title
-    yield from (f"{_INDENT}{line}" for line in aligned(headings, rows))
+def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    if rows:
+        yield from ("", title)
+        yield from (f"{_INDENT}{line}" for line in aligned(headings, rows))
 
 
 def _place(each: Loop | Statement) -> str:
@@ -164,61 +139,39 @@ def _reached(nest: Nest, array: Array) -> str:
                 first = f"{statement.instance} -> [{affine_text(access.subscripts[0])} + 1]"
                 rows = rows.union(isl.Set(nest.domain(statement)).apply(isl.Map(nest.set_text(first))))
     most = str(rows.dim_max(0).coalesce())
-    return "" if ";" in most or "max" in most else c_text(most.partition("[(")[2].partition(")]")[0])
+    return "" if ";" in most or "max" in most else _as_in_c(most.partition("[(")[2].partition(")]")[0])
 
 
-def c_text(text: str) -> str:
-    """Return isl's `-2 + n` as C has it, `n - 2`."""
+def _as_in_c(text: str) -> str:
+    """isl's `-2 + n` as C has it, `n - 2`."""
     return re.sub(r"-(\d+) \+ (\w+)", r"\2 - \1", text)
 
 
-def _statement(nest: Nest, each: Statement) -> tuple[str, str, str, str]:
+def _instances(nest: Nest, each: Statement) -> str:
     _, _, instances = str(isl.Set(nest.domain(each)).coalesce()).partition("{ ")
-    return each.name, _place(each), each.text, c_text(instances.removesuffix(" }"))
+    return _as_in_c(instances.removesuffix(" }"))
 
 
-def _accesses(nest: Nest) -> Iterator[str]:
-    rows = []
-    for each in nest.statements:
-        for word, accesses in (("reads", each.reads), ("writes", each.writes)):
-            for access in accesses:
-                if access.subscripts:
-                    reuse = reuse_of(access, each)
-                    rank = f"{reuse.rank} of {reuse.depth}"
-                    rows.append(
-                        (each.name, word, _c_text(nest, access), _matrix(nest, each, access), rank, _reuse(reuse))
-                    )
-    if rows:
-        columns = "matrix over (iterators | parameters | 1)"
-        yield from _table("accesses", ("", "", "element", columns, "rank", "reuse"), rows)
-
-
-def _c_text(nest: Nest, access: Access) -> str:
-    return nest.arrays[access.array].spelled + "".join(f"[{affine_text(form)}]" for form in access.subscripts)
-
-
-def _matrix(nest: Nest, statement: Statement, access: Access) -> str:
+def _access(nest: Nest, statement: Statement, access: Access) -> tuple[str, str, str, str]:
+    """The element, the matrix, its rank, and the reuse of an access."""
+    element = nest.arrays[access.array].spelled + "".join(f"[{affine_text(form)}]" for form in access.subscripts)
     split = len(statement.iterators)
     rows = access.matrix((*statement.iterators, *nest.parameters))
     parts = ((row[:split], row[split:-1], row[-1:]) for row in rows)
-    return "; ".join(" | ".join(" ".join(map(str, part)) for part in row if part) for row in parts)
-
-
-def _reuse(reuse: Reuse) -> str:
+    matrix = "; ".join(" | ".join(" ".join(map(str, part)) for part in row if part) for row in parts)
+    reuse = reuse_of(access, statement)
     words = []
     if reuse.is_higher_order:
-        words.append(f"along {', '.join(reuse.redundant)}" if reuse.redundant else "along a combination of loops")
+        words.append(f"along {', '.join(reuse.redundant) or 'a combination of loops'}")
     if reuse.neighbours > 1:
         words.append(f"constant: {reuse.neighbours} neighbours")
-    return "; ".join(words) or "none"
+    return element, matrix, f"{reuse.rank} of {reuse.depth}", "; ".join(words) or "none"
 
 
-def _distance(each: Dependence) -> str:
-    return f"({', '.join(each.distance)})" if each.distance else ""
-
-
-def _level(nest: Nest, each: Dependence) -> str:
-    return "" if each.level is None else nest.statement(each.source).loops[each.level].iterator
+def _dependence(nest: Nest, each: Dependence) -> tuple[str, str, str, str, str]:
+    distance = f"({', '.join(each.distance)})" if each.distance else ""
+    carrier = "" if each.level is None else nest.statement(each.source).loops[each.level].iterator
+    return each.kind, each.array, f"{each.source} -> {each.sink}", distance, carrier
 
 
 def loop_sentence(nest: Nest, found: Sequence[Dependence], loop: Loop) -> str:
@@ -247,17 +200,17 @@ def _band(band: Band) -> Iterator[str]:
 
 def _launch(nest: Nest, found: Sequence[Dependence], piece: Piece) -> Iterator[str]:
     solved = transformation(nest, found, piece)
-    times = [f"{', '.join(band.members[piece.statements[0]])}" for band in piece.around]
-    yield f"{', '.join(piece.statements)}{f', once for each {chr(44).join(times)}' if times else ''}"
-    for name in piece.statements:
+    times = [", ".join(band.members[piece.statements[0]]) for band in piece.around]
+    yield f"{', '.join(piece.statements)}{', once for each ' * bool(times)}{','.join(times)}"
+    heads = {name: f"{name}: " if len(piece.statements) > 1 else "" for name in piece.statements}
+    for name, where in heads.items():
         statement = nest.statement(name)
-        where = f"{name}: " if len(piece.statements) > 1 else ""
         if solved.times[name]:
             yield f"{_INDENT}{where}time {', '.join(combined(statement, row) for row in solved.times[name])}"
         for dimension, row in enumerate(solved.places[name]):
             yield f"{_INDENT}{where}dimension {dimension}: {combined(statement, row)}"
     for each in placements(nest, piece, solved):
-        where = f"{each.statement}: " if len(piece.statements) > 1 else ""
-        yield f"{_INDENT}{where}{nest.arrays[each.array].spelled} {MEMORY_WORDS[each.memory]}: {each.reason}"
+        where = f"{nest.arrays[each.array].spelled} {MEMORY_WORDS[each.memory]}"
+        yield f"{_INDENT}{heads[each.statement]}{where}: {each.reason}"
     if solved.left_out:
         yield f"{_INDENT}accesses that were not tried, after the first {MOST_REFERENCES}: {solved.left_out}"

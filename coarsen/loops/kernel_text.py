@@ -148,12 +148,12 @@ class _Writing:
             return
         taken = {*nest.arrays, *nest.types, *kernel.dimensions, *kernel.steps, *self._loops}
         lane, own, count, after = (free_name(each, taken) for each in ("lane", "own", "count", "next"))
-        types = {each.part: opencl_type(each.array.element, nest.place) for each in split.sums}
+        types = {each: opencl_type(each.array.element, nest.place) for each in split.sums}
         yield from self._places
         yield f"const int {lane} = get_local_id({split.dimension});"
-        yield from (f"{types[each.part]} {each.part} = {each.neutral};" for each in split.sums)
+        yield from (f"{type_} {each.part} = {each.neutral};" for each, type_ in types.items())
         iterators = {name: self._loops[2 * depth + 1] for name, depth in split.depths.items()}
-        lanes = Lanes(lane, iterators, frozenset(types))
+        lanes = Lanes(lane, iterators, frozenset(each.part for each in split.sums))
         yield from _tested(self._tests, self._body(split.first, lanes))
         # Parts lie as work-items do.
         size, row, stride = LANES, "", ""
@@ -162,17 +162,17 @@ class _Writing:
             row, stride = (f" + {LANES} * ", "") if split.dimension == 0 else (f" + {rows} * ", f"{rows} * ")
             row += "get_local_id(1)"
         yield f"const int {own} = get_local_id(0){row};"
-        for part, type_ in types.items():
-            yield f"local {type_} {part}s[{size}];"
-            yield f"{part}s[{own}] = {part};"
+        for each, type_ in types.items():
+            yield f"local {type_} {each.parts}[{size}];"
+            yield f"{each.parts}[{own}] = {each.part};"
         yield f"for (int {count} = {LANES}, {after}; {count} > 1; {count} = {after}) {{"
         yield f"{INDENT}{after} = ({count} + 1) / 2;"
         yield f"{INDENT}barrier(CLK_LOCAL_MEM_FENCE);"
         yield f"{INDENT}if ({lane} < {count} - {after}) {{"
         for each in split.sums:
-            yield f"{INDENT * 2}{each.joined(f'{each.part}s[{own}]', f'{each.part}s[{own} + {stride}{after}]')}"
+            yield f"{INDENT * 2}{each.joined(f'{each.parts}[{own}]', f'{each.parts}[{own} + {stride}{after}]')}"
         yield from (f"{INDENT}}}", "}")
-        totals = [f"const {types[each.part]} {each.total} = {each.part}s[{own}];" for each in split.sums]
+        totals = [f"const {type_} {each.total} = {each.parts}[{own}];" for each, type_ in types.items()]
         yield from _tested([*self._tests, f"{lane} == 0"], [*totals, *self._body(split.last)])
 
     def _body(self, statements: Sequence[Statement], lanes: Lanes | None = None) -> list[str]:

@@ -98,11 +98,8 @@ def each_launch(
             case NestLaunch():
                 steps = {name: _expression(text).evaluate(values) for name, text in each.steps.items()}
                 inner = {**values, **steps}
-                sizes = [
-                    [_expression(text).evaluate(inner) for text in own]
-                    for own in (each.global_size, each.local_size)
-                ]
-                yield each, tuple(sizes[0]), tuple(sizes[1]), steps
+                whole = tuple(_expression(text).evaluate(inner) for text in each.global_size)
+                yield each, whole, tuple(_expression(text).evaluate(inner) for text in each.local_size), steps
 
 
 class _Reading:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops.tree import Expression, Member, Name, Number, Operation, Subscript, Variable
@@ -39,24 +39,26 @@ class Root:
 
 @dataclass(frozen=True)
 class Pointer:
-    """An address: that of the element of an array at these indices, as many of them as are given so far.
-
-    `place` is where an access begins.
-    """
+    """An address: that of the element of an array at these indices, as many of them as are given so far."""
 
     root: Root
     indices: tuple[Expression, ...]
-    place: SourcePosition | None = None
 
     def element(self, index: Expression) -> Pointer:
-        """Return the element so far behind it."""
+        """Return the element so many further on."""
         *outer, last = self.indices
-        return Pointer(self.root, (*outer, added(last, index)))
+        is_first = isinstance(last, Number) and last.value == 0
+        return Pointer(self.root, (*outer, index if is_first else Operation("+", (last, index), index.place)))
 
 
 def alias(what: str, place: SourcePosition) -> RefusalError:
     """Return the refusal of an address of which it isn't known where it leads."""
     return RefusalError("pointer-alias", f"which array {what} leads to is not known", place)
+
+
+def unsupported(what: str, place: SourcePosition) -> RefusalError:
+    """Return the refusal of a statement that is no part of a loop nest."""
+    return RefusalError("unsupported-statement", f"{what} is not read as a part of an affine loop nest", place)
 
 
 def shape_of(spelled: str) -> Shape | None:
@@ -75,15 +77,7 @@ def scalar_shape(spelled: str) -> Shape:
 
 
 def _element(spelled: str) -> str:
-    plain = _QUALIFIERS.sub("", spelled).replace("*", " ").replace("(", " ").replace(")", " ")
-    return " ".join(plain.split())
-
-
-def added(first: Expression, second: Expression) -> Expression:
-    """Return the sum of two indices."""
-    if isinstance(first, Number) and first.value == 0:
-        return second
-    return Operation("+", (first, second), second.place)
+    return " ".join(re.sub(r"[*()]", " ", _QUALIFIERS.sub("", spelled)).split())
 
 
 def extent_expression(text: str, names: Mapping[str, Variable], place: SourcePosition) -> Expression:
@@ -149,40 +143,41 @@ class Addresses:
             case Name(variable=variable) if variable.identity in self._pointers:
                 return self._pointers[variable.identity]
             case Name() | Member():
-                return Pointer(self.root(expression), (zero,))
-            case Subscript() | Operation(operator="*", operands=(_,)):
+                return Pointer(self._root(expression), (zero,))
+            case Subscript():
                 found = self.element(expression)
                 if len(found.indices) < len(found.root.shape.extents):
                     return Pointer(found.root, (*found.indices, zero))
-            case Operation(operator="+" | "-" as operator, operands=(first, second)):
-                if self._is_address(first):
-                    offset = second if operator == "+" else Operation("-", (second,), second.place)
-                    return self.pointer(first).element(offset)
-                if operator == "+":
-                    return self.pointer(second).element(first)
             case Operation(operator="&", operands=(inner,)):
-                return self.element(inner)
+                found = self.element(inner)
+                if found.indices:
+                    return found
         raise alias("a pointer", expression.place)
 
     def element(self, expression: Expression) -> Pointer:
-        """Return the element that an expression with an index is. Raises RefusalError."""
+        """Return the element that an expression is; a variable is one without indices. Raises RefusalError."""
+        path = path_of(expression)
         match expression:
             case Subscript(base=base, index=index):
                 return self.pointer(base).element(index)
-            case Operation(operator="*", operands=(inner,)):
-                return self.pointer(inner).element(Number("0", 0, expression.place))
-            case Member(base=base, field=field):
+            case Name(variable=variable):
+                own = Root(variable.name, variable, scalar_shape(variable.type))
+                return Pointer(self._declared.get(variable.identity, own), ())
+            case Member(type=type_) if path is not None and path[0].kind != "local":
+                return Pointer(Root(path[1], path[0], scalar_shape(type_)), ())
+            case Member() if path is not None and not path[0].is_memory:
+                raise unsupported("a member of a record that is set by itself", expression.place)
+            case Member(base=base, field=field, type=type_):
                 record = self.pointer(base) if expression.is_arrow else self.element(base)
-                root = record.root
-                shape = Shape(_element(expression.type), root.shape.extents, root.shape.is_restrict)
-                if shape_of(expression.type) is not None:
+                if shape_of(type_) is not None:
                     raise alias("a pointer in a record", expression.place)
-                spelled = f"{root.spelled}.{field}"
-                return Pointer(Root(spelled, root.variable, shape, root.depth), record.indices)
+                root = record.root
+                shape = replace(root.shape, element=_element(type_))
+                return Pointer(replace(root, spelled=f"{root.spelled}.{field}", shape=shape), record.indices)
         raise alias("an expression", expression.place)
 
-    def root(self, expression: Expression) -> Root:
-        """Return the array that a name or a member of a record is. Raises RefusalError."""
+    def _root(self, expression: Expression) -> Root:
+        """The array that a name or a member of a record is."""
         if isinstance(expression, Name) and expression.variable.identity in self._declared:
             return self._declared[expression.variable.identity]
         path = path_of(expression)
@@ -195,19 +190,3 @@ class Addresses:
         if variable.kind == "local":
             raise alias(f"the pointer '{spelled}', which is set more than once,", expression.place)
         return Root(spelled, variable, shape)
-
-    def _is_address(self, expression: Expression) -> bool:
-        match expression:
-            case Name(variable=variable):
-                return variable.is_memory
-            case Member():
-                return "*" in expression.type or "[" in expression.type
-            case Operation(operator="+" | "-", operands=(first, second)):
-                return self._is_address(first) or self._is_address(second)
-            case Operation(operator="&"):
-                return True
-            case Subscript(base=base):
-                return self._is_address(base) and len(self.pointer(base).indices) < len(
-                    self.pointer(base).root.shape.extents
-                )
-        return False

@@ -34,7 +34,7 @@ class Access:
 
     array: str
     subscripts: tuple[Polynomial, ...]
-    place: SourcePosition
+    place: SourcePosition = field(compare=False)
 
     def matrix(self, columns: Sequence[str]) -> tuple[tuple[int, ...], ...]:
         """Return the access matrix: a row for each subscript, a column for each name and one for the constant."""
@@ -56,9 +56,8 @@ class Statement:
         text: in the source, on one line.
         accumulates: the operator by which it adds to what it writes; empty if it does not.
         place: where it stands.
-        code: the assignment in the nest's names; None for a value that is returned, or of a record of the
-            function's own.
-        refusal: why there is no `code`, if a kernel can't be given what the statement accesses.
+        code: the assignment in the nest's names; None for a value that is returned.
+        refusal: why no kernel runs it, if none can be given what it accesses.
     """
 
     name: str
@@ -144,7 +143,7 @@ class Nest:
     arrays: dict[str, Array]
     statements: tuple[Statement, ...]
     place: SourcePosition
-    assumptions: tuple[str, ...] = field(default=())
+    assumptions: tuple[str, ...] = ()
     spelled: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
 
@@ -172,35 +171,19 @@ class Nest:
         element = f"{access.array}[{', '.join(map(affine_text, access.subscripts))}]"
         return self.set_text(f"{statement.instance} -> {element}")
 
-    def schedule(self, statement: Statement, *, backwards: bool = False) -> str:
-        """Return the relation of instances and the times at which the source runs them, in isl's notation.
-
-        Args:
-            statement: whose instances.
-            backwards: whether the last instance is to come first.
-        """
+    def schedule(self, statement: Statement) -> str:
+        """Return the relation of instances and the times at which the source runs them, in isl's notation."""
         depth = max(len(each.loops) for each in self.statements)
-        sign = -1 if backwards else 1
-        times = [str(sign * statement.position[0])]
-        for number in range(depth):
-            if number < len(statement.loops):
-                loop = statement.loops[number]
-                times += ["-" * (sign * loop.step < 0) + loop.iterator, str(sign * statement.position[number + 1])]
-            else:
-                times += ["0", "0"]
+        times = [str(statement.position[0])]
+        for loop, position in zip(statement.loops, statement.position[1:], strict=True):
+            times += ["-" * (loop.step < 0) + loop.iterator, str(position)]
+        times += ["0", "0"] * (depth - len(statement.loops))
         return self.set_text(f"{statement.instance} -> [{', '.join(times)}]")
 
 
 def affine_text(form: Polynomial) -> str:
     """Return an affine form as C and isl write it: `2*i + n - 1`, names in order, the constant last."""
-    terms = sorted(form.terms.items(), key=lambda term: (not term[0], term[0]))
-    return " + ".join(_term(*each) for each in terms).replace("+ -", "- ") or "0"
-
-
-def _term(product: tuple[str, ...], number: int) -> str:
-    if not product or abs(number) != 1:
-        return "*".join((str(number), *product))
-    return "-" * (number < 0) + "*".join(product)
+    return str(form).replace("·", "*")
 
 
 def free_name(name: str, taken: Container[str]) -> str:
@@ -212,12 +195,7 @@ def free_name(name: str, taken: Container[str]) -> str:
 
 def common_loops(first: Statement, second: Statement) -> int:
     """Return the number of loops that two statements share."""
-    shared = 0
-    for one, other in zip(first.loops, second.loops, strict=False):
-        if one.number != other.number:
-            break
-        shared += 1
-    return shared
+    return sum(one.number == other.number for one, other in zip(first.loops, second.loops, strict=False))
 
 
 # Reuse: how often accesses come back to the same element: section 5.1 of the paper, condition (1).
@@ -255,36 +233,13 @@ def reuse_of(access: Access, statement: Statement, around: Sequence[tuple[int, .
         around: rows of coefficients of its iterators: only what has the same values of these counts.
     """
     iterators = statement.iterators
-    linear = [[form.terms.get((name,), 0) for name in iterators] for form in access.subscripts]
-    rows = [*linear, *around]
+    rows = [*(row[:-1] for row in access.matrix(iterators)), *around]
     rank = int(np.linalg.matrix_rank(np.array(rows))) if rows and iterators else 0
     redundant = tuple(name for column, name in enumerate(iterators) if not any(row[column] for row in rows))
-    alike = [
-        other
+    shifts = {
+        tuple(form.constant_part for form in other.subscripts)
         for other in statement.accesses
         if other.array == access.array
         and all((one - two).is_constant for one, two in zip(access.subscripts, other.subscripts, strict=True))
-    ]
-    shifts = {tuple(form.constant_part for form in other.subscripts) for other in alike}
+    }
     return Reuse(rank, len(iterators), redundant, len(shifts))
-
-
-def domain_matrix(nest: Nest, statement: Statement) -> tuple[tuple[int, ...], ...]:
-    """Return the matrix D of a domain: each row times (iterators, parameters, 1) is at least 0.
-
-    Rows are in isl's order. A domain that is no single polytope without quotients has none: the result is empty.
-    """
-    # Imported late: ranks alone do without.
-    import islpy as isl
-
-    columns = (*statement.iterators, *nest.parameters)
-    parts = isl.Set(nest.domain(statement)).coalesce().get_basic_sets()
-    if len(parts) != 1 or parts[0].dim(isl.dim_type.div):
-        return ()
-    rows: list[tuple[int, ...]] = []
-    for constraint in parts[0].get_constraints():
-        named = constraint.get_coefficients_by_name()
-        row = tuple(int(named.get(name, isl.Val(0)).to_python()) for name in columns)
-        whole = (*row, int(named.get(1, isl.Val(0)).to_python()))
-        rows += [whole, tuple(-number for number in whole)] if constraint.is_equality() else [whole]
-    return tuple(rows)

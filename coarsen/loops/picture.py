@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from dataclasses import dataclass
 from operator import gt
+from textwrap import shorten
 
 import islpy as isl
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
 
@@ -27,7 +28,7 @@ from coarsen.loops.dependences import dependences, limited
 from coarsen.loops.explain import MEMORY_WORDS
 from coarsen.loops.kernels import NestKernel
 from coarsen.loops.launches import extents_in, instances_at
-from coarsen.loops.nest import Array, Nest, affine_text
+from coarsen.loops.nest import Access, Nest, Statement, affine_text
 from coarsen.loops.program import NestProgram
 from coarsen.loops.schedules import bands, pieces_of
 
@@ -41,14 +42,31 @@ _COLOURS: Mapping[Memory, str] = {
     "direct": "#3b6fb6",
     "register": "#8e3b8e",
 }
-_ITEMS, _OTHERS = "#444444", "#ececec"
-# The most panels beside each other, letters of a label; in inches panels, rows of cells, and what is above.
+_ITEMS, _OTHERS, _TINT = "#444444", "#ececec", 0.42
+# The most panels beside each other, letters of a label; the side of a panel and what is above it, in inches.
 _COLUMNS, _LONGEST = 5, 20
-_SIDE, _STRIP, _HEAD = 1.85, 0.85, 0.35
+_SIDE, _HEAD = 1.85, 0.35
 Point = tuple[int, ...]
 Cell = tuple[int, int]
-# Layers of cells, each above the one before, and how many rows and columns there are at least.
-Drawn = tuple[list[set[Cell]], Cell]
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """What is drawn of work-items or of an array.
+
+    Attributes:
+        title: above it.
+        labels: of its columns and of its rows.
+        colour: of what one work-item has.
+        layers: the cells of all work-items, of a work-group, and of one work-item, each above the one before.
+        least: how many rows and columns there are at least.
+    """
+
+    title: str
+    labels: tuple[str, str]
+    colour: str
+    layers: Sequence[set[Cell]]
+    least: Cell
 
 
 def picture(program: NestProgram, suffix: str) -> bytes:
@@ -75,7 +93,7 @@ def picture(program: NestProgram, suffix: str) -> bytes:
             raise InvalidInputError(f"{many}; make constant bounds smaller, by -D if they are macros")
         if any(_at(kernel.nest, kernel.box()).is_empty() for kernel in kernels):
             raise InvalidInputError(f"no picture: where all sizes are {_SIZE}, a kernel has no work-items")
-        rows = [_Row(kernel, memories) for kernel in kernels]
+        rows = [(kernel, [*_panels(kernel, memories)]) for kernel in kernels]
     content = io.BytesIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "font.size": 8, "axes.linewidth": 0.5}):
         _drawn(nest, rows).savefig(content, format=suffix[1:], dpi=150)
@@ -96,62 +114,63 @@ def _points(whole: isl.Set) -> list[Point]:
     return sorted(tuple(int(point.get_coordinate_val(*axis).to_python()) for axis in axes) for point in points)
 
 
-class _Row:
-    """What is drawn of a kernel: cells of all work-items, those of a work-group, and one; what these access."""
+def _panels(kernel: NestKernel, memories: Mapping[tuple[str, str], Memory]) -> Iterator[_Panel]:
+    """Yield what is drawn of a kernel: its work-items, then what these access."""
+    parts, steps = _parts(kernel), len(kernel.steps)
+    items = [{_cell((*each[steps:], 0, 0)[1::-1]) for each in part} for part in parts]
+    dimensions = [f"{name} (dimension {number})" for number, name in enumerate(kernel.dimensions)]
+    columns, rows, *_ = (*dimensions, "", "")
+    yield _Panel("work-items", (columns, rows), _ITEMS, items, (_SIZE if rows else 1, _SIZE))
+    accesses = [(each, access) for each in kernel.statements for access in each.accesses]
+    for name in dict.fromkeys(access.array for _, access in accesses):
+        array = kernel.nest.arrays[name]
+        if array.is_scalar:
+            continue
+        own = [(each, access) for each, access in accesses if access.array == name]
+        placed = {memories.get((each.name, name)) for each, _ in own}
+        memory: Memory = next((each for each in _COLOURS if each in placed), "direct")
+        labels = _subscripts(own, -1), _subscripts(own, -2) if len(array.extents) > 1 else ""
+        sizes = dict.fromkeys(kernel.nest.parameters, _SIZE)
+        every = (parse_expression(each).evaluate(sizes) for each in extents_in(kernel.nest, array))
+        least = _cell([min(each, _MOST_CELLS) for each in every], 1)
+        cells = [{*_accessed(kernel, own, part)} for part in parts]
+        yield _Panel(array.spelled + "[]" * len(array.extents), labels, _COLOURS[memory], cells, least)
 
-    def __init__(self, kernel: NestKernel, memories: Mapping[tuple[str, str], Memory]) -> None:
-        self.kernel, self._memories = kernel, memories
-        steps = len(kernel.steps)
-        every = _points(_at(kernel.nest, kernel.box()))
-        # In the launch of the first steps; of further dimensions than two the first.
-        launched = [each for each in every if each[:steps] == every[0][:steps]]
-        launched = [each for each in launched if each[steps + 2 :] == launched[0][steps + 2 :]]
-        first = [min(column) for column in zip(*launched, strict=True)]
-        groups: dict[tuple[int, ...], list[Point]] = {}
-        for point in launched:
-            group = tuple((own - least) // _GROUP for own, least in zip(point, first, strict=True))
-            groups.setdefault(group, []).append(point)
-        whole = max(groups.values(), key=len)
-        # Not the one in the corner, where there are others.
-        inner = slice(steps, steps + 2)
-        item = next((each for each in whole if all(map(gt, each[inner], whole[0][inner]))), whole[0])
-        self._parts = [launched, whole, [item]]
-        self.arrays = [
-            kernel.nest.arrays[name]
-            for name in dict.fromkeys(access.array for each in kernel.statements for access in each.accesses)
-            if not kernel.nest.arrays[name].is_scalar
-        ]
 
-    def items(self) -> Drawn:
-        cells = [{_cell((*each[len(self.kernel.steps) :], 0, 0)[1::-1]) for each in part} for part in self._parts]
-        return cells, (_SIZE if len(self.kernel.dimensions) > 1 else 1, _SIZE)
+def _parts(kernel: NestKernel) -> tuple[list[Point], list[Point], list[Point]]:
+    """The steps and places of all work-items, of those of a work-group, and of one."""
+    steps = len(kernel.steps)
+    every = _points(_at(kernel.nest, kernel.box()))
+    # In the launch of the first steps; of further dimensions than two the first.
+    launched = [each for each in every if each[:steps] == every[0][:steps]]
+    launched = [each for each in launched if each[steps + 2 :] == launched[0][steps + 2 :]]
+    first = [min(column) for column in zip(*launched, strict=True)]
+    groups: dict[Point, list[Point]] = {}
+    for point in launched:
+        group = tuple((own - least) // _GROUP for own, least in zip(point, first, strict=True))
+        groups.setdefault(group, []).append(point)
+    whole = max(groups.values(), key=len)
+    # Not the one in the corner, where there are others.
+    inner = slice(steps, steps + 2)
+    item = next((each for each in whole if all(map(gt, each[inner], whole[0][inner]))), whole[0])
+    return launched, whole, [item]
 
-    def elements(self, array: Array) -> Drawn:
-        sizes = dict.fromkeys(self.kernel.nest.parameters, _SIZE)
-        every = (parse_expression(each).evaluate(sizes) for each in extents_in(self.kernel.nest, array))
-        extents = [min(each, _MOST_CELLS) for each in every]
-        return [{*self._accessed(array, part)} for part in self._parts], _cell(extents, 1)
 
-    def memory(self, array: Array) -> Memory:
-        own = {self._memories.get((each.name, array.name)) for each in self.kernel.statements}
-        return next((each for each in _COLOURS if each in own), "direct")
+def _subscripts(accesses: Sequence[tuple[Statement, Access]], place: int) -> str:
+    """The forms in a subscript, of which -1 is the last."""
+    forms = sorted((access.subscripts[place] for _, access in accesses), key=lambda form: form.constant_part)
+    joined = ", ".join(dict.fromkeys(map(affine_text, forms)))
+    return joined if len(joined) <= _LONGEST else "column" if place == -1 else "row"
 
-    def subscripts(self, array: Array, place: int) -> str:
-        """Return what stands in a subscript, from the last on."""
-        accesses = [access for each in self.kernel.statements for access in each.accesses]
-        forms = (each.subscripts[place] for each in accesses if each.array == array.name)
-        joined = ", ".join(dict.fromkeys(map(affine_text, sorted(forms, key=lambda form: form.constant_part))))
-        return joined if len(joined) <= _LONGEST else "column" if place == -1 else "row"
 
-    def _accessed(self, array: Array, points: Iterable[Point]) -> Iterator[Cell]:
-        nest = self.kernel.nest
-        reached = isl.Set(f"{{ {'; '.join(str([*each]) for each in points)} }}")
-        for statement in self.kernel.statements:
-            run = reached.apply(self.kernel.spread(statement).reverse())
-            for access in statement.accesses:
-                if access.array == array.name:
-                    found = run.apply(isl.Map(nest.access(statement, access)))
-                    yield from map(_cell, _points(_at(nest, found)))
+def _accessed(
+    kernel: NestKernel, accesses: Sequence[tuple[Statement, Access]], points: Iterable[Point]
+) -> Iterator[Cell]:
+    reached = isl.Set(f"{{ {'; '.join(str([*each]) for each in points)} }}")
+    for statement, access in accesses:
+        run = reached.apply(kernel.spread(statement).reverse())
+        found = run.apply(isl.Map(kernel.nest.access(statement, access)))
+        yield from map(_cell, _points(_at(kernel.nest, found)))
 
 
 def _cell(point: Sequence[int], row: int = 0) -> Cell:
@@ -159,72 +178,53 @@ def _cell(point: Sequence[int], row: int = 0) -> Cell:
     return (*[row] * (2 - len(point)), *point)[-2], point[-1]
 
 
-def _drawn(nest: Nest, rows: Sequence[_Row]) -> Figure:
-    columns = min(_COLUMNS, 1 + max(len(each.arrays) for each in rows))
-    lines = [-(-len(each.arrays) // (columns - 1)) or 1 for each in rows]
-    heights = [
-        _HEAD + count * (_SIDE + 0.1 if max(len(each.extents) for each in row.arrays) > 1 else _STRIP)
-        for row, count in zip(rows, lines, strict=True)
-    ]
+def _drawn(nest: Nest, rows: Sequence[tuple[NestKernel, Sequence[_Panel]]]) -> Figure:
+    columns = min(_COLUMNS, max(len(panels) for _, panels in rows))
+    lines = [-(-len(panels) // columns) for _, panels in rows]
+    heights = [_HEAD + _SIDE * count for count in lines]
     figure = Figure(figsize=(columns * _SIDE, sum(heights) + 0.75), layout=ConstrainedLayoutEngine(h_pad=0.06))
     FigureCanvasAgg(figure)
-    group = " × ".join([str(_GROUP)] * min(2, max(len(each.kernel.dimensions) for each in rows)))
+    group = " × ".join([str(_GROUP)] * min(2, max(len(kernel.dimensions) for kernel, _ in rows)))
     sizes = " = ".join((*nest.parameters, str(_SIZE))) if nest.parameters else "sizes as they are"
     head, *parts, foot = figure.subfigures(len(rows) + 2, 1, height_ratios=[0.3, *heights, 0.45])
     head.suptitle(f"{nest.function}: {sizes}, work-groups of {group or 1}", x=0.01, ha="left", weight="bold")
-    for part, row, count in zip(parts, rows, lines, strict=True):
-        _draw_row(part, row, count, columns)
-    used = {row.memory(array) for row in rows for array in row.arrays}
-    shades = {"one work-item": _ITEMS, "its work-group": _tint(_ITEMS), "other work-items": _OTHERS}
-    colours = {MEMORY_WORDS[each]: colour for each, colour in _COLOURS.items() if each in used}
-    for entries, place in ((shades, "upper left"), (colours, "lower left")):
-        handles = [Patch(color=colour, label=label) for label, colour in entries.items()]
-        foot.legend(handles=handles, loc=place, ncols=4, frameon=False, fontsize=7, borderaxespad=0.1)
+    for part, (kernel, panels), count in zip(parts, rows, lines, strict=True):
+        steps = f", for each {', '.join(kernel.steps)} (here the first)" if kernel.steps else ""
+        text = f"{kernel.name}{steps}: {'; '.join(each.text for each in kernel.statements)}"
+        part.suptitle(shorten(text, int(columns * _SIDE * 15), placeholder="…"), x=0.01, ha="left", fontsize=8)
+        grid = [*part.subplots(count, columns, squeeze=False).flat]
+        for axes in grid[len(panels) :]:
+            axes.set_axis_off()
+        for axes, panel in zip(grid, panels, strict=False):
+            _draw(axes, panel)
+    used = {panel.colour for _, panels in rows for panel in panels}
+    entries = {"one work-item": to_rgba(_ITEMS), "its work-group": to_rgba(_ITEMS, _TINT)}
+    entries["other work-items"] = to_rgba(_OTHERS)
+    entries |= {MEMORY_WORDS[memory]: to_rgba(colour) for memory, colour in _COLOURS.items() if colour in used}
+    handles = [Patch(color=colour, label=label) for label, colour in entries.items()]
+    foot.legend(handles=handles, loc="upper left", ncols=3, frameon=False, fontsize=7, borderaxespad=0.1)
     return figure
 
 
-def _draw_row(part: SubFigure, row: _Row, lines: int, columns: int) -> None:
-    kernel = row.kernel
-    steps = f", for each {', '.join(kernel.steps)} (here the first)" if kernel.steps else ""
-    text = f"{kernel.name}{steps}:  {';  '.join(each.text for each in kernel.statements)}"
-    most = int(columns * _SIDE * 15)
-    part.suptitle(text if len(text) <= most else f"{text[:most]}…", x=0.01, ha="left", fontsize=8)
-    panels = part.subplots(lines, columns, squeeze=False)
-    for axes in panels.flat:
-        axes.set_axis_off()
-    dimensions = [f"{name} (dimension {number})" for number, name in enumerate(kernel.dimensions)]
-    _draw(panels[0][0], row.items(), _ITEMS, "work-items", (*dimensions, "", "")[:2])
-    for array, place in zip(row.arrays, product(range(lines), range(1, columns)), strict=False):
-        title = array.spelled + "[]" * len(array.extents)
-        labels = row.subscripts(array, -1), row.subscripts(array, -2) if len(array.extents) > 1 else ""
-        _draw(panels[place], row.elements(array), _COLOURS[row.memory(array)], title, labels)
-
-
-def _draw(axes: Axes, drawn: Drawn, colour: str, title: str, labels: Sequence[str]) -> None:
-    """Draw cells; labels are of columns and of rows."""
-    layers = drawn[0]
+def _draw(axes: Axes, panel: _Panel) -> None:
+    cells = panel.layers[0]
     # Places that are differences of loops may be negative.
-    top, left = (min([0, *(cell[axis] for cell in layers[0])]) for axis in (0, 1))
-    height, width = (max([least, *(cell[axis] + 1 for cell in layers[0])]) for axis, least in enumerate(drawn[1]))
-    shown = np.ones((height - top, width - left, 3))
-    for cells, look in zip(layers, (to_rgb(_OTHERS), _tint(colour), to_rgb(colour)), strict=True):
-        for row, column in cells:
+    top, left = (min([0, *(cell[axis] for cell in cells)]) for axis in (0, 1))
+    bottom, right = (max([least, *(cell[axis] + 1 for cell in cells)]) for axis, least in enumerate(panel.least))
+    shown = np.zeros((bottom - top, right - left, 4))
+    looks = to_rgba(_OTHERS), to_rgba(panel.colour, _TINT), to_rgba(panel.colour)
+    for layer, look in zip(panel.layers, looks, strict=True):
+        for row, column in layer:
             shown[row - top, column - left] = look
-    axes.set_axis_on()
     axes.set_anchor("N")
-    axes.imshow(shown, extent=(left - 0.5, width - 0.5, height - 0.5, top - 0.5), interpolation="none")
-    for first, behind, axis in ((left, width, axes.xaxis), (top, height, axes.yaxis)):
-        axis.set_ticks(range(first, behind, -(-(behind - first) // 5)))
-        axis.set_ticks([each - 0.5 for each in range(first, behind + 1)], minor=True)
+    axes.imshow(shown, extent=(left - 0.5, right - 0.5, bottom - 0.5, top - 0.5), interpolation="none")
+    for first, end, axis in ((left, right, axes.xaxis), (top, bottom, axes.yaxis)):
+        axis.set_ticks(range(first, end, -(-(end - first) // 5)))
+        axis.set_ticks([each - 0.5 for each in range(first, end + 1)], minor=True)
     axes.grid(which="minor", color="#bbbbbb", linewidth=0.4)
     axes.tick_params(which="both", length=0, labelsize=6)
-    axes.set_title(title, fontsize=8, color=colour, weight="bold")
-    axes.set_xlabel(labels[0], fontsize=7)
-    axes.set_ylabel(labels[1], fontsize=7)
-    if not labels[1]:
+    axes.set_title(panel.title, fontsize=8, color=panel.colour, weight="bold")
+    axes.set_xlabel(panel.labels[0], fontsize=7)
+    axes.set_ylabel(panel.labels[1], fontsize=7)
+    if not panel.labels[1]:
         axes.set_yticks([])
-
-
-def _tint(colour: str) -> tuple[float, float, float]:
-    red, green, blue = (0.58 + 0.42 * part for part in to_rgb(colour))
-    return red, green, blue

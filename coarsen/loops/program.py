@@ -127,8 +127,7 @@ def read_program(path: Path, name: str | None = None, options: Sequence[str] = (
     import islpy as isl
 
     from coarsen.loops.affine_of import nest_of
-    from coarsen.loops.dependences import limited
-    from coarsen.loops.explain import analysed
+    from coarsen.loops.dependences import analysed, limited
     from coarsen.loops.kernel_text import kernel_text
     from coarsen.loops.kernels import kernels_of
     from coarsen.loops.launches import launches_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import islice
 from typing import Any
 
 import islpy as isl
@@ -19,6 +19,7 @@ from coarsen.loops.dependences import Dependence, limited
 from coarsen.loops.nest import Nest, Statement
 
 Coefficients = tuple[int, ...]
+Rows = tuple[Coefficients, ...]
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Band:
     members: dict[str, tuple[str, ...]]
     coincident: tuple[bool, ...]
     below: tuple[Band, ...] = ()
-    rows: dict[str, tuple[Coefficients, ...]] = field(default_factory=dict)
+    rows: dict[str, Rows] = field(default_factory=dict)
 
     @property
     def is_sequential(self) -> bool:
@@ -73,26 +74,19 @@ def bands(nest: Nest, found: Sequence[Dependence]) -> tuple[Band, ...]:
         _union(context, nest, [each for each in found if not only_flow or each.kind == "flow"])
         for only_flow in (False, True)
     )
+    # Else the domain's constraints are eliminated again and again: seconds for heat in three dimensions.
+    simple = (each.gist_domain(domain).gist_range(domain) for each in (every, flow))
     with limited(context, nest.place):
-        try:
-            # Else the domain's constraints are eliminated again and again: seconds for heat in three dimensions.
-            simple = (each.gist_domain(domain).gist_range(domain) for each in (every, flow))
-            return tuple(_bands(_scheduled(domain, *simple), nest))
-        except isl.Error:
-            pass  # some need those constraints
-        try:
-            return tuple(_bands(_scheduled(domain, every, flow), nest))
-        except isl.Error as error:
-            if "unable to carry" not in str(error):
-                raise
-            raise RefusalError("too-complex", "isl finds no schedule for the dependences", nest.place) from None
-
-
-def _scheduled(domain: isl.UnionSet, every: isl.UnionMap, flow: isl.UnionMap) -> isl.ScheduleNode:
-    """The root of a schedule that keeps all dependences, and has flows close together."""
-    constraints = isl.ScheduleConstraints.on_domain(domain)
-    constraints = constraints.set_validity(every).set_coincidence(every).set_proximity(flow)
-    return constraints.compute_schedule().get_root()
+        for validity, proximity in (simple, (every, flow)):  # some need those constraints
+            constraints = isl.ScheduleConstraints.on_domain(domain).set_validity(validity)
+            constraints = constraints.set_coincidence(validity).set_proximity(proximity)
+            try:
+                return tuple(_bands(constraints.compute_schedule().get_root(), nest))
+            except isl.Error as error:
+                failed = str(error)
+        if "unable to carry" in failed:
+            raise RefusalError("too-complex", "isl finds no schedule for the dependences", nest.place)
+        raise isl.Error(failed)
 
 
 def pieces_of(found: Sequence[Band], around: tuple[Band, ...] = ()) -> Iterator[Piece]:
@@ -160,8 +154,6 @@ def _loops(relation: isl.Map) -> list[tuple[str, Coefficients]]:
 # is at least that for another and a number more, for all pairs of a relation, is a condition on coefficients: that
 # which isl's `coefficients` gives, for the rational points of the relation too.
 
-_ENDS = ("p", "n")
-
 
 class Unknowns:
     """The coefficients of one function for each of several statements, each from -1 to 1.
@@ -174,77 +166,66 @@ class Unknowns:
 
     def __init__(self, nest: Nest, statements: Sequence[Statement], fixed: Mapping[str, Sequence[str]]) -> None:
         self._parameters = nest.parameters
-        self._names = {
-            each.name: [f"{each.name}_{n}" for n in range(len(each.iterators) + len(nest.parameters) + 1)]
-            for each in statements
-        }
+        names = {each.name: (*each.iterators, *nest.parameters, "1") for each in statements}
         # Each is the difference of two that are 0 or 1.
-        self._columns = {
-            name: [f"({each}{_ENDS[0]} - {each}{_ENDS[1]})" for each in own] for name, own in self._names.items()
+        self._functions = {
+            name: [f"({name}_{place}p - {name}_{place}n)" for place in range(len(own))]
+            for name, own in names.items()
         }
-        self._zero = [
-            self._columns[each.name][place]
-            for each in statements
-            for place, name in enumerate(each.iterators)
-            if name in fixed[each.name]
+        ends = [each[1:-1].split(" - ") for own in self._functions.values() for each in own]
+        above, below = zip(*ends, strict=True)
+        zero = [
+            f"{self._functions[name][place]} = 0"
+            for name, own in names.items()
+            for place, iterator in enumerate(own)
+            if iterator in fixed[name]
         ]
+        size = f"size = {' + '.join((*above, *below))} and negative = {' + '.join(below)}"
+        wanted = [size, *(f"0 <= {each} <= 1" for each in (*above, *below)), *zero]
+        self._space = f"[{', '.join(('size', 'negative', *below, *above))}]"
+        self.all = isl.Set(f"{{ {self._space} : {' and '.join(wanted)} }}")
+        """All functions."""
 
-    def distance(self, relation: isl.Map, least: int, sign: int = 1) -> list[str]:
-        """Return conditions for `sign * (f(y) - f(x) - least) >= 0` for all pairs x -> y of a relation.
+    def distance(self, relation: isl.Map, least: int, sign: int = 1) -> isl.Set:
+        """Return the functions with `sign * (f(y) - f(x) - least) >= 0` for all pairs x -> y of a relation.
 
         Args:
             relation: between instances of two of the statements.
             least: a number.
             sign: 1, or -1 for a distance of at most `least`.
-
-        Returns:
-            The conditions in isl's notation, over the names of coefficients.
         """
-        source = self._columns[relation.get_tuple_name(isl.dim_type.in_)]
-        sink = self._columns[relation.get_tuple_name(isl.dim_type.out)]
-        inner = len(source) - len(self._parameters) - 1, len(sink) - len(self._parameters) - 1
+        *source, start = self._functions[relation.get_tuple_name(isl.dim_type.in_)]
+        *sink, end = self._functions[relation.get_tuple_name(isl.dim_type.out)]
+        inner = len(source) - len(self._parameters), len(sink) - len(self._parameters)
+        # In the order of isl's coefficients: the constant, parameters, iterators of both ends.
+        differences = [
+            f"{end} - {start} - {least}",
+            *(f"{one} - {other}" for one, other in zip(sink[inner[1] :], source[inner[0] :], strict=True)),
+            *(f"-{name}" for name in source[: inner[0]]),
+            *sink[: inner[1]],
+        ]
+        terms = ", ".join(f"{sign}*({each})" for each in differences)
+        values = isl.MultiAff(f"{{ {self._space} -> [{terms}] }}")
         same = isl.Space.create_from_names(relation.get_ctx(), set=[], params=list(self._parameters))
-        found: list[str] = []
+        found = self.all
         for part in relation.align_params(same).remove_divs().get_basic_maps():
-            # In the order of isl's coefficients: the constant, parameters, iterators of both ends.
-            differences = [
-                f"({sink[-1]} - {source[-1]} - {least})",
-                *(f"({sink[inner[1] + p]} - {source[inner[0] + p]})" for p in range(len(self._parameters))),
-                *(f"(-{name})" for name in source[: inner[0]]),
-                *(f"({name})" for name in sink[: inner[1]]),
-            ]
-            for constraint in part.wrap().coefficients().get_constraints():
-                numbers = [
-                    constraint.get_coefficient_val(isl.dim_type.set, place).to_python() * sign
-                    for place in range(len(differences))
-                ]
-                terms = [f"{number}*{each}" for number, each in zip(numbers, differences, strict=True) if number]
-                found.append(f"{' + '.join(terms) or '0'} {'=' if constraint.is_equality() else '>='} 0")
+            kept = isl.Set.from_basic_set(part.wrap().coefficients()).flatten().reset_tuple_id()
+            found = found.intersect(kept.preimage_multi_aff(values))
         return found
 
-    def simplest(self, conditions: Sequence[str]) -> dict[str, tuple[int, ...]] | None:
-        """Return the functions that keep to conditions, those with the fewest coefficients other than 0.
+    def simplest(self, allowed: isl.Set) -> dict[str, tuple[int, ...]] | None:
+        """Return the functions of a set with the fewest coefficients other than 0.
 
         Of these it takes the ones with the fewest negative coefficients, then those of inner iterators.
 
         Returns:
             By statement the coefficients: of its iterators, of parameters, the constant; None if there are none.
         """
-        names = [*chain.from_iterable(self._names.values())]
-        above, below = ([f"{name}{end}" for name in names] for end in _ENDS)
-        wanted = [
-            f"size = {' + '.join((*above, *below))} and negative = {' + '.join(below)}",
-            *(f"0 <= {name} <= 1" for name in (*above, *below)),
-            *(f"{each} = 0" for each in self._zero),
-            *conditions,
-        ]
-        found = isl.Set(
-            f"{{ [{', '.join(('size', 'negative', *below, *above))}] : {' and '.join(wanted)} }}"
-        ).lexmin()
-        if found.is_empty():
+        if allowed.is_empty():
             return None
-        point = found.sample_point()
-        at = (point.get_coordinate_val(isl.dim_type.set, place).to_python() for place in range(2 + 2 * len(names)))
-        _, _, *numbers = map(int, at)
-        values = {name: numbers[len(names) + place] - numbers[place] for place, name in enumerate(names)}
-        return {each: tuple(values[name] for name in own) for each, own in self._names.items()}
+        point = allowed.lexmin().sample_point()
+        count = sum(map(len, self._functions.values()))
+        at = range(2, 2 + 2 * count)
+        signs = [int(point.get_coordinate_val(isl.dim_type.set, place).to_python()) for place in at]
+        values = iter([above - below for below, above in zip(signs[:count], signs[count:], strict=True)])
+        return {name: tuple(islice(values, len(own))) for name, own in self._functions.items()}

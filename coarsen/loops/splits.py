@@ -25,18 +25,25 @@ LANES, GROUP_SIZE = "SPLIT", "GROUP_SIZE"
 """The macros of a kernel's text: how many lanes share a sum, and the work-items of a work-group."""
 DEFAULTS = {LANES: 1, GROUP_SIZE: 64}
 _FUNCTIONS = {"max": "fmaxf", "min": "fminf"}
-_NEUTRAL = {"*": "1", "&": "~0", "max": "-INFINITY", "min": "INFINITY"}
+_NEUTRAL = {"*": "1", "&": "~0", "max": "NAN", "min": "NAN"}
 _TRUTHS = frozenset(("<", ">", "<=", ">=", "==", "!=", "&&", "||", "!"))
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A sum that lanes share: its operator, its array, and the names of a lane's part and of the total."""
+    """What a statement adds, shared by lanes.
+
+    Attributes:
+        operator: by which it adds.
+        array: that it adds to.
+        part, parts, total: the names of a lane's part, of the local array of all parts, and of their total.
+    """
 
     operator: str
     array: Array
     part: str
+    parts: str
     total: str
 
     @property
@@ -94,8 +101,10 @@ def split_of(
         steps, places: by statement, what is the same in a launch, and in a work-item.
         found: the nest's dependences.
     """
-    if max(len(rows) for rows in places.values()) > 1 or {*DEFAULTS} & {*nest.arrays, *nest.types}:
+    if max(len(rows) for rows in places.values()) > 1:
         return None  # with two parallel loops there are work-items enough
+    if {*DEFAULTS} & {nest.function, *nest.arrays, *nest.types, *(loop.iterator for loop in nest.loops)}:
+        return None
     depths: dict[str, int] = {}
     for each in statements:
         depth = _fixed_loops(each, (*steps[each.name], *places[each.name]))
@@ -120,21 +129,19 @@ def split_of(
     sums = _sums(nest, adding, depths)
     if not adding or first is None or sums is None:
         return None
-    seen: set[str] = set()
     last = []
     for each in statements:
         if each not in members:
             last.append(each)
-        elif each in adding and sums[each.name].total not in seen:
+        elif each in adding:
             own_sum, depth = sums[each.name], depths[each.name]
-            seen.add(own_sum.total)
             target = _target(each)
             total = tree.Element(own_sum.total, (), (), target.place)
             code = own_sum.added(target, total)
             last.append(replace(each, loops=each.loops[:depth], position=each.position[: depth + 1], code=code))
     return Split(
         _lane_dimension(adding, depths, places),
-        tuple({each.part: each for each in sums.values()}.values()),
+        tuple(sums.values()),
         tuple(_of_a_part(each, sums.get(each.name)) for each in first),
         depths,
         tuple(last),
@@ -196,7 +203,7 @@ def _run_first(
             for each in statements
             if each.name in chosen
             for access in each.reads
-            if not (each in adding and access.subscripts == each.writes[0].subscripts and access.array in summed)
+            if not (each in adding and access in each.writes)
         }
         setting = [
             each
@@ -213,18 +220,15 @@ def _run_first(
 def _sums(nest: Nest, adding: Sequence[Statement], depths: Mapping[str, int]) -> dict[str, Sum] | None:
     """The sum of each statement that adds; None where two loops, or two operators, add to one element."""
     taken = {*nest.arrays, *nest.types, *(loop.iterator for loop in nest.loops)}
-    known: dict[tuple[str, ...], tuple[int, Sum]] = {}
+    known: dict[tuple[str, ...], tuple[int, str]] = {}
     found = {}
     for each in adding:
-        access, loop = each.writes[0], each.loops[depths[each.name]].number
-        key = access.array, *map(affine_text, access.subscripts)
-        if key not in known:
-            names = [free_name(f"{access.array}_{word}", taken) for word in ("part", "total")]
-            taken |= {*names}
-            known[key] = loop, Sum(each.accumulates, nest.arrays[access.array], *names)
-        of_loop, found[each.name] = known[key]
-        if of_loop != loop or found[each.name].operator != each.accumulates:
+        access, how = each.writes[0], (each.loops[depths[each.name]].number, each.accumulates)
+        if known.setdefault((access.array, *map(affine_text, access.subscripts)), how) != how:
             return None
+        names = [free_name(f"{access.array}_{word}", taken) for word in ("part", "parts", "total")]
+        taken |= {*names}
+        found[each.name] = Sum(each.accumulates, nest.arrays[access.array], *names)
     return found
 
 

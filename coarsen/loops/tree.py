@@ -1,10 +1,14 @@
-"""A C function as a tree: variables resolved, macros expanded, parentheses and pointers' casts gone."""
+"""A C function as a tree: variables resolved, macros expanded, parentheses and pointers' casts gone.
+
+Nodes are equal that differ in their places alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from coarsen.errors import SourcePosition
 
@@ -47,7 +51,7 @@ class Number:
 
     text: str
     value: int | None
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Name:
     """A variable's use."""
 
     variable: Variable
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class Operation:
 
     operator: str
     operands: tuple[Expression, ...]
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
     is_unsigned: bool = False
 
 
@@ -78,16 +82,16 @@ class Cast:
     type: str
     operand: Expression
     is_narrow: bool
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Subscript:
-    """`base[index]`."""
+    """`base[index]`; `*base` is `base[0]`, `base + index` is `&base[index]`."""
 
     base: Expression
     index: Expression
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ class Member:
     field: str
     is_arrow: bool
     type: str
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ class Call:
 
     function: str
     arguments: tuple[Expression, ...]
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,7 @@ class Assignment:
     target: Expression
     operator: str
     value: Expression
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ class Element:
     array: str
     indices: tuple[Expression, ...]
     extents: tuple[Expression | None, ...]
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,7 @@ class Unknown:
 
     what: str
     parts: tuple[Expression, ...]
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 Expression: TypeAlias = (
@@ -153,7 +157,7 @@ class Directive:
 
     words: tuple[str, ...]
     clauses: str | None
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,7 @@ class For:
     condition: Expression | None
     step: Expression | None
     body: tuple[Statement, ...]
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
     directives: tuple[Directive, ...] = ()
 
 
@@ -175,7 +179,7 @@ class If:
     condition: Expression
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +188,7 @@ class Evaluate:
 
     expression: Expression
     text: str
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
     is_return: bool = False
 
 
@@ -195,7 +199,7 @@ class Declare:
     variable: Variable
     value: Expression | None
     text: str
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +208,7 @@ class Region:
 
     directive: Directive
     body: tuple[Statement, ...]
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +216,7 @@ class Other:
     """A statement that is not read further: `what` is how a reader calls it."""
 
     what: str
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
     is_return: bool = False
 
 
@@ -226,25 +230,20 @@ class CFunction:
     name: str
     parameters: tuple[Variable, ...]
     body: tuple[Statement, ...]
-    place: SourcePosition
+    place: SourcePosition = dataclasses.field(compare=False)
     globals: tuple[Variable, ...] = ()
 
     @property
     def variables(self) -> dict[str, Variable]:
         """The variables by name: those that it declares, globals, and its parameters before these."""
-        declared = (each.variable for each in self.all() if isinstance(each, Declare))
+        declared = (each.variable for each in all_of(self.body) if isinstance(each, Declare))
         return {each.name: each for each in (*declared, *self.globals, *self.parameters)}
 
     @property
     def has_loops(self) -> bool:
         """Return True if there is a loop in it, of any kind."""
-        return any(
-            isinstance(each, For) or (isinstance(each, Other) and "loop" in each.what) for each in self.all()
-        )
-
-    def all(self) -> Iterator[Statement]:
-        """Yield every statement, those inside of others after them."""
-        yield from all_of(self.body)
+        every = all_of(self.body)
+        return any(isinstance(each, For) or (isinstance(each, Other) and "loop" in each.what) for each in every)
 
 
 def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
@@ -260,25 +259,23 @@ def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
 
 def parts_of(expression: Expression) -> tuple[Expression, ...]:
     """Return the expressions that an expression is made of, in the order in which they are written."""
-    match expression:
-        case Operation():
-            return expression.operands
-        case Cast():
-            return (expression.operand,)
-        case Element():
-            return expression.indices
-        case Subscript():
-            return (expression.base, expression.index)
-        case Member():
-            return (expression.base,)
-        case Call():
-            return expression.arguments
-        case Assignment():
-            return (expression.target, expression.value)
-        case Unknown():
-            return expression.parts
-        case _:
-            return ()
+    every = (value if isinstance(value, tuple) else (value,) for value in _values(expression).values())
+    return tuple(each for value in every for each in value if isinstance(each, Expression))
+
+
+def with_parts(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Return an expression with another in place of each that it is made of."""
+    changed: dict[str, Any] = {}
+    for name, value in _values(expression).items():
+        if isinstance(value, tuple):
+            changed[name] = tuple(change(each) if isinstance(each, Expression) else each for each in value)
+        elif isinstance(value, Expression):
+            changed[name] = change(value)
+    return dataclasses.replace(expression, **changed) if changed else expression
+
+
+def _values(node: Expression | Statement) -> dict[str, Any]:
+    return {name: getattr(node, name) for name in node.__slots__}
 
 
 def without_cast(expression: Expression) -> Expression:
@@ -293,28 +290,20 @@ def inside(expression: Expression) -> Iterator[Expression]:
         yield from inside(part)
 
 
-def targets_in(expression: Expression) -> Iterator[Expression]:
-    """Yield what an expression sets, or what it takes the address of, so that others may set it."""
-    for each in inside(expression):
-        if isinstance(each, Assignment):
-            yield each.target
-        elif isinstance(each, Operation) and each.operator == "&" and len(each.operands) == 1:
-            yield each.operands[0]
+def targets_in(statements: Sequence[Statement]) -> Iterator[Expression]:
+    """Yield what statements set, or what they take the address of, so that others may set it."""
+    for statement in all_of(statements):
+        for each in (part for whole in expressions_of(statement) for part in inside(whole)):
+            if isinstance(each, Assignment):
+                yield each.target
+            elif isinstance(each, Operation) and each.operator == "&" and len(each.operands) == 1:
+                yield each.operands[0]
 
 
 def expressions_of(statement: Statement) -> Iterator[Expression]:
     """Yield the expressions of a statement itself, not those of statements inside of it."""
-    match statement:
-        case For():
-            if isinstance(statement.first, Declare):
-                yield from expressions_of(statement.first)
-            elif statement.first is not None:
-                yield statement.first
-            yield from (each for each in (statement.condition, statement.step) if each is not None)
-        case If():
-            yield statement.condition
-        case Evaluate():
-            yield statement.expression
-        case Declare():
-            if statement.value is not None:
-                yield statement.value
+    for value in _values(statement).values():
+        if isinstance(value, Expression):
+            yield value
+        elif isinstance(value, Declare):
+            yield from expressions_of(value)

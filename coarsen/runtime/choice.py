@@ -31,7 +31,7 @@ from coarsen.runtime.launch import (
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.coarsening import Configuration
 from coarsen.variant.placement import Place
-from coarsen.variant.transforms import Tile, Transforms
+from coarsen.variant.transforms import NO_TILE, Transforms
 from coarsen.variant.variant import Definitions, Variant
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Assumptions(NamedTuple):
             transforms,
             wide_accesses=transforms.wide_accesses and self.wide_accesses,
             distinct=transforms.distinct and self.distinct,
-            tile=transforms.tile if self.distinct else Tile.NONE,
+            tile=transforms.tile if self.distinct else NO_TILE,
         )
 
 

@@ -28,8 +28,8 @@ class Codes:
         options: the build options, one by one.
         form: that of the code.
         toolchain: what it is made with.
-        most_ways_by_barriers: where work-groups are merged, the ways through a kernel that may differ in their
-            barriers; None for any number.
+        most_ways_by_barriers: where work-groups are merged, or loops have tiles, the ways through a kernel that
+            may differ in their barriers; None for any number.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Codes:
         if key not in self._codes:
             try:
                 made = self._coarsened(kernel, wanted)
-                if wanted.merges_groups:
+                if wanted.adds_barriers:
                     check_ways_by_barriers(made.ways_by_barriers, self._most_ways_by_barriers)
                 self._codes[key] = made
             except (RefusalError, InvalidInputError) as error:
@@ -116,7 +116,7 @@ def device_options(options: BuildOptions) -> tuple[str, ...]:
     quotes don't match.
     """
     given = options if isinstance(options, str) else tuple(options or ())
-    return (*_split(given), "-I", _headers(), *os.environ.get("PYOPENCL_BUILD_OPTIONS", "").split())
+    return (*_split(given), "-I", pyopencl_headers(), *os.environ.get("PYOPENCL_BUILD_OPTIONS", "").split())
 
 
 # The programs of an application have theirs in common, and to split them takes as long as to look a kernel up.
@@ -132,7 +132,8 @@ def _split(options: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 @cache
-def _headers() -> str:
+def pyopencl_headers() -> str:
+    """Return the folder of PyOpenCL's headers, which it names in all build options."""
     return str(Path(pyopencl.__file__).parent / "cl")
 
 

@@ -321,6 +321,10 @@ class CoarseningPlan:
             return None
         return self._programs[key]
 
+    def build_options(self, kernel: str, wanted: Variant) -> tuple[str, ...]:
+        """Return the options that a variant's program is built with. Raises as `Codes.coarsen` does."""
+        return self._codes.build_options(self._codes.coarsen(kernel, wanted), wanted.definitions)
+
     @cached_property
     def may_require_local_size(self) -> bool:
         """Return False if no kernel can have a `reqd_work_group_size`, so that no kernel object need be asked."""

@@ -10,6 +10,12 @@ divide. The original launch's global size becomes an argument after the kernel's
                                      body                                 body
                                  }                                    }
 
+A condition that follows at once, and that may be computed for any work-item, becomes a part of the guard: merged
+work-items part in one place then, and not once for each condition.
+
+    if (inside) { x = get_global_id(0);                  x = get_global_id(0);
+        if (x < m) body }                                if (inside && x < m) body
+
 The guard of work-items parts those of one work-group, and lets the launch choose any local size along the
 dimension; what the kernel demands of it (`reqd_work_group_size`) is dropped. The guard of work-groups is the same
 for all of a group, so barriers may stand inside; `get_num_groups` becomes the quotient.
@@ -40,6 +46,7 @@ from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, query_named
 from coarsen.transform.added_arguments import SIZE_TYPE, add_arguments, global_size_argument
 from coarsen.transform.coarsen import REQUIRED
 from coarsen.transform.names import NameSupply, derived, like, own
+from coarsen.transform.placement.guards import PURE_CONDITIONS
 from coarsen.transform.prologue import Queries
 from coarsen.variant.coarsening import Configuration, Level
 
@@ -76,6 +83,8 @@ def guarded(kernel: Kernel, dimension: int, level: Level) -> Module:
     guard = _Guard(module, function, dimension)
     guard.put_around_body(level, size)
     guard.answer_sizes()
+    if level is Level.ITEM:
+        guard.take_condition()
     guard.queries.declare()
     make_names_unique(function, (*taken, *module.structures))
     return module
@@ -116,6 +125,32 @@ class _Guard:
         is_inside = self._condition(level, size)
         self._build.branch_if(is_inside, body, self._function.append(outside))
         self._build.at_end(outside).return_nothing()
+
+    def take_condition(self) -> None:
+        """Make a condition with which the body begins, and without which it does nothing, a part of the guard."""
+        entry = self._function.entry
+        guard = entry.terminator
+        body, outside = guard.blocks
+        branch = body.terminator
+        if branch.opcode is not Opcode.BR or len(set(branch.targets)) != 2:
+            return
+        ends = [block is outside or _only_leads_to(block, outside) for block in branch.blocks]
+        if sum(ends) != 1 or not all(map(_is_computed_anywhere, body.instructions[:-1])):
+            return
+        inside, condition = branch.blocks[ends.index(False)], branch.operands[0]
+        is_inside = guard.operands[0]
+        body.replace_as_source(entry)
+        for ended in (guard, branch):
+            assert ended.block is not None
+            ended.block.erase(ended)
+        entry.extend(body.take_from(0))
+        build = self._build.at_end(entry)
+        if ends[0]:
+            condition = build.binary(Opcode.XOR, condition, number(condition.type, 1), own("condition"))
+        # What is computed for a work-item outside may be poison.
+        both = build.select(is_inside, condition, number(condition.type, 0), own("inside"))
+        build.branch_if(both, inside, outside)
+        self._function.erase(body)
 
     def answer_sizes(self) -> None:
         """Answer, in the body, what asks for sizes of the launch along the dimension."""
@@ -175,6 +210,18 @@ class _Guard:
         if dimension == self._dimension:
             return self._sizes[Query.GLOBAL_SIZE]
         return self.queries.ask(build, Query.GLOBAL_SIZE, dimension)
+
+
+def _only_leads_to(block: Block, target: Block) -> bool:
+    """Return True for a block that does nothing but lead to another one."""
+    return len(block.instructions) == 1 and block.terminator.targets == (target.name,)
+
+
+def _is_computed_anywhere(instruction: Instruction) -> bool:
+    """Return True for what neither traps nor looks at memory."""
+    if instruction.opcode is Opcode.CALL:
+        return query_named(instruction.callee) is not None
+    return str(instruction.opcode) in PURE_CONDITIONS
 
 
 def _take_place(new: Instruction, old: Instruction) -> None:

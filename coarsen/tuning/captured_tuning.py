@@ -89,22 +89,57 @@ def tune_captured(
         source = source_of_one_kernel(launch.source, launch.kernel, launch.options, launch.macros)
         file = folder / f"launch{CAPTURED_SUFFIX}"
         write_launch(replace(launch, source=source), file)
-        return _asked(
-            child,
-            deadline,
-            settings,
-            {
-                "file": str(file),
-                "byte_count": launch.byte_count,
-                "device": encoded(device),
-                "transforms": encoded(transforms),
-                "groups_matter": groups_matter,
-                "settings": {name: value for name, value in encoded(settings).items() if name != "progress"},
-                "tells": settings.progress is not None,
-                "first": None if first is None else variant_to_json(first),
-                "text": {"source": launch.source, "options": list(launch.options), "folder": texts and str(texts)},
-            },
-        )
+        text = {"source": launch.source, "options": list(launch.options), "folder": texts and str(texts)}
+        asked = _request(file, launch.byte_count, device, transforms, groups_matter, settings, first)
+        return _asked(child, deadline, settings, {**asked, "text": text})
+
+
+def tune_file(
+    file: Path,
+    byte_count: int,
+    device: DeviceDescription,
+    transforms: Transforms,
+    groups_matter: bool,
+    settings: Tune,
+    first: Variant | None = None,
+) -> Tuned:
+    """As `tune_captured`, of a launch that is in a file already.
+
+    Args:
+        file: as `write_launch` writes it.
+        byte_count: that its buffers and images hold.
+        device: where it runs.
+        transforms: those that may be used, wide accesses apart.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: how to tune.
+        first: a variant to begin with; an empty local size is the launch's own.
+    """
+    check_python()
+    deadline = Deadline(settings.seconds)
+    with ChildProcess(SERVICE) as child:
+        asked = _request(file, byte_count, device, transforms, groups_matter, settings, first)
+        return _asked(child, deadline, settings, {**asked, "text": {"folder": None}})
+
+
+def _request(
+    file: Path,
+    byte_count: int,
+    device: DeviceDescription,
+    transforms: Transforms,
+    groups_matter: bool,
+    settings: Tune,
+    first: Variant | None,
+) -> dict[str, Any]:
+    return {
+        "file": str(file),
+        "byte_count": byte_count,
+        "device": encoded(device),
+        "transforms": encoded(transforms),
+        "groups_matter": groups_matter,
+        "settings": {name: value for name, value in encoded(settings).items() if name != "progress"},
+        "tells": settings.progress is not None,
+        "first": None if first is None else variant_to_json(first),
+    }
 
 
 def _asked(child: ChildProcess, deadline: Deadline, settings: Tune, request: Mapping[str, Any]) -> Tuned:

@@ -96,7 +96,8 @@ _LONG_DOUBLINGS = 2.0
 class _Facts:
     """Logarithms to base 2, for each dimension: factors of work-items and of work-groups, the local size over the
     launch's own, and the local size itself; then whether strides and wide accesses are used, arguments are
-    taken as distinct, how many trips of loops are copied at once, and how many arrays lie otherwise."""
+    taken as distinct, how many trips of loops are copied at once, how many arrays lie otherwise, and which are
+    the only ones that are copied."""
 
     items: tuple[float, ...]
     groups: tuple[float, ...]
@@ -107,6 +108,7 @@ class _Facts:
     distinct: float
     tile: float
     arrays: float
+    copied: tuple[str, ...]
 
     @property
     def merged(self) -> float:
@@ -147,7 +149,8 @@ class LaunchModel:
         expected, expected_of_asked = (np.array([self._expected(v) for v in some]) for some in (tried, asked))
         ran = [trial.time is not None for trial in trials]
         weight = weight_of(expected[ran], times[ran])
-        known, wanted = self._columns(tried), self._columns(asked)
+        copied = sorted({name for each in (*tried, *asked) for name in each.transforms.tile.arrays})
+        known, wanted = self._columns(tried, copied), self._columns(asked, copied)
         covariance = _covariance(known, known) + _NOISE**2 * np.eye(len(tried))
         crossed = _covariance(wanted, known)
         solved = np.linalg.solve(covariance, np.column_stack([times - weight * expected, crossed.T]))
@@ -157,10 +160,14 @@ class LaunchModel:
         bounds: NDArray[np.float64] = mean - deviations * np.sqrt(variance)
         return bounds
 
-    def _columns(self, variants: Sequence[Variant]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _columns(
+        self, variants: Sequence[Variant], copied: Sequence[str]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The effects of variants, each by its standard deviation; and where they lie, to tell which are alike."""
         facts = [self._facts(variant) for variant in variants]
-        return np.array([list(_effects(each)) for each in facts]), np.array([_place(each) for each in facts])
+        return np.array([list(_effects(each)) for each in facts]), np.array(
+            [_place(each, copied) for each in facts]
+        )
 
     def _facts(self, variant: Variant) -> _Facts:
         items, groups = [0.0] * DIMENSIONS, [0.0] * DIMENSIONS
@@ -179,6 +186,7 @@ class LaunchModel:
             float(variant.is_coarsened and variant.transforms.distinct),
             math.log2(max(variant.transforms.tile.trips, 1)),
             float(len(variant.arrays)),
+            variant.transforms.tile.arrays,
         )
 
 
@@ -215,7 +223,7 @@ def _effects(facts: _Facts) -> Iterator[float]:
             yield 0.2 * shape * facts.shape[other]
 
 
-def _place(facts: _Facts) -> list[float]:
+def _place(facts: _Facts, copied: Sequence[str]) -> list[float]:
     left = (extent - items for extent, items in zip(facts.extents, facts.items, strict=True))
     return [
         *(items / _DOUBLINGS for items in facts.items),
@@ -227,6 +235,7 @@ def _place(facts: _Facts) -> list[float]:
         facts.distinct / _DOUBLINGS,
         facts.tile / _LONG_DOUBLINGS,
         facts.arrays / _DOUBLINGS,
+        *((name in facts.copied) / _DOUBLINGS for name in copied),
     ]
 
 

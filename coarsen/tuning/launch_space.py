@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,7 +28,7 @@ from coarsen.tuning.tuning_processes import LaunchToTune
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.space import ArrayChoices, TransformChoices
-from coarsen.variant.transforms import ASSUMING, Tile, Transforms
+from coarsen.variant.transforms import ASSUMING, NO_TILE, Tile, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
 FACTORS = (1, 2, 4, 8, 16, 32)
@@ -319,7 +320,9 @@ def _are_apart(benchmark: Benchmark, preset: str) -> bool:
 #     the kernel demands its local size,  ─▶ whole work-groups are merged, or nothing
 #     or its groups matter
 
-_TILES = (Tile.NONE, Tile.TRIPS_16, Tile.TRIPS_32)
+_TILES = (NO_TILE, Tile("16"), Tile("32"))
+# Of more arrays, no part is chosen to be copied.
+_MOST_CHOSEN = 3
 _APART = 16
 # Work-items that are merged along each dimension, by the number of dimensions.
 _BLOCKS: Mapping[int, tuple[tuple[int, ...], ...]] = MappingProxyType(
@@ -333,7 +336,7 @@ _LEFT: Mapping[int, LocalSize] = MappingProxyType({1: (256,), 2: (16, 16)})
 
 
 def tiled_starts(
-    global_size: tuple[int, ...], transforms: Transforms, fixed: LocalSize | None = None
+    global_size: tuple[int, ...], transforms: Transforms, fixed: LocalSize | None = None, *, guards: bool = False
 ) -> Iterator[Variant]:
     """Enumerate variants with tiles to begin with, those first that suit most kernels.
 
@@ -341,6 +344,7 @@ def tiled_starts(
         global_size: of the launch, in work-items.
         transforms: of coarsened variants.
         fixed: the launch's local size, where it can't be another one; there are none where it is left open.
+        guards: whether blocks that don't divide the global size may have a guard.
     """
     left = _LEFT.get(len(global_size), ()) if fixed is None else fixed
     if len(left) != len(global_size):
@@ -350,15 +354,18 @@ def tiled_starts(
         blocks, level, stride = tuple(sorted(blocks, key=math.prod)), Level.GROUP, 1
     for block in blocks:
         size = tuple(items * factor for items, factor in zip(left, block, strict=True))
-        if all(whole % extent == 0 for whole, extent in zip(global_size, size, strict=True)):
-            merged = tuple(Coarsening(each, place, stride, level) for place, each in enumerate(block))
-            yield Variant(fixed or size, merged, transforms=replace(transforms, tile=Tile.TRIPS_16))
+        merged = tuple(Coarsening(each, place, stride, level) for place, each in enumerate(block))
+        start = Variant(fixed or size, merged, transforms=replace(transforms, tile=Tile("16")))
+        if not any(map(operator.mod, global_size, size)):
+            yield start
+        elif guards and fixed is None and start.is_coarsened and not any(map(operator.mod, global_size, left)):
+            yield replace(start, local_size=left, any_size=True)
 
 
 def with_tiles(
     space: Space, benchmark: Benchmark, preset: str, kernel: Kernel, fixed: LocalSize | None = None
 ) -> Space:
-    """Return a space with tiles inside of loops, where they can be made.
+    """Return a space with tiles inside of loops, where they can be made: of all arrays, or of some of a few.
 
     Args:
         space: of the launch; as it is where there are none.
@@ -371,23 +378,28 @@ def with_tiles(
         InvalidInputError: no such preset.
     """
     launches = benchmark.real_launches(preset, benchmark.preset(preset).local_size)
-    starts = [*tiled_starts(launches[0].global_size, Transforms(), fixed)] if len(launches) == 1 else []
-    if not (starts and _has_tile(kernel, starts) and _are_apart(benchmark, preset)):
+    guards, sizes = True in space.transforms.any_size, launches[0].global_size
+    starts = [*tiled_starts(sizes, Transforms(), fixed, guards=guards)] if len(launches) == 1 else []
+    copied = _copied_arrays(kernel, starts)
+    if not (copied and _are_apart(benchmark, preset)):
         return space
+    some = range(1, len(copied)) if len(copied) <= _MOST_CHOSEN else ()
+    parts = itertools.chain.from_iterable(itertools.combinations(copied, count) for count in some)
+    tiles = (*_TILES, *(Tile(f"{_TILES[1]}:{'+'.join(part)}") for part in parts))
+    space = replace(space, transforms=replace(space.transforms, tile=tiles))
     if fixed is not None:
-        return replace(space, transforms=replace(space.transforms, tile=_TILES))
+        return space
     return replace(
         space,
         local_sizes=(*dict.fromkeys((*(space.local_sizes or ()), *(start.local_size for start in starts))),),
         strides=tuple(sorted({*space.strides, _APART})),
-        transforms=replace(space.transforms, tile=_TILES),
     )
 
 
-def _has_tile(kernel: Kernel, starts: Sequence[Variant]) -> bool:
-    """Return True if one of those gets a tile that merge the fewest: with more it takes longer to find out."""
+def _copied_arrays(kernel: Kernel, starts: Sequence[Variant]) -> list[str]:
+    """The arrays that tiles have where the fewest work-items are merged: with more it takes longer to find out."""
     for start in sorted(starts, key=lambda start: start.factor)[:2]:
         with suppress(CoarsenError):
-            run_pipeline(kernel, start)
-            return True
-    return False
+            tiles = run_pipeline(kernel, start).tiles
+            return sorted({each.array for each in tiles.arrays if not each.why_not}) if tiles else []
+    return []

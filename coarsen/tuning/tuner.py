@@ -270,7 +270,8 @@ class _Tuning:
         """Some variants with tiles."""
         launch, own = self._launch, self._own
         launches = launch.benchmark.own_launches(launch.preset, own.local_size)
-        found = tiled_starts(launches[0].global_size, transforms, self._fixed)
+        guards = True in self._plan.transforms.any_size
+        found = tiled_starts(launches[0].global_size, transforms, self._fixed, guards=guards)
         count = _TILED_STARTS.get(launch.transforms.device_kind, _OTHER_TILED_STARTS)
         return (replace(each, definitions=own.definitions) for each in islice(found, count))
 

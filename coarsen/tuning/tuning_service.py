@@ -25,7 +25,7 @@ from coarsen.tuning.settings import Deadline, Tune, TuningProgress
 from coarsen.tuning.tuned import Tuned
 from coarsen.tuning.tuner import tune_benchmark
 from coarsen.tuning.tuning_processes import LaunchToTune
-from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch
+from coarsen.tuning.workload.captured_benchmark import read_launch
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
@@ -62,16 +62,18 @@ class TuningService:
         settings = Tune(**{**given, "levels": tuple(given["levels"])}, progress=tell)
         file = request["file"]
         benchmark = read_launch(Path(file))
+        # All are alike.
+        preset = next(iter(benchmark.presets))
         launch = LaunchToTune(
             benchmark,
             file,
             f"the kernel '{benchmark.kernel}'",
-            PRESET,
+            preset,
             decoded(DeviceDescription, request["device"], "the device"),
             decoded(Transforms, request["transforms"], "the transforms"),
             request["byte_count"],
             # Other local sizes are only tried where results can't depend on them.
-            benchmark.preset(PRESET).local_size,
+            benchmark.preset(preset).local_size,
         )
         first = None if request["first"] is None else variant_from_json(request["first"])
         deadline = Deadline(settings.seconds, time.monotonic() - (time.time() - request["begun"]))

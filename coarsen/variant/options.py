@@ -1,7 +1,7 @@
 """What of a variant a person may choose: each option once, as the field that holds it declares it.
 
     a field of      Coarsening      factor dim stride level             one value for each coarsening
-                    Transforms      fast-path lock-step wide-accesses clean-up distinct
+                    Transforms      fast-path lock-step wide-accesses clean-up distinct tile
                     Variant         any-size
                     ArrayPlan       layout order shape place pad        NAME=VALUE, for each array
 
@@ -10,14 +10,14 @@ The command line makes its options of these, and `--space` takes their names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from types import MappingProxyType
 from typing import Any, Unpack, cast
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening, Configuration
-from coarsen.variant.data_plan import PLAN_OPTIONS, ArrayPlan, checked_plans
+from coarsen.variant.data_plan import ArrayPlan, checked_plans
 from coarsen.variant.transforms import DeviceKind, TransformKeywords, Transforms, transforms_of
 from coarsen.variant.variant import Variant
 
@@ -63,6 +63,7 @@ class VariantOption:
         default: its value where nobody gives one; None where there is no such value.
         help: one sentence.
         metavar: how a value is written, where that does not follow from its type.
+        reader: of a value, where that does not follow from its type.
     """
 
     name: str
@@ -70,11 +71,12 @@ class VariantOption:
     default: Any
     help: str
     metavar: str = ""
+    reader: Callable[[str], Any] | None = None
 
     def read(self, word: str) -> Any:  # noqa: ANN401 (a number, a choice, or a layout)
         """Return the value that a word means. Raises InvalidInputError for a word that means none."""
-        if self.field in PLAN_OPTIONS:
-            return PLAN_OPTIONS[self.field].metadata["read"](word)
+        if self.reader is not None:
+            return self.reader(word)
         kind = type(self.default)
         legal = _FLAGS if kind is bool else {str(value): value for value in kind}
         if word not in legal:
@@ -91,7 +93,7 @@ def _option(declared: Field[Any]) -> VariantOption:
     told = declared.metadata
     name = told.get("option", declared.name.replace("_", "-"))
     default = declared.default if isinstance(declared.default, bool | int | str) else None
-    return VariantOption(name, declared.name, default, told["help"], told.get("metavar", ""))
+    return VariantOption(name, declared.name, default, told["help"], told.get("metavar", ""), told.get("read"))
 
 
 COARSENING_OPTIONS: Mapping[str, VariantOption] = MappingProxyType(_options_of(Coarsening))

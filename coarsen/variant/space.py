@@ -26,7 +26,7 @@ from coarsen.variant.data_layout import AOS, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.options import TRANSFORM_OPTIONS
 from coarsen.variant.placement import AS_WRITTEN, NO_PAD, Pad, Place, PlaceChoice
-from coarsen.variant.transforms import DEFAULT, DeviceKind, Tile, Transforms, Use
+from coarsen.variant.transforms import DEFAULT, NO_TILE, DeviceKind, Tile, Transforms, Use
 from coarsen.variant.variant import Definitions, LocalSize, Variant
 
 Choice = tuple[int, ...]
@@ -182,7 +182,7 @@ class VariantSpace:
     @cached_property
     def _of_uncoarsened(self) -> set[str]:
         """The transforms where nothing is merged: tiles, unless each variant is to have one."""
-        return {each.name for each in self.dimensions if each.name == "tile" and Tile.NONE in each.values}
+        return {each.name for each in self.dimensions if each.name == "tile" and NO_TILE in each.values}
 
     @cached_property
     def _factors(self) -> tuple[int, ...]:

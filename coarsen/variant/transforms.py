@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, Self, TypedDict, Unpack
 
 from coarsen.errors import InvalidInputError
 
@@ -18,22 +18,38 @@ class Use(enum.StrEnum):
     NEVER = "never"
 
 
-class Tile(enum.StrEnum):
-    """So many trips of a loop are copied at once; none without a tile."""
+class Tile(str):
+    """How many trips of a loop are copied at once, and of which arrays: `no`, `16` for all of them, `16:a+b`.
 
-    NONE = "no"
-    TRIPS_8 = "8"
-    TRIPS_16 = "16"
-    TRIPS_32 = "32"
+    Raises:
+        InvalidInputError: it is none.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, text: str = "no") -> Self:
+        """Return the tile that a text means, its arrays in alphabetical order."""
+        trips, colon, names = text.partition(":")
+        arrays = sorted(set(names.split("+"))) if colon else []
+        if trips not in _TRIPS or (colon and trips == "no") or not all(name.isidentifier() for name in arrays):
+            said = f"tile is {', '.join(_TRIPS)}, or one with the arrays to copy, 16:a+b, not {text!r}"
+            raise InvalidInputError(said)
+        return super().__new__(cls, trips + colon + "+".join(arrays))
 
     @property
     def trips(self) -> int:
         """Return the number; 0 without a tile."""
-        return 0 if self is Tile.NONE else int(self)
+        return 0 if self == NO_TILE else int(self.partition(":")[0])
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """Return the names of the arguments whose arrays are copied; none for all that can be."""
+        return tuple(filter(None, self.partition(":")[2].split("+")))
 
 
+_TRIPS = ("no", "8", "16", "32")
+NO_TILE = Tile()
 UseName = Literal["auto", "always", "never"]
-TileName = Literal["no", "8", "16", "32"]
 
 
 class DeviceKind(enum.StrEnum):
@@ -69,8 +85,8 @@ class Transforms:
         device_kind: what the kernel is to run on.
         distinct: take it that what is written through one pointer argument is accessed through no other. Keeps
             what loops accumulate in memory in registers; a launch must keep to it.
-        tile: let a work-group copy what so many trips of inner loops read into local memory. The local size is
-            part of the code then, and what is written must be other memory than what is copied.
+        tile: let a work-group copy what so many trips of inner loops read into local memory, of all arrays or of
+            some. The local size is part of the code then, and what is written must be other memory.
     """
 
     fast_path: Use = field(
@@ -109,9 +125,11 @@ class Transforms:
         },
     )
     tile: Tile = field(
-        default=Tile.NONE,
+        default=NO_TILE,
         metadata={
-            "help": "Copy what so many trips of inner loops read into local memory, for one local size.",
+            "read": Tile,
+            "metavar": "TRIPS[:ARG+…]",
+            "help": "Copy what 8, 16 or 32 trips of inner loops read to local memory; of some arrays, 16:a+b.",
             "words": "tile {}",
             "assumes": True,
             "is_late": True,
@@ -121,7 +139,7 @@ class Transforms:
     @property
     def is_tiled(self) -> bool:
         """Return True if loops are to have tiles."""
-        return self.tile is not Tile.NONE
+        return self.tile != NO_TILE
 
     @property
     def assuming(self) -> frozenset[str]:
@@ -160,7 +178,7 @@ class TransformKeywords(TypedDict, total=False):
     wide_accesses: bool
     clean_up: bool
     distinct: bool
-    tile: TileName
+    tile: str
 
 
 def transforms_of(device_kind: str = DeviceKind.ANY, **chosen: Unpack[TransformKeywords]) -> Transforms:
@@ -182,6 +200,8 @@ def _legal(name: str, value: object) -> Any:  # noqa: ANN401 (a flag, or one of 
         if isinstance(value, str):
             raise InvalidInputError(f"{name} is True or False, not {value!r}")
         return bool(value)
+    if kind is Tile:
+        return Tile(str(value))
     found = next((each for each in kind if each == value), None)
     if found is None:
         *words, last = (repr(each.value) for each in kind)

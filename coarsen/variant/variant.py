@@ -30,7 +30,8 @@ class Variant:
 
     Args:
         local_size: that of the original launch, in work-items, one entry for each dimension; empty where it
-            decides. The coarsened kernel runs with it divided by the factors of merged work-items.
+            decides. The coarsened kernel runs with it divided by the factors of merged work-items; for any size
+            with one that is no larger, and with a tile with this one.
         coarsenings: of work-items and of work-groups, along any dimensions.
         definitions: `-D` macros and their values, in the order of the names.
         transforms: what is used besides replication.
@@ -87,6 +88,11 @@ class Variant:
     def merges_groups(self) -> bool:
         """Return True if work-groups are merged."""
         return any(coarsening.level is Level.GROUP for coarsening in self.coarsenings)
+
+    @property
+    def adds_barriers(self) -> bool:
+        """Return True if barriers may stand where the kernel has none."""
+        return self.merges_groups or self.transforms.is_tiled
 
     def uncoarsened(self) -> Variant:
         """Return the original kernel at the same local size and with the same macros, its arrays as written."""

@@ -103,6 +103,7 @@ class LaunchPrediction:
         training_kernel: the kernel that this one is, of those that were learned from; None if it is none.
         sizes_are_assumed: whether speeds are means over usual global sizes, since none was given.
         unknown: what of the work isn't known, in words.
+        has_loops: whether there are loops, which might get tiles; none of the launches has any.
         fared: how such predictions fared; None where the model's card doesn't say.
     """
 
@@ -119,6 +120,7 @@ class LaunchPrediction:
     training_kernel: str | None = None
     sizes_are_assumed: bool = False
     unknown: tuple[str, ...] = ()
+    has_loops: bool = False
     fared: Fared | None = None
 
     @property

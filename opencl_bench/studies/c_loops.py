@@ -1,22 +1,24 @@
 """What loops of C become, beside other makers of kernels: `python -m coarsen.opencl_bench.studies.c_loops`.
 
 The functions are those of `opencl_bench/kernels/loops`. Each is run as its kernels are written, and tuned from
-nothing, in turns; where lanes may share its sums, tuned with some numbers of lanes, too, in work-groups of a size
-(`8 lanes of 256`); beside them, where PyTorch finds a GPU, its product (cuBLAS, TF32 off), and what a copy takes
-within the device of as many bytes as the launches read and write, each array once for each launch. A line of CSV
-for each on standard output (`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, the host's
-part included.
+nothing, with and without tiles, in turns; where lanes may share its sums, tuned with numbers of lanes, too (`8
+lanes of 256`, as many work-items as a work-group has). Beside products run, where they are installed, PyTorch's
+(cuBLAS, TF32 off), CLBlast's as it comes (Debian's libclblast1), NumPy's (OpenBLAS) and, of two matrices, loopy's,
+in tiles of 16 × 16 × 16 (`pip install loopy`); beside all, what a copy takes within the device of as many bytes as
+the launches read and write, each array once for each launch. A line of CSV for each on standard output
+(`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, the host's part included.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import ctypes
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -105,6 +107,9 @@ class _Measured:
         }
         programs = {"written": LoopProgram(context, path, tune=None)}
         programs["tuned"] = LoopProgram(context, path, tune=settings)
+        if case.function == "mm":
+            without = replace(settings, tiles=False, store=f"{settings.store}-untiled")
+            programs["tuned without tiles"] = LoopProgram(context, path, tune=without)
         if any(each.kernel.split for each in self._read.kernels):
             for lanes, size in _LANES:
                 defined = [f"-D{LANES}={lanes}", f"-D{GROUP_SIZE}={size}"]
@@ -117,7 +122,13 @@ class _Measured:
             program(self._queue, *given).wait()
             self.outputs[word] = [self._read_back(name) for name in self._read.outputs]
             self._runs[word] = partial(program, self._queue, *given)
-        self._runs |= dict(_torch(case, self._contents))
+        if case.function in ("mm", "mv", "tmv"):
+            self._runs |= dict(_torch(case, self._contents))
+            self._runs |= dict(_clblast(case, self._queue, self._buffers))
+            if context.devices[0].type & cl.device_type.CPU:
+                self._runs |= dict(_numpy(case, self._contents))
+        if case.function == "mm":
+            self._runs |= dict(_loopy(case, self._queue, self._buffers))
         self._copied = sum(self._buffers[name].size for name in self._touched(case)) / 2
 
     def _touched(self, case: Case) -> Iterator[str]:
@@ -181,7 +192,7 @@ def _torch(case: Case, contents: Mapping[str, Any]) -> Iterator[tuple[str, Run]]
         import torch
     except ImportError:
         return
-    if not torch.cuda.is_available() or case.function not in ("mm", "mv", "tmv"):
+    if not torch.cuda.is_available():
         return
     torch.backends.cuda.matmul.allow_tf32 = False
     a, b = (torch.from_numpy(contents[name]).cuda() for name in ("a", "b" if case.function == "mm" else "y"))
@@ -193,6 +204,75 @@ def _torch(case: Case, contents: Mapping[str, Any]) -> Iterator[tuple[str, Run]]
         return torch.cuda.synchronize
 
     yield "cublas", run
+
+
+def _numpy(case: Case, contents: Mapping[str, Any]) -> Iterator[tuple[str, Run]]:
+    a, b = contents["a"], contents["b" if case.function == "mm" else "y"]
+    yield "numpy", partial(np.matmul, a.T if case.function == "tmv" else a, b)
+
+
+def _clblast(case: Case, queue: cl.CommandQueue, buffers: Mapping[str, cl.Buffer]) -> Iterator[tuple[str, Run]]:
+    """CLBlast's product; nothing where it isn't installed."""
+    try:
+        library = ctypes.CDLL("libclblast.so.1")
+    except OSError:
+        return
+    size, one, zero = ctypes.c_size_t, ctypes.c_float(1), ctypes.c_float(0)
+    row_major, plain, transposed = 101, 111, 112
+    given = [ctypes.c_void_p(buffers[name].int_ptr) for name in _products_arrays(case)]
+    handle = ctypes.c_void_p(queue.int_ptr)
+    if case.function == "mm":
+        n, m, inner = (size(case.sizes[name]) for name in "nml")
+        a, b, c = ((each, size(0), row) for each, row in zip(given, (inner, m, m), strict=True))
+        words: tuple[object, ...] = (row_major, plain, plain, n, m, inner, one, *a, *b, zero, *c)
+        function = library.CLBlastSgemm
+    else:
+        n, how = size(case.sizes["n"]), transposed if case.function == "tmv" else plain
+        a, y, x = ((each, size(0), step) for each, step in zip(given, (n, size(1), size(1)), strict=True))
+        words = (row_major, how, n, n, one, *a, *y, zero, *x)
+        function = library.CLBlastSgemv
+
+    def run() -> None:
+        status = function(*words, ctypes.byref(handle), None)
+        if status:
+            raise RuntimeError(f"CLBlast's error {status}")
+
+    yield "clblast", run
+
+
+def _loopy(case: Case, queue: cl.CommandQueue, buffers: Mapping[str, cl.Buffer]) -> Iterator[tuple[str, Run]]:
+    """loopy's product in tiles; nothing where it isn't installed, and of sizes that tiles don't divide."""
+    try:
+        import loopy
+    except ImportError:
+        return
+    if any(size % 16 for size in case.sizes.values()):
+        return
+    import pyopencl as cl
+
+    arrays = loopy.GlobalArg("a,b,c", np.float32, shape=loopy.auto)
+    domain = "{[i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l}"
+    kernel = loopy.make_kernel(
+        domain,
+        "c[i,j] = sum(k, a[i,k]*b[k,j])",
+        [arrays, loopy.ValueArg("n,m,l", np.int32)],
+        lang_version=loopy.MOST_RECENT_LANGUAGE_VERSION,
+    )
+    kernel = loopy.fix_parameters(kernel, **case.sizes)
+    kernel = loopy.split_iname(kernel, "i", 16, outer_tag="g.1", inner_tag="l.1")
+    kernel = loopy.split_iname(kernel, "j", 16, outer_tag="g.0", inner_tag="l.0")
+    kernel = loopy.split_iname(kernel, "k", 16)
+    for array, names in (("a", ["k_inner", "i_inner"]), ("b", ["j_inner", "k_inner"])):
+        outer = "i_outer,j_outer,k_outer"
+        kernel = loopy.add_prefetch(kernel, array, names, fetch_outer_inames=outer, default_tag="l.auto")
+    (built,) = cl.Program(queue.context, loopy.generate_code_v2(kernel).device_code()).build().all_kernels()
+    size = case.sizes["m"], case.sizes["n"]
+    yield "loopy", partial(built, queue, size, (16, 16), *(buffers[name] for name in _products_arrays(case)))
+
+
+def _products_arrays(case: Case) -> Iterator[str]:
+    """The names of a product's arrays: its two factors, and its result."""
+    yield from ("a", "b", "c") if case.function == "mm" else ("a", "y", "x")
 
 
 def main() -> None:

@@ -124,7 +124,7 @@ def test_what_has_no_parallel_loop_is_refused(folder: Path, run: Run) -> None:
     assert run("apply", "sum.c", "--factor", 2).code == 3
 
 
-@pytest.mark.parametrize("name", ["mm", "fdtd_2d", "doitgen", "correlation", "mri_q"])
+@pytest.mark.parametrize("name", ["mm", "fdtd_2d", "doitgen"])
 def test_descriptions(folder: Path, run: Run, name: str) -> None:
     assert run("describe", f"{name}.c").code == 0
     paths = sorted(folder.glob(f"{name}*.toml"))

@@ -138,7 +138,7 @@ def test_it_is_pasted() -> None:
 def test_a_buffer_that_is_passed_twice_is_not_measured() -> None:
     names = ("x", "y", "x")
     launch = Launch("add", (64,), (16,), tuple(BufferArgument(name) for name in names))
-    tiled = Variant((16,), (Coarsening(2),), transforms=Transforms(tile=Tile.TRIPS_8))
+    tiled = Variant((16,), (Coarsening(2),), transforms=Transforms(tile=Tile("8")))
     for variant in (DISTINCT, tiled):
         with pytest.raises(UndividedError, match="the buffer x is passed for two arguments"):
             variant_launch(launch, variant, ())

@@ -12,13 +12,9 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in import ahead, measured_launch
-from coarsen.drop_in.mode import Otherwise
-from coarsen.drop_in.running import RunResult, run_program
-from coarsen.drop_in.script import Script
 from coarsen.runtime.advice import LaunchRequest
-from coarsen.tuning.settings import Tune
 from coarsen.tuning.tuned import Tuned
-from tests.drop_in.scripts import compiled, written
+from tests.drop_in.scripts import compiled
 from tests.drop_in.tuned_programs import Buffers, found
 
 
@@ -30,22 +26,6 @@ def buffers(context: cl.Context) -> Buffers:
 @pytest.fixture
 def index(working_devices: tuple[DeviceDescription, ...]) -> str:
     return compiled(working_devices).index
-
-
-@pytest.fixture
-def run_text(tmp_path: Path, index: str) -> Callable[..., RunResult]:
-    """`run_text(text, Otherwise.TUNE, …)` runs a program of that text; what it finds is remembered in a file."""
-
-    def run_here(
-        text: str,
-        otherwise: Otherwise = Otherwise.LEAVE,
-        settings: Tune | None = None,
-    ) -> RunResult:
-        chosen = settings or Tune(store=str(tmp_path / "store.sqlite"))
-        script = Script(str(written(tmp_path, text)), (index, "--steps", "3"))
-        return run_program(script, otherwise, chosen)
-
-    return run_here
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
-from coarsen.devices.building import build_uncached
+from coarsen.devices.building import build_uncached, check_ways_by_barriers, most_ways_by_barriers
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
@@ -81,8 +81,15 @@ class Attempt:
     @property
     def variant(self) -> Variant:
         """What the kernel is to become."""
-        local_size = () if self.transforms.tile is Tile.NONE else self.launch.local_size
+        local_size: tuple[int, ...] = ()
+        if self.transforms.tile != Tile():
+            local_size = self.sizes[1] if self.any_size else self.launch.local_size
         return Variant(local_size, self.configuration, (), self.transforms, self.any_size, self.arrays)
+
+    @property
+    def sizes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The coarsened kernel's global and local size."""
+        return sizes_of(self.launch, self.configuration, self.any_size, self.free_local_size)
 
     @staticmethod
     def of(fields: dict[str, Any]) -> Attempt:
@@ -139,6 +146,9 @@ def attempt(
     report(COARSENED)
     try:
         kernel = coarsened(wanted.source, wanted.variant, wanted.tile_pad)
+        if wanted.variant.adds_barriers:
+            most = most_ways_by_barriers([queue.device.platform.version])
+            check_ways_by_barriers(kernel.ways_by_barriers, most)
         code = _code(kernel, form)
     except RefusalError as refusal:
         return Verdict("refused", refusal.code)
@@ -155,11 +165,10 @@ def attempt(
     report(COARSENED)
     of_original = found() - before
     standard = [kernel.opencl_c_standard if form == "opencl_c" else kernel.spirv_standard]
-    sizes = sizes_of(wanted.launch, wanted.configuration, wanted.any_size, wanted.free_local_size)
     built: cl.Kernel | None = None
     try:
         built = _build(queue.context, code, [*standard, *options])
-        got = _run(queue, built, wanted, *sizes, _added(kernel.kernel, wanted.launch))
+        got = _run(queue, built, wanted, *wanted.sizes, _added(kernel.kernel, wanted.launch))
     except cl.Error as error:
         if built is not None and _is_too_large(built, queue.device):
             return Verdict("refused", "more local memory than the device has")

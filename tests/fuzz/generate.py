@@ -21,6 +21,7 @@ from tests.fuzz.nodes import (
     LoadVector,
     Memory,
     Publish,
+    Recall,
     Reduce,
     SetElement,
     SetVector,
@@ -65,6 +66,22 @@ class Place:
         inside = self.inside(uniform)
         leaves = tuple(dict.fromkeys((*inside.leaves, "break", "continue")))
         return replace(inside, leaves=leaves, scope=self.scope.with_counter(counter, self.uniform and uniform))
+
+
+def with_chain(kernel: Kernel, chosen: random.Random) -> Kernel:
+    """A kernel that goes on with parts under equal or opposite conditions, which store slots and load them."""
+    draw, scope = ExpressionGenerator(chosen), kernel_scope(False, ())
+    condition, slots = draw.condition(scope), (chosen.randrange(SLOTS), chosen.randrange(SLOTS))
+    parts: list[Statement] = []
+    for _ in range(chosen.randint(2, 4)):
+        part: tuple[Statement, ...] = (
+            Publish(chosen.choice(slots), draw.expression(scope)),
+            Assign(chosen.choice(("d0", "d1")), chosen.choice(("=", "+=")), Recall(chosen.choice(slots))),
+        )
+        part = part[:: chosen.choice((1, -1))][: chosen.choice((1, 2, 2))]
+        other = (Assign("d2", "+=", Recall(slots[0])),)
+        parts.append(If(condition, *((part, other), (other, part), (part, ()))[chosen.randrange(3)]))
+    return replace(kernel, body=(*kernel.body, *parts))
 
 
 class KernelGenerator:

@@ -19,7 +19,7 @@ from tests.fuzz.trial import trial_of
 from tests.selection import everything_is_asked_for
 from tests.working_devices import short_name
 
-SEEDS = range(24 if everything_is_asked_for() else 8)
+SEEDS = range(12 if everything_is_asked_for() else 6)
 
 
 @pytest.fixture(scope="module")

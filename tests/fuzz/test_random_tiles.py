@@ -20,7 +20,7 @@ from tests.fuzz.trial import Trial, to_json, trial_of
 from tests.selection import everything_is_asked_for
 from tests.working_devices import short_name
 
-SEEDS = tuple(seed for seed in range(300 if everything_is_asked_for() else 100) if trial_of(seed).has_tiles)
+SEEDS = tuple(seed for seed in range(120 if everything_is_asked_for() else 60) if trial_of(seed).has_tiles)
 # Of the kernels, those in which a tile is made. In others a work-item may not come to a read, or the group reads
 # no element twice.
 _MADE = 0.4

@@ -15,7 +15,7 @@ from coarsen.variant.variant_json import array_to_json
 from tests.fuzz import nodes
 from tests.fuzz.draw_coarsening import draw_configuration
 from tests.fuzz.field import last_read, weights_read
-from tests.fuzz.generate import KernelGenerator
+from tests.fuzz.generate import KernelGenerator, with_chain
 from tests.fuzz.generate_fields import with_field
 from tests.fuzz.launches import Launch, draw_launch
 from tests.fuzz.render import DATA, MAX_GROUP, source
@@ -27,9 +27,13 @@ _DISTINCT = 0.5
 _PLACED, _PADDED = 0.4, 0.7
 # Of the trials, those that read boxes of an array; of these, those that copy them to local memory.
 _FIELDS, _BOXES = 0.3, 0.85
+# Of the others, those that go on with parts under one condition.
+_CHAINED = 0.3
 # Of those that read boxes, the ones that copy them inside of loops instead.
 _TILED = 0.4
 _UNCOARSENED = 0.2
+# And those in which one array alone is to be copied.
+_NAMED = 0.25
 _SHARED = "local uint shared["
 _GROUPED = re.compile(r"get_local|get_group|get_num_groups|barrier")
 
@@ -79,7 +83,7 @@ class Trial:
     @property
     def has_tiles(self) -> bool:
         """Return True if boxes are to be copied inside of loops."""
-        return self.transforms.tile is not Tile.NONE
+        return self.transforms.tile != Tile()
 
     @property
     def source(self) -> str:
@@ -117,11 +121,12 @@ def trial_of(seed: int) -> Trial:
     has_tiles = has_field and random.Random(f"tile {seed}").random() < _TILED
     if has_field:
         kernel = with_field(kernel, launch, fields, has_tiles=has_tiles)
-    # The groups of a guarded kernel may have any size.
-    any_size &= not has_tiles
+    elif (chain := random.Random(f"chain {seed}")).random() < _CHAINED:
+        kernel = with_chain(kernel, chain)
     # Some have tiles alone.
     is_uncoarsened = has_tiles and random.Random(f"alone {seed}").random() < _UNCOARSENED
-    grouped = has_field or _GROUPED.search(source(kernel)) is not None
+    # Boxes are for the local size that is demanded, which a guard of work-items drops, but for tiles.
+    grouped = (has_field and not has_tiles) or _GROUPED.search(source(kernel)) is not None
     configuration = draw_configuration(chosen, launch, any_size, grouped)
     return Trial(
         kernel,
@@ -131,13 +136,19 @@ def trial_of(seed: int) -> Trial:
         chosen.choice((1, 3, 4, 6, 8)),
         replace(
             _transforms(chosen, random.Random(f"distinct {seed}").random() < _DISTINCT),
-            tile=Tile.TRIPS_8 if has_tiles else Tile.NONE,
+            tile=_tile(random.Random(f"named {seed}"), source(kernel)) if has_tiles else Tile(),
         ),
         seed,
         optimise=chosen.random() < 0.25,
         plans=(*_plans(random.Random(f"arrays {seed}")), *(() if has_tiles else _boxes(fields))),
         tile_pad=random.Random(f"pad {seed}").choice((None, 1, 1, 2, 3)) if has_tiles else None,
     )
+
+
+def _tile(chosen: random.Random, text: str) -> Tile:
+    """A tile of all arrays, or of one."""
+    arrays = [name for name in ("field", "weights", "data") if f"{name}[" in text]
+    return Tile(f"8:{chosen.choice(arrays)}" if chosen.random() < _NAMED else "8")
 
 
 def _boxes(chosen: random.Random) -> tuple[ArrayPlan, ...]:

@@ -9,21 +9,29 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyopencl as cl
 import pytest
 
+from coarsen.cli.run_report import read_counts
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.drivers import linked_libraries, packaged_loader
-from coarsen.drop_in.script import Script, executable_of
 from coarsen.frontend.clang import packaged_clang
 from coarsen.layer import program as layer
-from coarsen.layer.program import RecordedRun, recorded_run
+from coarsen.layer.program import RecordedRun, recorded_run, substituting_environment
 from coarsen.layer.recording import KernelRow
+from coarsen.layer.script import Script, executable_of
+from coarsen.layer.tuning import tune_rows
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.workload.benchmark import Array
+from coarsen.variant.variant import Variant
+from tests.layer.remembered_kinds import remember_rows
 from tests.workload_runs import build_program, kernels_of, run_workload
 
 LAYER = Path(layer.__file__).parent
@@ -38,6 +46,7 @@ MOST_BYTES = 1 << 24
 LINKERS = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}
 
 Record = Callable[..., RecordedRun]
+Compared = Callable[..., None]
 Build = Callable[..., Path]
 
 
@@ -87,12 +96,17 @@ def own_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYOPENCL_HOME", str(loader.parents[1]))
 
 
-def compiled_program(source: Path, program: Path, *libraries: str) -> Path:
+# Ends a program at what C leaves undefined; no library is needed for it.
+TRAPS = ("-fsanitize=undefined", "-fno-sanitize=function", "-fsanitize-trap=undefined")
+
+
+def compiled_program(source: Path, program: Path, *libraries: str, options: Sequence[str] = ()) -> Path:
     """Compile and link a program without a system's headers, start files or linker."""
     clang = packaged_clang()
     assert clang is not None
     unlinked = program.with_suffix(".o")
-    options = (
+    words = (
+        *options,
         "-std=gnu11",
         "-O1",
         "-Wall",
@@ -104,7 +118,7 @@ def compiled_program(source: Path, program: Path, *libraries: str) -> Path:
         str(LAYER),
         "-c",
     )
-    subprocess.run([*clang.command, *options, str(source), "-o", str(unlinked)], check=True)
+    subprocess.run([*clang.command, *words, str(source), "-o", str(unlinked)], check=True)
     linker, libc = LINKERS[os.uname().machine], linked_libraries("libc.so.6")[0]
     words = ("-pie", "-dynamic-linker", linker, str(unlinked), *libraries, str(libc), "-o", str(program))
     subprocess.run([clang.command[0], "ld.lld", *words], check=True)
@@ -135,6 +149,51 @@ def record(tmp_path: Path) -> Record:
         return recorded_run(script, executable_of(script.name), tmp_path / "recorded", most_bytes)
 
     return record_here
+
+
+@pytest.fixture
+def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compared:
+    """Runs a recorded program with nothing on the shelf, with all of its kernels there, and with a damaged shelf.
+
+    Its output has to be the same each time.
+    """
+
+    @contextmanager
+    def untouched(_kernel: str, settings: Tune) -> Iterator[Tune]:
+        yield settings
+        raise AssertionError("everything is remembered")
+
+    def compare(device: DeviceDescription, result: RecordedRun, variant: Variant, *words: str) -> None:
+        store, shelf = str(tmp_path / "choices.sqlite"), tmp_path / "units"
+        rows = [row for row in result.recording.rows if not row.refusal]
+        assert rows
+        remember_rows(store, device, rows, variant)
+        script = Script(words[0], words[1:])
+        monkeypatch.setattr("coarsen.layer.tuning.WORTH_TUNING", 0.0)
+
+        def run() -> tuple[str, int]:
+            counts = Path(tempfile.mkdtemp(dir=tmp_path))
+            environment = substituting_environment(script.program(), shelf)
+            environment["COARSEN_COUNTS"] = str(counts / "counts")
+            python = () if script.program() else (sys.executable,)
+            done = subprocess.run([*python, *words], env=environment, capture_output=True, text=True, check=True)
+            counted = read_counts(0, 0.0, shelf, sorted(counts.iterdir()))
+            return done.stdout, sum(each.coarsened for each in counted.kernels)
+
+        plain, launches = run()
+        assert launches == 0
+        findings = tune_rows(result.recording.rows, Tune(store=store), untouched, shelf).findings
+        assert [each.reason for each in findings if not each.shelved] == [
+            row.refusal for row in result.recording.rows if row.refusal
+        ]
+        assert run() == (plain, sum(row.launches for row in rows))
+        for number, unit in enumerate(sorted(shelf.iterdir())):
+            data = unit.read_bytes()
+            # Cut off, or changed in the middle.
+            unit.write_bytes(data[: len(data) // 2] if number % 2 else data[:300] + bytes(9) + data[309:])
+        assert run() == (plain, 0)
+
+    return compare
 
 
 def platform_of(device: DeviceDescription, monkeypatch: pytest.MonkeyPatch) -> None:

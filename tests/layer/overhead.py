@@ -1,38 +1,133 @@
-"""What the recorder costs a launch that it has seen before: `python -m tests.layer.overhead`.
+"""What the layers cost a launch, and a program's start: `python -m tests.layer.overhead [PLATFORM …]`.
 
-It stands above functions that do nothing, so that the driver's time is not part of it: of many short rounds the
-fastest counts. What a driver takes longer for queues with profiling is not part of it either.
+For launches they stand above functions that do nothing, so that the driver's time is not part of it: of many short
+rounds the fastest counts. What a driver takes longer for queues with profiling, and to set an argument of a second
+kernel, is not part of it either. Starts are those of a short program on each platform, in turns without the layer,
+with it and an empty shelf, and with a kernel on the shelf.
 """
 
 from __future__ import annotations
 
 import os
+import resource
+import statistics
 import struct
 import subprocess
+import sys
 import tempfile
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
-from coarsen.layer.program import recorder_library
+from coarsen.devices.drivers import packaged_loader, prepare_loader
+from coarsen.layer.program import RECORDER, SUBSTITUTE, layer_library, layers_value
 from tests.layer.conftest import PROGRAMS, compiled_program
+from tests.layer.shelf_files import SOURCE as SHELF_SOURCE
+from tests.layer.shelf_files import Row, device_text, marking_rows, write_unit
+
+prepare_loader(is_for_program=True)
+import pyopencl as cl  # noqa: E402 (it takes the loader that is prepared)
 
 WORDS = (
     "with its arguments as they were",
     "with an argument set to what it was",
     "with another argument each time",
 )
+SOURCE = b"kernel void none(global int *values, global int *more, int one) { *values = 2; }"
+WAYS = ("of which nothing is remembered", "with remembered sizes that are others", "coarsened")
 
 
 def main() -> None:
-    """Print the nanoseconds of a launch and of setting its argument, without and with the recorder."""
+    """Print the nanoseconds that a launch, and setting its argument, takes longer with each layer."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = compiled_program(PROGRAMS / "overhead.c", folder / "program")
         (folder / "left").write_bytes(struct.pack("<QQ", 0, 0))
-        own = {"LAYER": str(recorder_library(folder)), "COARSEN_RECORDING": name}
-        done = subprocess.run([program], env={**os.environ, **own}, check=True, capture_output=True, text=True)
+        row = Row(
+            "none",
+            b"binary",
+            64,
+            1024,
+            64,
+            1024,
+            64,
+            new_local=32,
+            apart=(0, 1),
+            objects_below=1 << 31,
+            memory=(0, 1),
+        )
+        write_unit(folder, SOURCE, "-A", "\n\n\n", [row])
+        recorded = longer(program, RECORDER, {"COARSEN_RECORDING": name}, folder)
+        substituted = longer(
+            program, SUBSTITUTE, {"COARSEN_SHELF": name, "COARSEN_COUNTS": str(folder / "c")}, folder
+        )
+    for words, more in zip(WORDS, recorded[:3], strict=True):
+        print(f"recorded: a launch {words}: {more:.0f} ns more")
+    for index, more in enumerate(substituted):
+        print(f"a launch {WAYS[index // 3]}, {WORDS[index % 3]}: {more:.0f} ns more")
+    for platform in cl.get_platforms():
+        if any(word in platform.name for word in sys.argv[1:]):
+            print_starts(platform)
+
+
+def print_starts(platform: cl.Platform, rounds: int = 15) -> None:
+    """Print what starts and launches take longer with the layer, and nothing or a kernel remembered."""
+    loader, context = packaged_loader(), cl.Context(platform.get_devices()[:1])
+    assert loader is not None
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "source.cl").write_text(SHELF_SOURCE)
+        write_unit(folder, SHELF_SOURCE.encode(), "", device_text(context.devices[0]), marking_rows(context)[:1])
+        own = {"SOURCE": str(folder / "source.cl"), "PLATFORM": platform.name}
+        own["PYOPENCL_HOME"] = str(loader.parents[1])
+        layer = {"OPENCL_LAYERS": layers_value({}, layer_library(SUBSTITUTE, folder))}
+        ways: tuple[dict[str, str], ...] = (
+            {},
+            {**layer, "COARSEN_SHELF": str(folder / "none")},
+            {**layer, "COARSEN_SHELF": name},
+        )
+        start, launches = (
+            compiled_program(PROGRAMS / f"{each}.c", folder / each, str(loader), "-rpath", str(loader.parent))
+            for each in ("start", "launches")
+        )
+        times: list[list[tuple[float, float, float]]] = [[], [], []]
+        outputs = [""] * len(ways)
+        for _ in range(rounds + 1):
+            for index, way in enumerate(ways):
+                environment = {**os.environ, **own, **way}
+                before, begin = processor_seconds(), time.perf_counter()
+                outputs[index] = output_of(start, environment)
+                wall, used = time.perf_counter() - begin, processor_seconds() - before
+                times[index].append((1e3 * wall, 1e3 * used, float(output_of(launches, environment))))
+        assert outputs == ["8", "8", "1000008"], "the last one is coarsened"
+        # The first round fills the driver's caches.
+        plain, *others = ([statistics.median(column) for column in zip(*each[1:], strict=True)] for each in times)
+        for what, other in zip(("nothing", "a kernel"), others, strict=True):
+            wall, used, launch = (longer - shorter for longer, shorter in zip(other, plain, strict=True))
+            print(
+                f"{platform.name}, {what} remembered: a start {wall:.1f} ms more of {plain[0]:.0f}, "
+                f"{used:.1f} ms of processors; one with three arguments {launch:.0f} ns more of {plain[2]:.0f}"
+            )
+
+
+def output_of(program: Path, environment: Mapping[str, str]) -> str:
+    """Return what a program prints."""
+    return subprocess.run([program], env=environment, check=True, capture_output=True).stdout.decode().strip()
+
+
+def processor_seconds() -> float:
+    """Return what all processes that have ended took of processors."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def longer(program: Path, layer: str, variables: Mapping[str, str], folder: Path) -> list[float]:
+    """Return by how many nanoseconds each kind of launch takes longer with a layer."""
+    environment = {**os.environ, **variables, "LAYER": str(layer_library(layer, folder))}
+    done = subprocess.run([program], env=environment, check=True, capture_output=True, text=True)
     times = tuple(map(float, done.stdout.split()))
-    for words, plain, recorded in zip(WORDS, times[:3], times[3:], strict=True):
-        print(f"a launch {words}: {recorded - plain:.0f} ns more")
+    middle = len(times) // 2
+    return [with_layer - plain for plain, with_layer in zip(times[:middle], times[middle:], strict=True)]
 
 
 if __name__ == "__main__":

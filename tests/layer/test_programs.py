@@ -16,16 +16,18 @@ import pytest
 
 from coarsen.cli.record_report import recording_as_data, recording_lines
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.drop_in.script import Script
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.clang import packaged_clang
 from coarsen.frontend.source_text import source_hash_of
-from coarsen.layer.program import RecordedRun
+from coarsen.layer.program import RECORDER, RecordedRun, layer_library
+from coarsen.layer.script import Script
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared, read_launch_list
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.drop_in.scripts import COUNT, HEAD, SCALE, SOURCE, compiled, written
-from tests.layer.conftest import PROGRAMS, Build, Record, compiled_program, platform_of, rows_of
+from tests.layer.conftest import PROGRAMS, Build, Compared, Record, compiled_program, platform_of, rows_of
 
 SHARED = """\
 kernel void both(global float *out, global const float *in, local float *tile, global const float *more)
@@ -88,6 +90,14 @@ def test_a_script_of_pyopencl(run_text: RunText, tmp_path: Path, capfd: pytest.C
     assert [each.arguments for each in number.launches] == [(PassedBuffer(4 * COUNT),)]
     assert (number.options, number.further, number.source_hash) == ((), 0, source_hash_of(SOURCE))
     assert (folder / number.source_file).read_text() == SOURCE
+
+
+def test_a_script_of_pyopencl_with_what_is_remembered(
+    run_text: RunText, tmp_path: Path, intel: DeviceDescription, compared: Compared
+) -> None:
+    # From its second start on, PyOpenCL makes programs from binaries.
+    variant = Variant((), (Coarsening(4),))
+    compared(intel, run_text(SCALE, most_bytes=1 << 20), variant, str(tmp_path / "program.py"), intel.index)
 
 
 def test_of_launches_that_all_differ_only_some_are_listed(
@@ -254,6 +264,14 @@ def test_a_library_that_others_could_write_is_not_loaded(
     assert len(rows_of(record(build("arguments")))) == 3
 
 
+def test_a_cache_that_loaders_can_not_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c:d"))
+    library = layer_library(RECORDER, tmp_path)
+    assert library.parent == tmp_path and library.exists()
+    with pytest.raises(InvalidInputError, match=r"c:d: a folder with ':' in its name can't be given to OpenCL"):
+        layer_library(RECORDER, tmp_path / "c:d")
+
+
 def test_processes_that_a_program_starts_are_recorded(
     record: Record, build: Build, tmp_path: Path, intel: DeviceDescription
 ) -> None:
@@ -272,11 +290,14 @@ def test_the_report(run_text: RunText, tmp_path: Path, intel: DeviceDescription)
     assert names.split("  ")[0] == "kernel" and "can be coarsened" in names
     assert all(row.endswith(".npz") and "  yes  " in row for row in rows[:3])
     assert rows[3].startswith("the kernels take so little of the program's time"), "it starts Python"
-    assert rows[4] == "what takes most of the kernels' time, to be tuned next:"
+    assert rows[4:6] == [
+        "what takes most of the kernels' time is tuned by:",
+        "  coarsen run --tune program.py",
+    ]
     kernels = recording_lines(Script("program.py"), result._replace(seconds=1e-9))
     assert "so little" not in "\n".join(kernels)
     path = result.recording.rows[0].path
-    assert rows[5] == f"  coarsen tune {path} -d '{intel.name}'"
+    assert rows[7] == f"  coarsen tune {path} -d '{intel.name}'"
     data = json.loads(json.dumps(recording_as_data(Script("program.py"), result)))
     assert (data["exit_code"], [row["launches"] for row in data["launches"]].count(1)) == (0, 2)
     assert data["launches"][0]["path"] == str(path) and data["launches"][0]["nanoseconds"] > 0

@@ -1,4 +1,4 @@
-"""Programs from Debian's packages run under the recorder as without it, and their launches can be made again."""
+"""Programs from Debian's packages run under both layers as without, and their launches can be made again."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.records.measurement import Invalidity
 from coarsen.tuning.store.database import open_store
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 from tests.drop_in.scripts import compiled
-from tests.layer.conftest import Record, replayed, rows_of
+from tests.layer.conftest import Compared, Record, replayed, rows_of
 
 FILTERS = "format=rgba,hwupload,avgblur_opencl=sizeX=3,hwdownload,format=rgba"
 ONE_VARIANT = ("--space", "factor=2", "--space", "dim=0", "--space", "stride=1")
@@ -41,7 +43,13 @@ def verified(tmp_path: Path, intel: DeviceDescription, monkeypatch: pytest.Monke
     return verify
 
 
-def test_ffmpeg(ffmpeg: str, record: Record, intel: DeviceDescription, capfd: pytest.CaptureFixture[str]) -> None:
+def test_ffmpeg(
+    ffmpeg: str,
+    record: Record,
+    intel: DeviceDescription,
+    compared: Compared,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     words = (
         *("-loglevel", "error", "-init_hw_device", f"opencl=ocl,platform_name={intel.platform_name}"),
         *("-f", "lavfi", "-i", "testsrc=d=0.4:s=160x96", "-vf", FILTERS, "-f", "md5", "-"),
@@ -56,6 +64,7 @@ def test_ffmpeg(ffmpeg: str, record: Record, intel: DeviceDescription, capfd: py
         "avgblur_horiz": [10],
         "avgblur_vert": [10],
     }
+    compared(intel, result, Variant((), (Coarsening(2),)), ffmpeg, *words)
     first, second = rows["avgblur_horiz"][0].path, rows["avgblur_vert"][0].path
     assert first is not None and second is not None
     context = cl.Context([open_device(intel)])
@@ -71,16 +80,19 @@ def test_clfft(
     clfft: str,
     record: Record,
     intel: DeviceDescription,
+    compared: Compared,
     verified: Callable[[Path], None],
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    words = ("--platform", intel.index.partition(":")[0], "-x", "32", "-y", "32", "-p", "3")
+    words = ("--platform", intel.index.partition(":")[0], "-x", "32", "-y", "32")
     result = record(clfft, *words)
     assert result.exit_code == 0
-    assert "Execution wall time" in capfd.readouterr().out
+    # It compares what it has computed with what it must be.
+    assert "*****PASS*****" in capfd.readouterr().out
+    compared(intel, result, Variant((), (Coarsening(2),)), clfft, *words)
     # One for each dimension, of one name: they differ by their text.
     launched = [(row.kernel, row.launches, row.device) for row in result.recording.rows]
-    assert launched == [("fft_fwd", 4, intel.name)] * 2
+    assert launched == [("fft_fwd", 1, intel.name)] * 2
     first, second = (row.path for row in result.recording.rows)
     assert first is not None and second is not None and first != second
     verified(first)

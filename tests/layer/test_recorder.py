@@ -1,7 +1,9 @@
-"""What the recorder sees of programs in C, and what these see of it."""
+"""What the recorder sees of programs in C, and what these see of it; how loaders take both layers."""
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -13,10 +15,21 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.clang import packaged_clang
 from coarsen.layer.log import read_logs
+from coarsen.layer.program import RECORDER, SUBSTITUTE, layer_library, layers_value
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, read_launch_list
-from tests.layer.conftest import LAYER, Build, Record, platform_of, replayed, rows_of
+from tests.layer.conftest import (
+    LAYER,
+    PROGRAMS,
+    TRAPS,
+    Build,
+    Record,
+    compiled_program,
+    platform_of,
+    replayed,
+    rows_of,
+)
 
 COUNT = 1024
 
@@ -132,7 +145,7 @@ def test_a_log_may_end_anywhere(
         logs.update({path.name: path.read_bytes() for path in folder.glob("*-0.[lc]*")})
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("coarsen.layer.program.read_recording", kept)
+    monkeypatch.setattr("coarsen.layer.recording.read_recording", kept)
     with pytest.raises(KeyboardInterrupt):
         record(build("arguments"))
     (log,) = (name for name in logs if name.endswith(".log"))
@@ -146,7 +159,33 @@ def test_a_log_may_end_anywhere(
     assert {len(each) for each in kernels} == {0, 1, 2, 3, 4}
 
 
-def test_the_table_is_that_of_the_headers(opencl_headers: Path, tmp_path: Path) -> None:
+def test_faults(tmp_path: Path) -> None:
+    (tmp_path / "left").write_bytes(bytes(16))
+    program = compiled_program(PROGRAMS / "faults.c", tmp_path / "faults", options=TRAPS)
+    environment = os.environ | {"COARSEN_RECORDING": str(tmp_path)}
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "done\n")
+
+
+@pytest.mark.parametrize("source", [RECORDER, SUBSTITUTE])
+def test_loaders_of_both_versions_take_a_layer_once(source: str, tmp_path: Path) -> None:
+    path = layer_library(source, tmp_path)
+    assert layers_value({"OPENCL_LAYERS": "other.so"}, path) == f"other.so:{path}:{path}"
+    layer = ctypes.CDLL(str(path))
+    version, size = ctypes.c_uint(), ctypes.c_size_t()
+
+    def asked() -> int:
+        return layer.clGetLayerInfo(0x4240, 4, ctypes.byref(version), ctypes.byref(size)) or version.value
+
+    assert (asked(), size.value, asked(), asked()) == (100, 4, 200, 100)
+    table, count, own = (ctypes.c_void_p * 149)(), ctypes.c_uint(), ctypes.c_void_p()
+    words = (149, table, ctypes.byref(count), ctypes.byref(own))
+    assert (layer.clInitLayer(*words), count.value, asked(), layer.clInitLayer(*words)) == (0, 149, -30, -30)
+    assert layer.clDeinitLayer() == 0
+
+
+@pytest.mark.parametrize("source", [RECORDER, SUBSTITUTE])
+def test_the_table_is_that_of_the_headers(opencl_headers: Path, source: str, tmp_path: Path) -> None:
     declared = (LAYER / "opencl.h").read_text()
     places = re.findall(r"^ENTRY\((\d+), [^,]+, (\w+),", declared, re.MULTILINE)
     own = declared.partition("#else")[2].partition("#endif")[0]
@@ -157,12 +196,12 @@ def test_the_table_is_that_of_the_headers(opencl_headers: Path, tmp_path: Path) 
         *(f'_Static_assert({place_of.format(name)} == {place}, "");' for place, name in places),
         *(f'_Static_assert({name} == {value}, "");' for name, value in constants),
     ]
-    source = tmp_path / "check.c"
+    check = tmp_path / "check.c"
     # The functions themselves are compiled against the headers' declarations, which must be the same.
-    source.write_text("\n".join(["#define WITH_OPENCL_HEADERS", '#include "recorder.c"', *checks]))
+    check.write_text("\n".join(["#define WITH_OPENCL_HEADERS", f'#include "{source}"', *checks]))
     clang = packaged_clang()
     assert clang is not None
     own_headers = Path(clang.command[0]).parent / "lib" / "include"
     words = ("-std=gnu11", "-ffreestanding", "-fsyntax-only", "-Werror", "-Wno-deprecated-declarations")
     folders = ("-I", str(LAYER), "-isystem", str(own_headers), "-idirafter", str(opencl_headers))
-    subprocess.run([*clang.command, *words, *folders, str(source)], check=True)
+    subprocess.run([*clang.command, *words, *folders, str(check)], check=True)

@@ -9,8 +9,7 @@ import pytest
 
 from coarsen.loops.affine_of import nest_of
 from coarsen.loops.clang_tree import functions_of
-from coarsen.loops.dependences import Dependence
-from coarsen.loops.explain import analysed
+from coarsen.loops.dependences import Dependence, analysed
 from coarsen.loops.nest import Nest
 from coarsen.loops.tree import CFunction
 

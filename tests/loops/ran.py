@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from coarsen.devices.building import build_uncached
 from coarsen.loops.affine_of import nest_of
 from coarsen.loops.clang_tree import functions_of
-from coarsen.loops.dependences import Dependence, limited
-from coarsen.loops.explain import analysed
+from coarsen.loops.dependences import Dependence, analysed, limited
 from coarsen.loops.kernel_text import KernelText, kernel_text, opencl_text, whole_type
 from coarsen.loops.kernels import kernels_of
 from coarsen.loops.launches import Launching, each_launch, launches_of

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from coarsen.devices.discovery import DeviceDescription
 from tests.loops.nests import NESTS
 from tests.loops.ran import Made, element_type, make, run_natively, run_on
-from tests.loops.test_nests import SPELLINGS, spelled
+from tests.loops.test_nests import spelled
 from tests.oclgrind.watch import Findings, watching
 
 # Cosine and sine differ from C's by some units in the last place, which sums of a few terms near 1 keep.
@@ -57,8 +57,11 @@ def inputs(found: Made, name: str, size: int) -> tuple[dict[str, float], dict[st
     return numbers, arrays
 
 
-@pytest.mark.parametrize("name", NESTS)
-@pytest.mark.parametrize("spelling", SPELLINGS)
+# The other spellings are the same nests (`test_nests.py`); kernels of some of them are run as well.
+OTHERS = [("tmv", "flat"), ("mri_fhd", "flat"), ("mvt", "macros"), ("syrk", "macros")]
+
+
+@pytest.mark.parametrize(("name", "spelling"), [*((name, "vla") for name in NESTS), *OTHERS])
 def test_kernels_compute_what_the_function_does(name: str, spelling: str, queue: cl.CommandQueue) -> None:
     found = made(name, spelling)
     kernels = found.build(queue.context)

@@ -51,16 +51,13 @@ def facts(nest: Nest, found: tuple[Dependence, ...]) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", NESTS)
-def test_three_spellings_are_the_same_nest(name: str, analyse: Analysed) -> None:
-    first, *others = (facts(*analyse(spelled(name, spelling))) for spelling in SPELLINGS)
+def test_three_spellings_are_the_same_nest_with_the_loops_parallel_that_are(name: str, analyse: Analysed) -> None:
+    analysed = [analyse(spelled(name, spelling)) for spelling in SPELLINGS]
+    first, *others = (facts(*each) for each in analysed)
     assert all(other == first for other in others)
-
-
-@pytest.mark.parametrize("name", NESTS)
-@pytest.mark.parametrize("spelling", SPELLINGS)
-def test_parallel_loops(name: str, spelling: str, analyse: Analysed) -> None:
-    nest, found = analyse(spelled(name, spelling))
-    assert "".join(str(int(not carried_by(nest, found, loop))) for loop in nest.loops) == NESTS[name].parallel
+    for nest, found in analysed:
+        parallel = [not carried_by(nest, found, loop) for loop in nest.loops]
+        assert "".join(str(int(each)) for each in parallel) == NESTS[name].parallel
 
 
 @pytest.mark.parametrize("name", NESTS)

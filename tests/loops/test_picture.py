@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from coarsen.cli.main import main
@@ -16,7 +16,7 @@ from coarsen.loops import picture as pictures
 from coarsen.loops.program import read_program
 
 FOLDER = Path(__file__).parents[2] / "opencl_bench" / "kernels" / "loops"
-LOCAL, CONSTANT, DIRECT, WORK_ITEMS = (to_rgb(each) for each in ("#d95f02", "#1b7f5c", "#3b6fb6", "#444444"))
+LOCAL, CONSTANT, DIRECT, WORK_ITEMS = (to_rgba(each) for each in ("#d95f02", "#1b7f5c", "#3b6fb6", "#444444"))
 
 
 def panels(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Axes]:
@@ -33,12 +33,13 @@ def panels(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Axes]:
     return [each for each in figures[0].axes if each.images]
 
 
-def cells(axes: Axes, colour: tuple[float, float, float]) -> set[tuple[int, int]]:
+def cells(axes: Axes, colour: tuple[float, ...]) -> set[tuple[int, int]]:
     shown = np.asarray(axes.images[0].get_array())
     return {(int(row), int(column)) for row, column in np.argwhere(np.all(np.isclose(shown, colour), axis=2))}
 
 
 def drawn(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Axes]:
+    """The first panel of each title."""
     return {each.get_title(): each for each in reversed(panels(path, monkeypatch))}
 
 
@@ -50,13 +51,12 @@ def test_rows_and_columns_of_a_product(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cells(found["b[][]"], LOCAL) == {(k, 1) for k in range(8)}
     assert (found["a[][]"].get_ylabel(), found["a[][]"].get_xlabel()) == ("i", "k")
     assert cells(found["c[][]"], DIRECT) == {(1, 1)}
-    group = (0.58 + 0.42 * LOCAL[0], 0.58 + 0.42 * LOCAL[1], 0.58 + 0.42 * LOCAL[2])
-    assert cells(found["a[][]"], group) == {(i, k) for i in (0, 2, 3) for k in range(8)}
+    assert cells(found["a[][]"], (*LOCAL[:3], 0.42)) == {(i, k) for i in (0, 2, 3) for k in range(8)}
 
 
 def test_a_star_and_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
     found = drawn(FOLDER / "jacobi_2d.c", monkeypatch)
-    first, *_ = (each for each in panels(FOLDER / "jacobi_2d.c", monkeypatch) if each.get_title() == "a[][]")
+    first = found["a[][]"]
     assert cells(first, DIRECT) == {(2, 2), (1, 2), (3, 2), (2, 1), (2, 3)}
     assert first.get_xlabel() == "j - 1, j, j + 1"
     assert cells(found["work-items"], WORK_ITEMS) == {(2, 2)}
@@ -74,7 +74,7 @@ def test_a_triangle_s_group_is_one_that_is_full(monkeypatch: pytest.MonkeyPatch)
     assert cells(found["a[][]"], LOCAL) == {(row, k) for row in (1, 5) for k in range(8)}
 
 
-@pytest.mark.parametrize("name", ["correlation", "doitgen", "heat_3d", "jacobi_2d", "mm", "mri_q"])
+@pytest.mark.parametrize("name", ["doitgen", "mri_q"])
 def test_nests_of_each_kind_have_a_picture(name: str, tmp_path: Path) -> None:
     path = FOLDER / f"{name}.c"
     file = tmp_path / "nest.svg"

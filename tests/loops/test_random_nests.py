@@ -1,4 +1,4 @@
-"""Random C functions made of loop nests: what is taken of them runs as C says.
+"""Random C functions made of loop nests: those that are taken run as C says, others are refused with a place.
 
 `python -m tests.loops.fuzz` tries as many more as one likes.
 """
@@ -20,10 +20,10 @@ from tests.loops.ran import make, run_on
 from tests.oclgrind.watch import watching
 from tests.working_devices import short_name
 
-# At 2, Intel's compiler crashes, on a kernel of one work-item whose loop writes an element again and again.
-SEEDS = [seed for seed in range(36) if seed != 2]
-# Of the functions: others have loops in a row, or variables that go from launch to launch.
-TAKEN = 0.25
+# Of the functions of the first 84 seeds those that are taken and quickly read. At 2, Intel's compiler crashes, on
+# a kernel of one work-item whose loop writes an element again and again.
+SEEDS = (1, 5, 7, 8, 9, 16, 20, 25, 33, 35, 39, 41, 42, 44, 49, 55, 57, 63, 64, 67, 72, 79, 80, 82)
+REFUSED = (3, 4, 12, 14, 17, 18, 21, 28)
 
 
 def runs_on(parameters: Mapping[str, object]) -> bool:
@@ -42,18 +42,13 @@ def child() -> Iterator[Child]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_results_are_those_of_the_function(seed: int, device: DeviceDescription, child: Child) -> None:
-    _, wrong = child.outcome(seed, (short_name(device),))  # `test_enough_are_taken` counts refusals
-    assert not wrong, drawn(seed).text
+    assert child.outcome(seed, (short_name(device),)) == ("", []), drawn(seed).text
 
 
 @pytest.mark.parametrize("watched", SEEDS[::4])
 def test_nothing_is_found_by_a_simulator(watched: int, device: DeviceDescription, tmp_path: Path) -> None:
     nest = drawn(watched)
-    try:
-        made = make(nest.text, tmp_path)
-    except RefusalError:
-        return
-    made = replace(made, macros={LANES: 4, GROUP_SIZE: 8})
+    made = replace(make(nest.text, tmp_path), macros={LANES: 4, GROUP_SIZE: 8})
     with watching(device) as simulated:
         kernels = made.build(simulated.context)
         for sizes in SIZES[:2]:
@@ -61,12 +56,8 @@ def test_nothing_is_found_by_a_simulator(watched: int, device: DeviceDescription
         assert not simulated.findings(), nest.text
 
 
-def test_enough_are_taken(tmp_path: Path) -> None:
-    taken = 0
-    for seed in SEEDS[::2]:
-        try:
+def test_refusals_name_a_place(tmp_path: Path) -> None:
+    for seed in REFUSED:
+        with pytest.raises(RefusalError) as refused:
             make(drawn(seed).text, tmp_path)
-            taken += 1
-        except RefusalError as refusal:
-            assert refusal.position is not None
-    assert taken >= TAKEN * len(SEEDS[::2])
+        assert refused.value.position is not None

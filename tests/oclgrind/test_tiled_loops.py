@@ -28,7 +28,7 @@ def runs_on(parameters: dict[str, object]) -> bool:
 def findings(kernel: Loop, chosen: Configuration, device: DeviceDescription) -> Findings:
     """What Oclgrind finds in a launch of two strips and a rest."""
     case = kernel.case(19, 24)
-    made = run_pipeline(lowered(case), Variant(LOCAL, chosen, transforms=Transforms(tile=Tile.TRIPS_8)))
+    made = run_pipeline(lowered(case), Variant(LOCAL, chosen, transforms=Transforms(tile=Tile(kernel.tile))))
     with watching(device) as watched:
         program = build_uncached(watched.context, made.opencl_c, [made.opencl_c_standard])
         launch(watched.queue, cl.Kernel(program, "k"), case, chosen)

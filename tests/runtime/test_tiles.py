@@ -15,7 +15,7 @@ from coarsen.runtime.advice import Decision
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.runtime.launches import words_of
 from coarsen.tuning.settings import Tune
-from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.transforms import Tile, Transforms
 from coarsen.variant.variant import Variant
 from tests.runtime.advisors import FakeAdvisor
@@ -85,7 +85,7 @@ def test_each_local_size_has_code_of_its_own(queue: cl.CommandQueue) -> None:
 @pytest.mark.parametrize("demand", ["", "__attribute__((reqd_work_group_size(16, 8, 1)))"])
 def test_a_tile_without_coarsening_is_launched(queue: cl.CommandQueue, demand: str) -> None:
     seen: list[DividedLaunch] = []
-    variant = Variant((16, 8), transforms=Transforms(tile=Tile.TRIPS_8))
+    variant = Variant((16, 8), transforms=Transforms(tile=Tile("8")))
     advisor = FakeAdvisor(Decision(variant, "a test says so", is_exact=True))
     source = SOURCE.replace("kernel ", f"kernel {demand} ")
     program = Program(queue.context, source, tune=advisor, observer=Launches(seen)).build()
@@ -98,9 +98,31 @@ def test_a_tile_without_coarsening_is_launched(queue: cl.CommandQueue, demand: s
     assert not seen[1].is_rewritten
 
 
+@pytest.mark.parametrize("guard", ["", f"if (x < {N} - 7 && y < n + 9) {{"])
+@pytest.mark.parametrize(
+    "chosen", [(Coarsening(3),), (Coarsening(3), Coarsening(5, 1, 2)), (Coarsening(5, 0, 4), Coarsening(3, 1))]
+)
+def test_sizes_that_do_not_divide_have_tiles(queue: cl.CommandQueue, guard: str, chosen: Configuration) -> None:
+    source = SOURCE.replace("float sum", f"{guard} float sum").replace("= sum;", "= sum; }" if guard else "= sum;")
+    draw = np.random.default_rng(3)
+    a, b = (filled(queue, draw.integers(-9, 9, (N, N)).astype(np.float32)) for _ in range(2))
+    results = []
+    seen: list[DividedLaunch] = []
+    variant = Variant((16, 8), chosen, transforms=Transforms(tile=Tile("8")), any_size=True)
+    for advisor in (False, FakeAdvisor(Decision(variant, "a test says so", is_exact=True))):
+        program = Program(queue.context, source, tune=advisor, observer=Launches(seen)).build()
+        c = filled(queue, np.full((N, N), -1, np.float32))
+        program.product(queue, (N, N), (16, 8), a, b, c, np.int32(21))
+        results.append(np.empty((N, N), np.float32))
+        cl.enqueue_copy(queue, results[-1], c)
+    np.testing.assert_array_equal(results[1], results[0])
+    assert "tile 8, for any size" in words_of(seen[-1])
+    assert seen[-1].local_size == (16, 8)
+
+
 def test_an_exact_tile_that_the_kernel_refuses_leaves_it_as_it_is(queue: cl.CommandQueue) -> None:
     seen: list[DividedLaunch] = []
-    variant = Variant((16,), transforms=Transforms(tile=Tile.TRIPS_8))
+    variant = Variant((16,), transforms=Transforms(tile=Tile("8")))
     source = "kernel void scale(global float *c) { c[get_global_id(0)] *= 2; }"
     advisor = FakeAdvisor(Decision(variant, "a test says so", is_exact=True))
     program = Program(queue.context, source, tune=advisor, observer=Launches(seen)).build()
@@ -112,7 +134,7 @@ def test_an_exact_tile_that_the_kernel_refuses_leaves_it_as_it_is(queue: cl.Comm
 
 def test_what_is_advised_is_coarsened_without_a_tile_where_none_is_made(queue: cl.CommandQueue) -> None:
     seen: list[DividedLaunch] = []
-    variant = Variant((16,), (Coarsening(4),), transforms=Transforms(tile=Tile.TRIPS_8))
+    variant = Variant((16,), (Coarsening(4),), transforms=Transforms(tile=Tile("8")))
     source = "kernel void scale(global float *c) { c[get_global_id(0)] *= 2; }"
     advisor = FakeAdvisor(Decision(variant, "a test says so"))
     program = Program(queue.context, source, tune=advisor, observer=Launches(seen)).build()
@@ -127,7 +149,7 @@ def test_memory_that_overlaps_is_read_where_it_is(queue: cl.CommandQueue) -> Non
     program = Program(queue.context, SOURCE, factor=(2, 4), dim=(0, 1), tile="8", observer=seen).build()
     same = filled(queue, np.zeros((N, N), np.float32))
     program.product(queue, (N, N), (16, 8), same, same, same, np.int32(9))
-    assert seen.seen == [Tile.NONE]
+    assert seen.seen == [Tile()]
 
 
 def test_a_kernel_without_loops_is_coarsened_without_tiles(queue: cl.CommandQueue) -> None:
@@ -139,20 +161,20 @@ def test_a_kernel_without_loops_is_coarsened_without_tiles(queue: cl.CommandQueu
     got = np.empty(N, np.float32)
     cl.enqueue_copy(queue, got, c)
     assert (got == 2).all()
-    assert seen.seen == [Tile.NONE]
+    assert seen.seen == [Tile()]
 
 
 def test_what_is_advised_runs_at_its_own_local_size(queue: cl.CommandQueue) -> None:
     seen = Recorder()
     coarsenings = (Coarsening(4, 0, 8), Coarsening(2, 1, 4))
-    variant = Variant((32, 8), coarsenings, transforms=Transforms(tile=Tile.TRIPS_16))
+    variant = Variant((32, 8), coarsenings, transforms=Transforms(tile=Tile("16")))
     advisor = FakeAdvisor(Decision(variant, "a test says so", is_exact=True))
     program = Program(queue.context, SOURCE, tune=advisor, observer=seen).build()
     product(queue, program, (8, 8), 37)
-    assert seen.seen == [Tile.TRIPS_16]
+    assert seen.seen == [Tile("16")]
 
 
 def test_what_is_remembered_with_a_tile_is_left_where_none_are_allowed() -> None:
-    variant = Variant((16, 8), transforms=Transforms(tile=Tile.TRIPS_8))
+    variant = Variant((16, 8), transforms=Transforms(tile=Tile("8")))
     assert is_allowed(variant, Tune())
     assert not is_allowed(variant, Tune(tiles=False))

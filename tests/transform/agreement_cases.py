@@ -33,6 +33,12 @@ _CASES = (
         (24,),
         lambda rng, n: [integers(rng, n), zeros(2 * n), np.int32(83), np.int32(0)],
     ),
+    Case(
+        "guarded_chain",
+        (96,),
+        (24,),
+        lambda rng, n: [integers(rng, n), zeros(2 * n), zeros(n), zeros(2 * n), np.int32(85)],
+    ),
     Case("counted_on_the_way", (96,), (24,), lambda rng, n: [integers(rng, n), zeros(n), np.int32(7)]),
     Case("return_from_loop", (96,), (24,), lambda rng, n: [integers(rng, n), zeros(n), np.int32(5)]),
     Case(

@@ -11,6 +11,7 @@ from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.transform.simplify import merge_guards
 from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
@@ -125,3 +126,9 @@ def test_neighbours_of_a_stencil_are_loaded_once(dimension: int, left: int) -> N
     found = coarsen_kernel(original("stencil"), [Coarsening(4, dimension)])
     together = [block for block in found.blocks if "alone" not in block.name]
     assert sum(i.opcode == "load" for block in together for i in block.instructions) == left
+
+
+@pytest.mark.parametrize(("between", "is_merged"), [("", True), ("barrier(CLK_LOCAL_MEM_FENCE);", False)])
+def test_equal_conditions_around_barriers_stay_apart(between: str, is_merged: bool) -> None:
+    text = f"kernel void f(int n, global int *a) {{ if (n > 8) a[0] = 1; if (n > 8) {{ {between} a[1] = 2; }} }}"
+    assert (merge_guards(lower(text)) is not None) == is_merged

@@ -12,7 +12,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order, RecordType
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, DeviceKind, Tile, Transforms, Use
+from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, DeviceKind, Tile, Transforms, Use, transforms_of
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
@@ -87,9 +87,9 @@ def test_plans_that_change_nothing_make_no_other_variant() -> None:
 
 
 def test_a_tile_makes_another_kernel_of_one_that_is_not_coarsened() -> None:
-    tile = Transforms(tile=Tile.TRIPS_16, wide_accesses=True, device_kind=DeviceKind.GPU)
+    tile = Transforms(tile=Tile("16"), wide_accesses=True, device_kind=DeviceKind.GPU)
     variant = Variant((16, 16), transforms=tile)
-    assert variant.transforms == Transforms(tile=Tile.TRIPS_16, device_kind=DeviceKind.GPU)
+    assert variant.transforms == Transforms(tile=Tile("16"), device_kind=DeviceKind.GPU)
     assert (variant.is_coarsened, variant.is_rewritten, variant.is_original) == (False, True, False)
     assert variant.uncoarsened() == Variant((16, 16)) and variant.code_variant() == variant
     assert str(variant) == "uncoarsened, tile 16, local size 16×16"
@@ -97,6 +97,18 @@ def test_a_tile_makes_another_kernel_of_one_that_is_not_coarsened() -> None:
         assert variant_from_json(variant_to_json(variant, implied), implied or DEFAULT) == variant
     # What is implied is of coarsened variants.
     assert variant_from_json(variant_to_json(Variant((16, 16)), tile), tile) == Variant((16, 16))
+
+
+def test_a_tile_may_name_the_arrays_to_copy() -> None:
+    tile = Tile("16:b+a+b")
+    assert (tile, tile.trips, tile.arrays, Tile("8").arrays) == ("16:a+b", 16, ("a", "b"), ())
+    variant = Variant((16,), (Coarsening(2),), transforms=transforms_of(tile="16:a"))
+    assert str(variant) == "factor 2 along dimension 0, tile 16:a, local size 16"
+    read = variant_from_json(json.loads(json.dumps(variant_to_json(variant))))
+    assert read == variant and read.transforms.tile.arrays == ("a",)
+    for wrong in ("", "7", "16:", "16:a,b", "no:a", "16:2"):
+        with pytest.raises(InvalidInputError, match="tile is no, 8, 16, 32, or one with the arrays to copy"):
+            Tile(wrong)
 
 
 def test_arrays_are_said_only_where_they_lie_otherwise() -> None:

@@ -22,6 +22,7 @@ class Stage(enum.StrEnum):
 
     LOWER = "lower"
     LAYOUT = "layout"
+    SIMPLIFY = "simplify"
     GUARD = "guard"
     REPLICATE = "replicate"
     NORMALISE = "normalise"

@@ -63,7 +63,7 @@ def _lines(report: KernelReport) -> Iterator[str]:
         yield _wide(made.wide_accesses)
     if made.tiles is not None:
         yield ""
-        yield f"Tiles of {made.variant.transforms.tile} trips:"
+        yield f"Tiles of {made.variant.transforms.tile.trips} trips:"
         yield from (f"{_INDENT}{array.sentence}" for array in made.tiles.arrays)
     if made.arrays:
         yield ""
@@ -234,7 +234,7 @@ def _tiles(request: Request, kernel: Kernel) -> str:
     """Say what tiles inside of loops would save of what a work-group reads, or why there are none."""
     transforms = request.transforms
     if not transforms.is_tiled:
-        transforms = replace(transforms, tile=Tile.TRIPS_16)
+        transforms = replace(transforms, tile=Tile("16"))
     size = kernel.required_work_group_size or request.local_size
     if size is None:
         has_loops = innermost_loops(kernel.graph.function(kernel.name))
@@ -245,7 +245,7 @@ def _tiles(request: Request, kernel: Kernel) -> str:
         coarsened_size(size, variant.coarsenings)
         before = " before coarsening" if variant.is_coarsened else ""
         tile = transforms.tile
-        lines = [f"Tiles of {tile} trips (--tile {tile}), in work-groups of {shape(size)}{before}:"]
+        lines = [f"Tiles of {tile.trips} trips (--tile {tile}), in work-groups of {shape(size)}{before}:"]
         try:
             found = offered_tiles(kernel, variant, transforms)
             lines += [f"{_INDENT}{array.sentence}" for array in found.arrays]

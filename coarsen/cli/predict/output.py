@@ -107,7 +107,7 @@ def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, ob
             {**asdict(influence), "effect": math.exp(influence.effect)} for influence in prediction.influences
         ],
         "nearest": [asdict(neighbour) for neighbour in prediction.nearest],
-        **picked(prediction, "training_kernel sizes_are_assumed unknown"),
+        **picked(prediction, "training_kernel sizes_are_assumed unknown has_loops"),
         "fared": asdict(prediction.fared) if prediction.fared else None,
     }
 
@@ -189,6 +189,8 @@ def _remarks(prediction: LaunchPrediction) -> Iterator[str]:
     yield f"Nearest training kernels, with their distance: {near}"
     for text in prediction.unknown:
         yield f"Not known: {text}"
+    if prediction.has_loops:
+        yield "Left out: tiles inside of loops (--tile), whose gain isn't predicted; coarsen tune tries them"
     if prediction.sizes_are_assumed:
         yield "No global size was given: speeds are means over a small, a middle and a large one"
     conditional = [launch for launch in prediction.launches if launch.multiple_of]

@@ -274,8 +274,12 @@ def _copied(source: str, rows: int, new: int) -> str:
 def _forget(asked: ResultsOptions) -> None:
     if sum((bool(asked.words), bool(asked.kernel or asked.device), asked.every)) != 1:
         raise InvalidInputError("say what to forget: keys, or --kernel and --device, or --all")
+    from coarsen.layer.unit import forget_kernels, shelf_folder
+    from coarsen.tuning.store.schema import Filter
+
     with existing_store(asked.store) as opened:
         table = opened.remembered
+        before = {choice.key.digest: choice.key.kernel for choice in table.choices(Filter())}
         if asked.words:
             keys = dict.fromkeys(choice_key(opened, word) for word in asked.words)
             forgotten = table.forget_keys(list(keys))
@@ -285,6 +289,10 @@ def _forget(asked: ResultsOptions) -> None:
             kernels = table.kernels()
             near = next((did_you_mean(name, kernels) for name in asked.kernel or () if name not in kernels), "")
             raise InvalidInputError(f"nothing of that is remembered in {opened.location}{near}")
+        left = table.keys(Filter())
+        # `coarsen run` doesn't ask the store.
+        gone = {kernel for digest, kernel in before.items() if digest not in left}
+        forget_kernels(shelf_folder(asked.store), gone)
         print_line(f"{counted(forgotten, 'choice')} forgotten in {opened.location}")
 
 

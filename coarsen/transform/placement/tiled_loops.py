@@ -28,7 +28,7 @@ from coarsen.ir.graph.operands import Argument, Named
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace, PointerType, size_of
 from coarsen.transform.distinct import apart_in_words
-from coarsen.transform.layouts.elements import element_type
+from coarsen.transform.layouts.elements import array_argument, element_type
 from coarsen.transform.placement.boxes import Footprint
 from coarsen.transform.placement.chunks import (
     Box,
@@ -51,6 +51,7 @@ MOST_BYTES = 32768
 _LEAST_READS = 2.0
 # Of one in the other.
 _MOST_GUARDS = 2
+_NOT_NAMED = "the tile names other arrays"
 # Brings a module into normal form.
 Renew = Callable[[Module], Kernel]
 # How many elements to add to each row of a box, for work-groups of a size and elements of so many bytes.
@@ -112,7 +113,9 @@ class TiledLoops:
         return apart_in_words(self.apart, self.kernel.argument_names)
 
 
-def tile_loops(kernel: Kernel, trips: int, renew: Renew, padding: Padding | None = None) -> TiledLoops:
+def tile_loops(
+    kernel: Kernel, trips: int, renew: Renew, padding: Padding | None = None, arrays: Sequence[str] = ()
+) -> TiledLoops:
     """Let each work-group copy what so many trips of inner loops read into local memory.
 
     Args:
@@ -120,17 +123,20 @@ def tile_loops(kernel: Kernel, trips: int, renew: Renew, padding: Padding | None
         trips: between two copies, at least 2.
         renew: brings a module that the caller owns into normal form.
         padding: says how many elements to add to each row of a copy; None for no such elements.
+        arrays: names of the arguments whose arrays are copied; none for all that can be.
 
     Raises:
         RefusalError: `place-extent-unknown` without a local size; where no loop gets a tile, the first reason.
-        InvalidInputError: addresses have other than 64 bits.
+        InvalidInputError: addresses have other than 64 bits; an array that is none.
     """
+    for name in arrays:
+        array_argument(kernel, name, AddressSpace.GLOBAL)
     if kernel.required_work_group_size is None:
         reason = "how much a work-group reads is not known: give the launch's local size (--local-size)"
         raise RefusalError("place-extent-unknown", reason)
     if kernel.graph.size_type != INDEX:
         raise InvalidInputError("loops get tiles only in kernels with addresses of 64 bits")
-    tiler = _Tiler(trips, renew, padding or (lambda *_: 0))
+    tiler = _Tiler(trips, renew, padding or (lambda *_: 0), arrays)
     chosen, refusals = tiler.chosen(kernel)
     for _ in range(_MOST_GUARDS):
         if chosen or not any(each.code == "tile-not-together" for each in refusals):
@@ -185,8 +191,9 @@ def _for_whole_groups(kernel: Kernel, renew: Renew) -> Kernel | None:
 class _Tiler:
     """Gives loops tiles of so many trips; arguments as for `tile_loops`."""
 
-    def __init__(self, trips: int, renew: Renew, padding: Padding) -> None:
+    def __init__(self, trips: int, renew: Renew, padding: Padding, arrays: Sequence[str]) -> None:
         self._trips = trips
+        self._arrays = arrays
         self._renew = renew
         self._padding = padding
         self._left_out: list[CopiedArray] = []
@@ -244,8 +251,9 @@ class _Tiler:
         boxes, notes = self._boxes(tried, strip, given, left)
         if not boxes:
             self._left_out += notes
-            none = "the loop reads no array that the kernel only reads"
-            raise RefusalError("place-footprint-unknown", next((note.why_not for note in notes), none))
+            none = f"the loop reads no array that {'the tile names' if self._arrays else 'the kernel only reads'}"
+            found = (note.why_not for note in notes if note.why_not != _NOT_NAMED)
+            raise RefusalError("place-footprint-unknown", next(found, none))
         return sum(box.bytes for box in boxes)
 
     def _in_strips(self, kernel: Kernel, places: list[int]) -> Kernel:
@@ -270,6 +278,11 @@ class _Tiler:
         notes: list[CopiedArray] = []
         for argument in function.arguments:
             if argument.type != PointerType(AddressSpace.GLOBAL):
+                continue
+            if not any(is_in(user, strip.loop) for user in _accesses(argument)):
+                continue
+            if self._arrays and argument.name not in self._arrays:
+                notes.append(CopiedArray(argument.name, position, why_not=_NOT_NAMED))
                 continue
             try:
                 found = _boxes_of(kernel, function, argument, strip, given)
@@ -305,9 +318,7 @@ class _Tiler:
 def _boxes_of(
     kernel: Kernel, function: Function, argument: Argument, strip: StripOfKernel, given: frozenset[str]
 ) -> list[Box]:
-    """The boxes that a strip reads of an array; none where it reads nothing of it."""
-    if not any(is_in(user, strip.loop) for user in _accesses(argument)):
-        return []
+    """The boxes that a strip reads of an array."""
     uses = uses_of(argument)
     apart_from(kernel.graph, function, argument)
     declared = next(each for each in kernel.arguments if each.name == argument.name)

@@ -154,6 +154,8 @@ def _guarded(launch: Launch, variant: Variant) -> Launch:
     guarded = _guarded_sizes(launch, variant)
     if guarded is None:
         raise UndividedError(f"nothing would be merged at the global size {launch.global_size}")
+    if variant.transforms.is_tiled and guarded.local_size != launch.local_size:
+        raise UndividedError(f"the work-groups that copy together have the local size {launch.local_size}")
     return replace(launch, global_size=guarded.global_size, local_size=guarded.local_size or ())
 
 

@@ -135,7 +135,7 @@ class CompileService:
 
     def _coarsened(self, name: str, kernel: str, candidate: Variant, request: Message) -> Code:
         coarsened = run_pipeline(self._lowered(name, candidate.definitions, kernel), candidate)
-        if candidate.merges_groups:
+        if candidate.adds_barriers:
             device = request["machine"]["device"] if request["machine"] else {}
             most = most_ways_by_barriers([str(device.get("platform_version", ""))])
             check_ways_by_barriers(coarsened.ways_by_barriers, most)

@@ -1,8 +1,6 @@
 /* Handles used again after release, one kernel name in several programs, threads, clones, and a crash at the end. */
 #include "host.h"
-
-int pthread_create(unsigned long *thread, const void *attributes, void *(*work)(void *), void *argument);
-int pthread_join(unsigned long thread, void **result);
+#include "threads.h"
 
 enum { ROUNDS = 100, THREADS = 4 };
 

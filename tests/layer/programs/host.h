@@ -1,27 +1,24 @@
-/* What the programs have in common: a device of the platform that PLATFORM names, and an end where something fails. */
+/* What programs that use OpenCL have in common: a device of the platform that PLATFORM names. */
 #include "opencl.h"
+#include "process.h"
 
-int printf(const char *format, ...);
-int fflush(void *file);
-void exit(int code);
-void abort(void);
 char *getenv(const char *name);
 char *strstr(const char *text, const char *part);
 size_t strlen(const char *text);
 int memcmp(const void *one, const void *other, size_t size);
+int open(const char *path, int flags, ...);
+long read(int file, void *bytes, size_t size);
 
 cl_int clGetPlatformIDs(cl_uint, cl_platform_id *, cl_uint *);
 cl_int clGetDeviceIDs(cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *);
 cl_context clCreateContext(const cl_properties *, cl_uint, const cl_device_id *, void *, void *, cl_int *);
 cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint, const cl_event *,
                             cl_event *);
-cl_int clReleaseMemObject(cl_mem);
 cl_int clSetUserEventStatus(cl_event, cl_int);
 cl_int clGetProgramInfo(cl_program, cl_uint, size_t, void *, size_t *);
 cl_int clEnqueueSVMMap(cl_command_queue, cl_bool, cl_bitfield, void *, size_t, cl_uint, const cl_event *, cl_event *);
 cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl_event *);
 
-#define NULL ((void *)0)
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFF
 #define CL_MEM_READ_WRITE (1 << 0)
 #define CL_MEM_COPY_HOST_PTR (1 << 5)
@@ -34,20 +31,19 @@ cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl
 #define CL_MAP_READ 1
 #define CL_MAP_WRITE 2
 
-#define CHECK(condition)                                                                                             \
-    do {                                                                                                             \
-        if (!(condition)) {                                                                                          \
-            printf("line %d: %s\n", __LINE__, #condition);                                                           \
-            fflush(NULL);                                                                                            \
-            exit(9);                                                                                                 \
-        }                                                                                                            \
-    } while (0)
-
 enum { COUNT = 1024 };
 
 static cl_device_id device;
 static cl_context context;
 static cl_command_queue queue;
+
+/* Read the file that a variable of the environment names; its size. */
+static size_t read_file(const char *name, void *to, size_t most)
+{
+    long size = read(open(getenv(name), 0), to, most);
+    CHECK(size > 10 && size < (long)most);
+    return size;
+}
 
 static void open_device(void)
 {
@@ -86,17 +82,4 @@ static cl_mem numbered(cl_mem_flags flags)
 static void launch(cl_kernel kernel, size_t global, size_t local)
 {
     CHECK(!clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, local ? &local : NULL, 0, NULL, NULL));
-}
-
-int main(void);
-
-/* Linked without C's start files: the C library is initialised by the dynamic linker. */
-#ifdef __x86_64__
-__attribute__((force_align_arg_pointer))
-#endif
-void _start(void)
-{
-    int code = main();
-    fflush(NULL);
-    exit(code);
 }

@@ -19,7 +19,7 @@ TWO = (Coarsening(2, 0), Coarsening(4, 1, 8))
 
 
 def test_of_a_tile_the_local_size_is_pasted_too() -> None:
-    candidate = Variant((64, 64), TWO, transforms=Transforms(tile=Tile.TRIPS_16))
+    candidate = Variant((64, 64), TWO, transforms=Transforms(tile=Tile("16")))
     paste = paste_of(some_measurement(candidate=candidate), "k.cl")
     assert paste.python.endswith("stride=(1, 8), tile='16')")
     assert paste.command.endswith("--tile 16 --local-size 64x64")

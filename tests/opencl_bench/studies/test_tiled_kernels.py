@@ -56,7 +56,7 @@ def test_rows_have_the_columns_that_the_script_writes() -> None:
 def test_kernels_have_tiles_where_the_page_says_so(name: str) -> None:
     plain = KERNELS[name]
     local = tuple(2 * extent if place == 0 else extent for place, extent in enumerate(plain.local))
-    variant = Variant(local, (Coarsening(2, stride=16),), transforms=Transforms(tile=Tile.TRIPS_16, distinct=True))
+    variant = Variant(local, (Coarsening(2, stride=16),), transforms=Transforms(tile=Tile("16"), distinct=True))
     try:
         made = run_pipeline(lower(plain.source, "k"), variant)
     except RefusalError:

@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.errors import RefusalError
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.transform.placement import strips, tiled_loops
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
@@ -30,13 +30,14 @@ ROOM = 4096
 class Loop:
     """A kernel `k(global const T *a, global const T *b, global int *out, int n, int m)` with a loop of n trips.
 
-    `copied` are the arrays that get a tile when 8 trips are copied, uncoarsened or not.
+    `copied` are the arrays that get a tile when 8 trips are copied, uncoarsened or not; `tile` may name them.
     """
 
     name: str
     body: str
     copied: tuple[str, ...] = ("a", "b")
     type: str = "int"
+    tile: str = "8"
 
     def case(self, n: int, m: int) -> Case:
         """Its launch."""
@@ -126,6 +127,13 @@ KERNELS = (
         f" for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y] - own[(l + k) & 127];",
     ),
     Loop("an_array_that_has_no_box", f"for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[(k*k) & 15];", ("a",)),
+    Loop("one_is_named", "for (int k = 0; k < n; ++k) sum += a[y*n + k] * b[k*m + x];", ("b",), tile="8:b"),
+    Loop(
+        "one_is_named_under_a_guard",
+        f"if (x < m) for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y];",
+        ("a",),
+        tile="8:a",
+    ),
 )
 LENGTHS = ((0, 1), (1, 3), (8, 32), (19, 24))
 CONFIGURATIONS: tuple[Configuration, ...] = (
@@ -156,7 +164,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
 )
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_results_are_those_of_the_kernel(kernel: Loop, chosen: Configuration, queue: cl.CommandQueue) -> None:
-    made = tiled(kernel, chosen, Tile.TRIPS_8)
+    made = tiled(kernel, chosen, Tile(kernel.tile))
     assert made.tiles is not None
     assert {each.array for each in made.tiles.arrays if not each.why_not} == set(kernel.copied)
     for n, m in LENGTHS:
@@ -165,12 +173,25 @@ def test_results_are_those_of_the_kernel(kernel: Loop, chosen: Configuration, qu
         assert_same(original_outcome(queue.context, case), got, 0)
 
 
+@pytest.mark.parametrize(
+    ("name", "error", "reason"),
+    [
+        ("out", RefusalError, "the loop reads no array that the tile names"),
+        ("none", InvalidInputError, "the kernel k has no argument none"),
+        ("n", InvalidInputError, "the argument n is no array in global memory"),
+    ],
+)
+def test_what_is_named_and_can_not_be_copied_is_refused(name: str, error: type[Exception], reason: str) -> None:
+    with pytest.raises(error, match=reason):
+        tiled(KERNELS[0], (), Tile(f"8:{name}"))
+
+
 UNKNOWN = "place-footprint-unknown"
 
 
 def refusal(body: str, type_: str = "int") -> RefusalError:
     with pytest.raises(RefusalError) as refused:
-        tiled(Loop("refused", body, type=type_), CONFIGURATIONS[0], Tile.TRIPS_8)
+        tiled(Loop("refused", body, type=type_), CONFIGURATIONS[0], Tile("8"))
     return refused.value
 
 
@@ -229,14 +250,14 @@ def test_groups_that_may_be_smaller_are_refused() -> None:
     body = "for (int k = 0; k < n; ++k) sum += a[x + k]; atomic_int *p = (atomic_int *)out; (void)p;"
     generic = "int *q = n > 3 ? (int *)(out) : (int *)0; sum += q != 0; " + body
     case = replace(Loop("newer", generic).case(0, 0), options=("-cl-std=CL2.0",))
-    variant = Variant(LOCAL, CONFIGURATIONS[0], transforms=Transforms(tile=Tile.TRIPS_8))
+    variant = Variant(LOCAL, CONFIGURATIONS[0], transforms=Transforms(tile=Tile("8")))
     with pytest.raises(RefusalError, match="the last groups may be smaller"):
         run_pipeline(lowered(case), variant)
 
 
 def test_local_memory_is_shared_out_among_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiled_loops, "MOST_BYTES", 200)
-    made = tiled(next(each for each in KERNELS if each.name == "two_loops"), CONFIGURATIONS[0], Tile.TRIPS_16)
+    made = tiled(next(each for each in KERNELS if each.name == "two_loops"), CONFIGURATIONS[0], Tile("16"))
     assert made.tiles is not None
     assert sum(each.bytes for each in made.tiles.arrays) <= 200
     assert [bool(each.why_not) for each in made.tiles.arrays] == [True, False]
@@ -246,13 +267,13 @@ def test_local_memory_is_shared_out_among_loops(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_without_a_local_size_it_is_asked_for() -> None:
-    variant = Variant((), CONFIGURATIONS[0], transforms=Transforms(tile=Tile.TRIPS_8))
+    variant = Variant((), CONFIGURATIONS[0], transforms=Transforms(tile=Tile("8")))
     with pytest.raises(RefusalError, match=r"give the launch's local size \(--local-size\)"):
         run_pipeline(lowered(KERNELS[0].case(0, 0)), variant)
 
 
 def test_the_kernel_demands_the_local_size_and_says_what_must_be_apart() -> None:
-    made = tiled(KERNELS[0], CONFIGURATIONS[1], Tile.TRIPS_16)
+    made = tiled(KERNELS[0], CONFIGURATIONS[1], Tile("16"))
     assert made.kernel.required_work_group_size == (8, 2, 1)
     assert made.apart == ((0, 2), (1, 2))
     assert made.assumptions == tuple(
@@ -261,20 +282,14 @@ def test_the_kernel_demands_the_local_size_and_says_what_must_be_apart() -> None
 
 
 def test_ptx_demands_the_local_size() -> None:
-    assert ".reqntid 8, 2, 1" in tiled(KERNELS[0], CONFIGURATIONS[1], Tile.TRIPS_8).ptx()
+    assert ".reqntid 8, 2, 1" in tiled(KERNELS[0], CONFIGURATIONS[1], Tile("8")).ptx()
     plain = Variant(LOCAL, CONFIGURATIONS[1])
     assert ".reqntid" not in run_pipeline(lowered(KERNELS[0].case(0, 0)), plain).ptx()
 
 
-def test_guarded_work_items_have_no_tiles() -> None:
-    variant = Variant(LOCAL, CONFIGURATIONS[0], transforms=Transforms(tile=Tile.TRIPS_8), any_size=True)
-    with pytest.raises(RefusalError, match="the work-groups of a guarded kernel have any size"):
-        run_pipeline(lowered(KERNELS[0].case(0, 0)), variant)
-
-
 def test_arrays_that_do_not_fit_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiled_loops, "MOST_BYTES", 600)
-    made = tiled(KERNELS[1], CONFIGURATIONS[2], Tile.TRIPS_16)
+    made = tiled(KERNELS[1], CONFIGURATIONS[2], Tile("16"))
     assert made.tiles is not None
     assert [(each.array, each.bytes, each.why_not) for each in made.tiles.arrays] == [
         ("a", 544, ""),
@@ -285,7 +300,7 @@ def test_arrays_that_do_not_fit_are_left(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_rows_are_padded_where_work_items_would_read_one_bank() -> None:
     # Rows of 8: of 8 work-items along x, every fourth would read the same bank.
     kernel = next(each for each in KERNELS if each.name == "rows_along_both")
-    variant = Variant(LOCAL, CONFIGURATIONS[0], transforms=Transforms(tile=Tile.TRIPS_8))
+    variant = Variant(LOCAL, CONFIGURATIONS[0], transforms=Transforms(tile=Tile("8")))
     made = run_pipeline(lowered(kernel.case(0, 0)), variant)
     assert made.tiles is not None
     assert [(each.array, each.elements, each.pad, each.bytes) for each in made.tiles.arrays] == [
@@ -298,7 +313,7 @@ def test_rows_are_padded_where_work_items_would_read_one_bank() -> None:
 
 
 def test_what_is_saved_is_said() -> None:
-    made = tiled(KERNELS[0], CONFIGURATIONS[0], Tile.TRIPS_8)
+    made = tiled(KERNELS[0], CONFIGURATIONS[0], Tile("8"))
     assert made.tiles is not None
     # In each of 8 trips 64 work-items read two elements of 16 along x, and one of 8 along y.
     assert [each.saved for each in made.tiles.arrays] == [4 * 8 * (128 - 16), 4 * 8 * (64 - 8)]
@@ -313,9 +328,7 @@ def test_a_forgotten_rest_is_noticed(monkeypatch: pytest.MonkeyPatch, queue: cl.
 
     monkeypatch.setattr(strips, "_is_whole", planted)
     kernel, chosen = KERNELS[0], CONFIGURATIONS[0]
-    made = run_pipeline(
-        lowered(kernel.case(0, 0)), Variant(LOCAL, chosen, transforms=Transforms(tile=Tile.TRIPS_8))
-    )
+    made = run_pipeline(lowered(kernel.case(0, 0)), Variant(LOCAL, chosen, transforms=Transforms(tile=Tile("8"))))
     case = kernel.case(7, 1)
     with pytest.raises(AssertionError):
         assert_same(

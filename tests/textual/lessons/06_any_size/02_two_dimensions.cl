@@ -1,4 +1,4 @@
-// Each coarsened dimension has its own size.
+// Each coarsened dimension has its own size; a work-item is asked about both at once.
 //
 // RUN: coarsen apply %s --factor 2 --dim 0 --factor 2 --dim 1 --any-size 2>&1 | filecheck %s
 
@@ -10,5 +10,6 @@ kernel void fill(global float *image, int width)
 // CHECK: note: pass for the added argument global_size_x:
 // CHECK: note: pass for the added argument global_size_y:
 // CHECK: kernel void fill(global float* image, int width, ulong global_size_x, ulong global_size_y)
-// CHECK: if (position{{.*}} < global_size_y) {
-// CHECK: if ({{.*}} < global_size_x) {
+// CHECK: bool [[Y:inside[_0-9]*]] = position{{.*}} < global_size_y;
+// CHECK: bool [[X:inside[_0-9]*]] = {{.*}} < global_size_x;
+// CHECK: if ([[Y]] && [[X]]) {

@@ -1,0 +1,203 @@
+/* Programs: the texts and build options by which they are known; and whether a thread is in a callback of a driver, in
+ * which nothing may be waited for. */
+
+/* Give up what was built for a program, without the lock. */
+static void release_variants(struct Variants *variants);
+
+static __thread int callbacks; /* that this thread is in */
+
+struct Callback {
+    union {
+        void(CL_CALLBACK *built)(cl_program, void *);
+        void(CL_CALLBACK *ended)(cl_event, cl_int, void *);
+    };
+    void *data;
+};
+
+static void CL_CALLBACK call_when_built(cl_program program, void *given)
+{
+    struct Callback callback = *(struct Callback *)given;
+    free(given);
+    callbacks++;
+    callback.built(program, callback.data);
+    callbacks--;
+}
+
+static void CL_CALLBACK call_when_ended(cl_event event, cl_int state, void *given)
+{
+    struct Callback callback = *(struct Callback *)given;
+    free(given);
+    callbacks++;
+    callback.ended(event, state, callback.data);
+    callbacks--;
+}
+
+cl_int clSetEventCallback(cl_event event, cl_int state, void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *data)
+{
+    struct Callback *own = notify && IS_ON ? malloc(sizeof *own) : NULL;
+    if (!own)
+        return NEXT(clSetEventCallback)(event, state, notify, data);
+    *own = (struct Callback){.ended = notify, .data = data};
+    cl_int status = NEXT(clSetEventCallback)(event, state, call_when_ended, own);
+    if (status)
+        free(own);
+    return status;
+}
+
+/* What a build tells when it has ended, by one call of `notify`. */
+static void wrap_callback(void(CL_CALLBACK **notify)(cl_program, void *), void **data)
+{
+    struct Callback *own = *notify && IS_ON ? malloc(sizeof *own) : NULL;
+    if (!own)
+        return;
+    *own = (struct Callback){.built = *notify, .data = *data};
+    *notify = call_when_built;
+    *data = own;
+}
+
+static cl_program with_program(cl_program program, enum Problem problem, char *source, size_t size)
+{
+    if (!program || !IS_ON) {
+        free(source);
+        return program;
+    }
+    lock();
+    struct Object *object = made(program, PROGRAM);
+    object->program.problem = problem;
+    object->program.source = source;
+    object->program.size = size;
+    unlock();
+    return program;
+}
+
+cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts, const size_t *sizes,
+                                     cl_int *error)
+{
+    cl_program program = NEXT(clCreateProgramWithSource)(context, count, texts, sizes, error);
+    if (!program || !IS_ON)
+        return program;
+    struct Bytes source = {0};
+    for (cl_uint i = 0; i < count; i++)
+        put(&source, texts[i], sizes && sizes[i] ? sizes[i] : strlen(texts[i]));
+    put8(&source, 0);
+    return with_program(program, NONE, source.data, source.size - 1);
+}
+
+cl_int clRetainProgram(cl_program program)
+{
+    if (IS_ON) {
+        lock();
+        struct Object *object = found(program, PROGRAM);
+        if (object)
+            object->references++;
+        unlock();
+    }
+    return NEXT(clRetainProgram)(program);
+}
+
+cl_int clReleaseProgram(cl_program program)
+{
+    if (IS_ON) {
+        struct Variants *variants = NULL;
+        lock();
+        struct Object *object = found(program, PROGRAM);
+        if (object && !--object->references) {
+            variants = object->program.variants;
+            forget(program);
+        }
+        unlock();
+        release_variants(variants);
+    }
+    return NEXT(clReleaseProgram)(program);
+}
+
+/* Give a program other build options, which are taken over. Returns those before, which stand where a build fails. They
+ * are given before the build, since kernels may be made in its callback. */
+static char *exchanged_options(cl_program program, char *options, int has_headers)
+{
+    struct Variants *variants = NULL;
+    lock();
+    struct Object *object = IS_ON ? found(program, PROGRAM) : NULL;
+    if (object) {
+        char *before = object->program.options;
+        object->program.options = options;
+        options = before;
+        if (has_headers)
+            object->program.problem = WITH_HEADERS;
+        variants = object->program.variants;
+        object->program.variants = NULL;
+    }
+    unlock();
+    release_variants(variants);
+    return object ? options : (free(options), NULL);
+}
+
+#define BUILDING(has_headers, call)                                                                                  \
+    if (!IS_ON)                                                                                                      \
+        return call;                                                                                                 \
+    char *before = exchanged_options(program, copied_text(options), has_headers);                                    \
+    wrap_callback(&notify, &data);                                                                                   \
+    cl_int status = call;                                                                                            \
+    free(status ? exchanged_options(program, before, 0) : before);                                                   \
+    return status;
+
+cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+                      void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    BUILDING(0, NEXT(clBuildProgram)(program, count, devices, options, notify, data))
+}
+
+cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+                        cl_uint header_count, const cl_program *headers, const char **names,
+                        void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    BUILDING(header_count > 0,
+             NEXT(clCompileProgram)(program, count, devices, options, header_count, headers, names, notify, data))
+}
+
+cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *devices, const char *options,
+                         cl_uint program_count, const cl_program *programs, void(CL_CALLBACK *notify)(cl_program, void *),
+                         void *data, cl_int *error)
+{
+    wrap_callback(&notify, &data);
+    cl_program linked =
+        NEXT(clLinkProgram)(context, count, devices, options, program_count, programs, notify, data, error);
+    int has_options = options && *options;
+    with_program(linked, program_count == 1 && has_options ? LINKED_WITH_OPTIONS : LINKED, NULL, 0);
+    if (!linked || !IS_ON || program_count != 1 || has_options)
+        return linked;
+    lock();
+    struct Object *object = found(linked, PROGRAM), *of = found(programs[0], PROGRAM);
+    if (object && of && of->program.source && of->program.options) {
+        object->program.problem = of->program.problem;
+        object->program.source = copied(of->program.source, of->program.size);
+        object->program.size = of->program.size;
+        object->program.options = copied_text(of->program.options);
+    }
+    unlock();
+    return linked;
+}
+
+static void add_kernel(cl_kernel kernel, cl_program program, const char *name);
+
+cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *error)
+{
+    cl_kernel kernel = NEXT(clCreateKernel)(program, name, error);
+    if (kernel && IS_ON)
+        add_kernel(kernel, program, name);
+    return kernel;
+}
+
+cl_int clCreateKernelsInProgram(cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count)
+{
+    cl_uint made_now = 0;
+    cl_int status = NEXT(clCreateKernelsInProgram)(program, room, kernels, &made_now);
+    if (count)
+        *count = made_now;
+    for (cl_uint i = 0; IS_ON && !status && kernels && i < made_now; i++) {
+        char name[1024] = "";
+        NEXT(clGetKernelInfo)(kernels[i], CL_KERNEL_FUNCTION_NAME, sizeof name - 1, name, NULL);
+        add_kernel(kernels[i], program, name);
+    }
+    return status;
+}

@@ -1,0 +1,162 @@
+"""`coarsen fuse`: what one launch of two kernels is like, which pairs are refused and why, the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.fused import fuse
+
+SCALE = "kernel void scale(int n, float k, global const float *a, global float *t)\n"
+FIRST = f"{SCALE}{{ int i = get_global_id(0); if (i < n) t[i] = k * a[i]; }}\n"
+SECOND = "kernel void next(int n, global float *t, global float *b, global float *c)\n"
+ADD = f"{SECOND}{{ int i = get_global_id(0); if (i >= n) return; c[i] = t[i] + b[i]; }}\n"
+
+
+def body(text: str) -> str:
+    """A second kernel of `t`, `b` and `c`, its item `i`."""
+    return f"{SECOND}{{ int i = get_global_id(0); {text} }}\n"
+
+
+def test_a_value_stays_in_a_register() -> None:
+    fused = fuse(FIRST + ADD, "scale", "next")
+    assert fused.kernel.argument_names == ("n", "k", "a", "t", "b", "c")
+    assert "t[i] = value;" in fused.opencl_c and "= t[" not in fused.opencl_c
+    assert "the memory passed for t must not overlap that for b and c" in fused.assumptions
+
+
+def test_what_is_given_up_is_neither_written_nor_passed() -> None:
+    fused = fuse(FIRST + ADD, "scale", "next", gives_up=["t"])
+    assert (fused.dropped, fused.kernel.argument_names) == (("t",), ("n", "k", "a", "b", "c"))
+    assert "t[" not in fused.opencl_c
+
+
+def test_what_the_kernel_reads_itself_is_written_all_the_same() -> None:
+    reading = FIRST.replace("t[i] = k * a[i]", "{ t[i] = k; t[2 * i] = k; t[i] = t[i] * a[i]; }")
+    fused = fuse(reading + ADD.replace("t[i] +", ""), "scale", "next", gives_up=["t"])
+    [given_up] = fused.given_up
+    assert fused.dropped == () and "may read" in given_up.left and given_up.position is not None
+    # The last one: nothing reads afterwards.
+    assert given_up.stores == 1 and fused.opencl_c.count("t[i] =") == 1
+
+
+def test_arguments_of_other_names_are_one_where_that_is_told() -> None:
+    other = ADD.replace("global float *t", "global float *from").replace("t[i]", "from[i]")
+    assert "from" not in fuse(FIRST + other, "scale", "next", same={"t": "from"}).opencl_c
+    assert fuse(FIRST + other, "scale", "next").kernel.argument_names[-3:] == ("from", "b", "c")
+
+
+def test_local_memory_of_one_name_is_each_kernel_s_own() -> None:
+    own = (
+        "kernel void {}(global int *a, local int *m) "
+        "{{ int i = get_global_id(0); m[i & 7] = 1; a[i] = m[i & 7]; }}\n"
+    )
+    fused = fuse(own.format("one") + own.format("two"), "one", "two")
+    assert fused.kernel.argument_names == ("a", "m", "m_2")
+
+
+def test_a_demanded_size_stays() -> None:
+    sized = FIRST.replace("kernel void", "kernel __attribute__((reqd_work_group_size(8, 1, 1))) void")
+    assert "reqd_work_group_size(8, 1, 1)" in fuse(sized + ADD, "scale", "next").opencl_c
+
+
+CROSSING = {
+    "neighbour": body("if (i < n) c[i] = t[i + 1];"),
+    "neighbour before": body("if (i < n && i > 0) c[i] = t[i - 1];"),
+    "no guard": body("c[i] = t[i];"),
+    "guard that may be other": body("if (i <= n - 1) c[i] = t[i];"),
+    "guard of another argument": body("if (i < (int)b[0]) c[i] = t[i];"),
+    "guard of 32 bits": body("if (get_global_id(0) < n) c[i] = t[i];"),
+    "wrapped index": body("if (i < n) c[i] = t[(uchar)i];"),
+    "index that wraps": body("if (i < n) c[i] = t[(ulong)(uint)i];"),
+    "all of them": body("if (i < n) { float s = 0; for (int k = 0; k < n; ++k) s += t[k]; c[i] = s; }"),
+    "one of them": body("if (i < n) c[i] = t[0];"),
+    "from a table": body("if (i < n) c[i] = t[(int)b[i]];"),
+    "part of it": body("if (i < n) c[i] = ((global uchar *)t)[i * 4 + 1];"),
+    "wider": body("if (i < n) c[i] = ((global float2 *)t)[i].x;"),
+    "written over elsewhere": body("if (i < n) { t[i + 1] = 0; c[i] = t[i]; }"),
+    "written elsewhere": body("if (i < n) t[i + 1] = b[i];"),
+    "written by one": body("if (i == 0) t[i] = b[i];"),
+    "written at one place": body("if (i < n) t[0] = b[i];"),
+    "written for some": body("if (i < n && b[i] > 0) t[i] = b[i];"),
+    "as another type": body("if (i < n) ((global short *)t)[i] = 1;"),
+    "by vectors": body("if (i < n) { vstore2((float2)(1, 2), i, t); }"),
+    "read by vectors": body("if (i < n) c[i] = vload2(i, t).x;"),
+    "behind a barrier of its own loop": body("if (i < n) for (int k = 0; k < 2; ++k) { c[i] = t[i + k]; }"),
+}
+
+
+@pytest.mark.parametrize("case", CROSSING)
+def test_work_items_that_may_meet_are_refused(case: str) -> None:
+    with pytest.raises(RefusalError) as refused:
+        fuse(FIRST + CROSSING[case], "scale", "next")
+    assert refused.value.code == "fusion-crosses-items" and refused.value.position is not None
+
+
+ROWS = "kernel void {}(global int *t, int n) {{ int x = get_global_id(0), y = get_global_id(1); t[{}] = {}; }}\n"
+IN_PLACE = f"{SCALE}{{ int i = get_global_id(0); if (i < n) t[i] = k * a[i + 1]; }}\n"
+OTHERS = {
+    "reads what is written next": (
+        IN_PLACE + body("if (i < n) t[i] = 1;").replace("*t,", "*a,").replace("t[i]", "a[i]"),
+        "fusion-crosses-items",
+    ),
+    "barrier": (
+        FIRST + body("if (n > 3) barrier(CLK_GLOBAL_MEM_FENCE); if (i < n) c[i] = t[i];"),
+        "fusion-barrier",
+    ),
+    "atomic": (FIRST + body("if (i < n) atomic_inc((global int *)c);"), "fusion-barrier"),
+    "fence": (FIRST + body("mem_fence(CLK_GLOBAL_MEM_FENCE); if (i < n) c[i] = t[i];"), "fusion-barrier"),
+    "volatile": (FIRST + body("if (i < n) c[i] = *(volatile global float *)&t[i];"), "fusion-barrier"),
+    "unknown function": (f"float f(float);\n{FIRST}" + body("if (i < n) c[i] = f(t[i]);"), "fusion-barrier"),
+    "other dimensions": (FIRST + body("if (i < n) c[i] = t[i] + get_global_id(1);"), "fusion-ndrange"),
+    "other sizes": (
+        FIRST.replace("kernel", "kernel __attribute__((reqd_work_group_size(8, 1, 1)))")
+        + ADD.replace("kernel", "kernel __attribute__((reqd_work_group_size(4, 1, 1)))"),
+        "fusion-ndrange",
+    ),
+    "pointer from an integer": (FIRST + body("if (i < n) c[i] = *(global float *)(ulong)n;"), "fusion-alias"),
+    "image": (
+        FIRST + "kernel void next(write_only image2d_t p) { write_imagei(p, get_global_id(0), 1); }",
+        "fusion-alias",
+    ),
+    "two rows": (
+        ROWS.format("scale", "y * n + x", "1") + ROWS.format("next", "x * n + y", "2"),
+        "fusion-crosses-items",
+    ),
+    "one row": (ROWS.format("scale", "x", "y") + ROWS.format("next", "x", "y + 1"), "fusion-crosses-items"),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_other_pairs_are_refused(case: str) -> None:
+    source, code = OTHERS[case]
+    with pytest.raises(RefusalError) as refused:
+        fuse(source, "scale", "next")
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"same": {"q": "t"}}, "scale has no argument 'q'"),
+        ({"same": {"t": "q"}}, "next has no argument 'q'"),
+        ({"same": {"k": "b"}}, "they can't be one argument"),
+        ({"same": {"t": "b", "a": "b"}}, "named twice"),
+        ({"gives_up": ["q"]}, "no argument 'q'"),
+        ({"gives_up": ["n"]}, "no buffer in global memory"),
+        ({"name": "scale"}, "can't be called 'scale'"),
+        ({"name": "a b"}, "can't be called 'a b'"),
+    ],
+)
+def test_mistakes(words: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidInputError, match=said):
+        fuse(FIRST + ADD, "scale", "next", **words)  # type: ignore[arg-type]
+
+
+def test_llvm_ir_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.ll"
+    path.write_text("define void @f() {\n  ret void\n}\n")
+    with pytest.raises(InvalidInputError, match="only OpenCL C"):
+        fuse(path, "f", "g")
