@@ -215,8 +215,9 @@ class Bindings:
                     return tree.with_parts(expression, lambda part: self.bound(part, what))
         if what == INDEX:
             raise not_affine(what, place)
-        code = "data-dependent-bound" if what == BOUND else "data-dependent-condition"
-        raise RefusalError(code, f"{what if what == BOUND else 'an if'} depends on what is computed", place)
+        if what == BOUND:
+            raise RefusalError("data-dependent-bound", "a loop's bound depends on what is computed", place)
+        raise RefusalError("data-dependent-condition", "an if depends on what is computed", place)
 
     def _parameter(self, identity: str, spelled: str, type_: str, place: SourcePosition) -> tree.Expression:
         name = self._names.of(identity, spelled)
