@@ -20,10 +20,10 @@ from tests.loops.ran import make, run_on
 from tests.oclgrind.watch import watching
 from tests.working_devices import short_name
 
-# Of the functions of the first 84 seeds those that are taken and quickly read. At 2, Intel's compiler crashes, on
-# a kernel of one work-item whose loop writes an element again and again.
+# Of the functions of the first 84 seeds those that are taken and quickly read; others where the draw changes. At 2,
+# Intel's compiler crashes, on a kernel of one work-item whose loop writes an element again and again.
 SEEDS = (1, 5, 7, 8, 9, 16, 20, 25, 33, 35, 39, 41, 42, 44, 49, 55, 57, 63, 64, 67, 72, 79, 80, 82)
-REFUSED = (3, 4, 12, 17, 18, 21)
+REFUSED = (3, 4, 12, 18, 28)
 
 
 def runs_on(parameters: Mapping[str, object]) -> bool:
