@@ -21,6 +21,9 @@ import pyopencl
 
 from coarsen.errors import RefusalError
 
+# A program may give the name to a class of ours: this is PyOpenCL's own.
+PlainProgram = pyopencl.Program
+
 _IGNORED = ("ignore", None, pyopencl.CompilerWarning, None, 0)
 
 
@@ -89,13 +92,13 @@ def build_for_launches(
             # Imported late, as PyOpenCL does: no other driver's programs need it here.
             from pyopencl.cache import create_built_program_from_source_cached as cached
 
-            words, folders = pyopencl.Program._process_build_options(context, list(options))
+            words, folders = PlainProgram._process_build_options(context, list(options))
             place = Path(cache_dir or getattr(context, "cache_dir", None) or _default_place())
             # Where its cache fails, PyOpenCL looks for a variable of the environment that isn't set.
             with suppress(OSError, KeyError):
                 if _is_open(place):
-                    return pyopencl.Program(cached(context, source, words, devices, str(place), folders)[0])
-        program = pyopencl.Program(context, source)
+                    return PlainProgram(cached(context, source, words, devices, str(place), folders)[0])
+        program = PlainProgram(context, source)
         program.build(list(options), devices, cast("Any", cache_dir))
     return program
 

@@ -51,6 +51,7 @@ struct Variants {
         const struct Row *row; /* the first with this binary */
         cl_program program;    /* NULL where it can't be built */
     } *built;
+    struct Spare *spares;
 };
 
 struct Variant {
@@ -71,7 +72,7 @@ enum Knowledge { UNKNOWN, NULL_POINTER, SIZE, PLACE };
 
 struct Argument {
     enum Knowledge knowledge;
-    int is_looked_at; /* some row asks what memory it is */
+    int is_set, is_looked_at; /* is_looked_at: some row asks what memory it is */
     size_t size;      /* of memory, or of local memory */
     cl_mem whole, memory;
     size_t releases; /* when this was found out */
@@ -79,14 +80,21 @@ struct Argument {
 
 struct Kernel {
     const struct Header *header;
+    struct Variants *of;
     cl_device_id device;
-    uint32_t choice_count, variant_count, argument_count;
+    uint32_t choice_count, variant_count, argument_count, unset_count;
     struct Choice *choices;
     struct Variant *variants;
     struct Argument *arguments;
     struct Count *not_taken;
     int is_shared, points_elsewhere;
     int is_busy; /* a thread launches a variant with added arguments */
+};
+
+/* What a kernel had that was released, for the next one of its name: some programs make one for each launch. */
+struct Spare {
+    struct Spare *after;
+    struct Kernel kernel;
 };
 
 static void free_kernel(struct Kernel *kernel)
@@ -162,6 +170,13 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
     return copy ? with_program(program, NONE, copy, sizes[0]) : program;
 }
 
+static void release_kernels(const struct Variant *variants, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (variants[i].kernel)
+            NEXT(clReleaseKernel)(variants[i].kernel);
+}
+
 static void release_variants(struct Variants *variants)
 {
     lock();
@@ -169,6 +184,12 @@ static void release_variants(struct Variants *variants)
     unlock();
     if (is_used)
         return;
+    for (struct Spare *each = variants->spares, *after; each; each = after) {
+        after = each->after;
+        release_kernels(each->kernel.variants, each->kernel.variant_count);
+        free_kernel(&each->kernel);
+        free(each);
+    }
     for (struct Built *each = variants->built, *after; each; each = after) {
         after = each->after;
         if (each->program)
@@ -325,16 +346,10 @@ static void note_looked_at(const struct Header *header, const struct Row *row, s
         arguments[memory[i]].is_looked_at = 1;
 }
 
-static void release_kernels(const struct Variant *variants, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (variants[i].kernel)
-            NEXT(clReleaseKernel)(variants[i].kernel);
-}
-
 static void keep_kernel(cl_kernel handle, const struct Kernel *kernel)
 {
     lock();
+    kernel->of->users++;
     made(handle, KERNEL)->kernel = *kernel;
     unlock();
     __atomic_fetch_add(&here.kernels, 1, __ATOMIC_RELAXED);
@@ -345,8 +360,9 @@ static void add_variants(cl_kernel handle, struct Variants *variants, const char
 {
     const struct Unit *unit = variants->unit;
     const struct Header *header = unit->header;
-    struct Kernel kernel = {.header = header, .device = variants->device, .is_shared = variants->is_shared};
-    kernel.argument_count = argument_count_of(handle);
+    struct Kernel kernel = {.header = header, .of = variants, .device = variants->device};
+    kernel.is_shared = variants->is_shared;
+    kernel.argument_count = kernel.unset_count = argument_count_of(handle);
     if (kernel.argument_count > MOST_ARGUMENTS)
         return;
     kernel.choices = calloc(header->row_count + 1, sizeof *kernel.choices);
@@ -374,6 +390,50 @@ static void add_variants(cl_kernel handle, struct Variants *variants, const char
     free_kernel(&kernel);
 }
 
+/* Give a kernel what an earlier one of its name had, all arguments unset. Returns 0 where there is none. */
+static int is_reused(cl_kernel handle, struct Variants *variants, const char *name)
+{
+    lock();
+    struct Spare **place = &variants->spares, *spare;
+    while ((spare = *place) && strcmp(text_of(spare->kernel.header, spare->kernel.choices->row->kernel), name))
+        place = &spare->after;
+    if (spare)
+        *place = spare->after;
+    unlock();
+    if (!spare)
+        return 0;
+    spare->kernel.unset_count = spare->kernel.argument_count;
+    for (uint32_t i = 0; i < spare->kernel.argument_count; i++)
+        spare->kernel.arguments[i].is_set = 0;
+    keep_kernel(handle, &spare->kernel);
+    free(spare);
+    return 1;
+}
+
+/* Keep what a kernel had that is released, but no memory. */
+static void give_back(struct Kernel *kernel)
+{
+    const struct Row *row = kernel->choices->row;
+    struct Variants *variants = kernel->of;
+    int is_whole = !kernel->points_elsewhere;
+    for (uint32_t i = 0; i < kernel->variant_count; i++) {
+        is_whole &= !kernel->variants[i].is_off;
+        for (uint32_t j = 0; is_whole && j < row->memory_count; j++)
+            NEXT(clSetKernelArg)(kernel->variants[i].kernel, numbers_of(kernel->header, row->memory)[j], sizeof(cl_mem), NULL);
+    }
+    struct Spare *spare = is_whole ? malloc(sizeof *spare) : NULL;
+    if (spare) {
+        lock();
+        *spare = (struct Spare){variants->spares, *kernel};
+        variants->spares = spare;
+        unlock();
+    } else {
+        release_kernels(kernel->variants, kernel->variant_count);
+        free_kernel(kernel);
+    }
+    release_variants(variants);
+}
+
 static void add_kernel(cl_kernel kernel, cl_program program, const char *name)
 {
     /* A driver's callback must not wait for builds. */
@@ -381,7 +441,7 @@ static void add_kernel(cl_kernel kernel, cl_program program, const char *name)
         return;
     uint64_t start = here.counts ? now() : 0;
     struct Variants *variants = variants_of(program);
-    if (variants && variants->unit)
+    if (variants && variants->unit && !is_reused(kernel, variants, name))
         add_variants(kernel, variants, name);
     release_variants(variants);
     if (here.counts)
@@ -415,20 +475,18 @@ cl_int clRetainKernel(cl_kernel handle)
 cl_int clReleaseKernel(cl_kernel handle)
 {
     if (known_kernel(handle)) {
-        struct Variant *variants = NULL;
-        uint32_t count = 0;
+        struct Kernel kernel = {0};
         lock();
         struct Object *object = found(handle, KERNEL);
         if (object && !--object->references) {
-            variants = object->kernel.variants;
-            count = object->kernel.variant_count;
-            object->kernel.variants = NULL;
+            kernel = object->kernel;
+            object->kernel = (struct Kernel){0};
             forget(handle);
             __atomic_fetch_sub(&here.kernels, 1, __ATOMIC_RELAXED);
         }
         unlock();
-        release_kernels(variants, count);
-        free(variants);
+        if (kernel.of)
+            give_back(&kernel);
     }
     return NEXT(clReleaseKernel)(handle);
 }
@@ -482,9 +540,11 @@ static void note_argument(struct Kernel *kernel, cl_uint index, size_t size, con
     size_t releases = __atomic_load_n(&here.releases, __ATOMIC_ACQUIRE);
     if (value && size == sizeof memory)
         memcpy(&memory, value, sizeof memory);
+    kernel->unset_count -= !argument->is_set;
+    argument->is_set = 1;
     if (memory && argument->memory == memory && argument->releases == releases)
         return;
-    *argument = (struct Argument){UNKNOWN, argument->is_looked_at, value ? 0 : size, NULL, NULL, 0};
+    *argument = (struct Argument){UNKNOWN, 1, argument->is_looked_at, value ? 0 : size, NULL, NULL, 0};
     if (!argument->is_looked_at || (value && size != sizeof memory))
         return;
     if (!memory) {
@@ -512,8 +572,11 @@ static void note_argument(struct Kernel *kernel, cl_uint index, size_t size, con
 
 static void note_unknown(struct Kernel *kernel, cl_uint index)
 {
-    if (index < kernel->argument_count)
-        kernel->arguments[index] = (struct Argument){UNKNOWN, kernel->arguments[index].is_looked_at, 0, NULL, NULL, 0};
+    if (index >= kernel->argument_count)
+        return;
+    struct Argument *argument = &kernel->arguments[index];
+    kernel->unset_count -= !argument->is_set;
+    *argument = (struct Argument){UNKNOWN, 1, argument->is_looked_at, 0, NULL, NULL, 0};
 }
 
 /* Do to each variant what was done to the kernel. */
@@ -628,7 +691,8 @@ static const struct Choice *chosen(const struct Kernel *kernel, const struct Hea
                                    size_t *global, size_t *local)
 {
     cl_device_id device = NULL;
-    for (uint32_t i = 0; i < kernel->choice_count; i++) {
+    /* A variant may have an argument from before where this kernel has none. */
+    for (uint32_t i = 0; !kernel->unset_count && i < kernel->choice_count; i++) {
         const struct Choice *choice = &kernel->choices[i];
         if (kernel->variants[choice->variant].is_off ||
             !coarsen_divided(choice->row, launch->dimensions, launch->offset, launch->global, launch->local, global, local) ||

@@ -233,8 +233,8 @@ class Body:
         call = node.user_get_expr()
         statement = self._statements[call.op_get_arg(0).id_get_id().get_name()]
         given = {name: call.op_get_arg(place) for place, name in enumerate(statement.iterators, 1)}
-        texts, names = ({name: read(each) for name, each in given.items()} for read in (self._c, names_in))
-        return _Run(statement, texts, names)
+        texts = {name: self._c(each) for name, each in given.items()}
+        return _Run(statement, texts, {name: names_in(each) for name, each in given.items()})
 
     def _runs(self, node: isl.AstNode) -> list[_Run]:
         return [self._run(each) for each in _all(node) if kind_of(each) == "user"]

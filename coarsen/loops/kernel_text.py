@@ -138,11 +138,11 @@ class _Writing:
             self._inside = self._inside.intersect(within)
 
     def plain(self) -> list[str]:
-        """The lines of a work-item that makes its sums alone."""
+        """Return the lines of a work-item that makes its sums alone."""
         return [*self._places, *_tested(self._tests, self._body(self._kernel.statements))]
 
     def shared(self) -> Iterator[str]:
-        """The lines of one of the lanes that share sums, if they do: none of them passes a barrier by."""
+        """Yield the lines of one of the lanes that share sums, if they do: each comes to every barrier."""
         kernel, nest, split = self._kernel, self._nest, self._kernel.split
         if split is None:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -181,13 +181,6 @@ def _function(path: Path, name: str | None, options: Sequence[str]) -> CFunction
             names = ", ".join(each.name for each in every)
             raise InvalidInputError(f"{path} has several functions with loops: name one with --kernel: {names}")
         return every[0]
-    chosen = next((each for each in every if name in _names_for(each.name, name)), None)
-    return chosen or functions_of(path, options, name)[0]
-
-
-def _names_for(function: str, name: str) -> Iterator[str]:
-    """The names that mean a function: its own, and that of one of its kernels."""
-    yield function
     stem, _, number = name.rpartition("_")
-    if stem == function and number.isdigit():
-        yield name
+    chosen = next((each for each in every if each.name == stem and number.isdigit()), None)  # one of its kernels
+    return chosen or functions_of(path, options, name)[0]

@@ -48,7 +48,7 @@ class Sum:
 
     @property
     def neutral(self) -> str:
-        """What a part begins with, in OpenCL C."""
+        """Return what a part begins with, in OpenCL C."""
         return _NEUTRAL.get(self.operator, "0")
 
     def joined(self, one: str, other: str) -> str:
@@ -150,7 +150,7 @@ def split_of(
 
 
 def _fixed_loops(statement: Statement, rows: Sequence[Coefficients]) -> int:
-    """How many loops outside are the same in a work-item; as many as there are where others are among them."""
+    """The number of outer loops that are the same in a work-item; that of all where others are among them."""
     last = max((place for row in rows for place, number in enumerate(row) if number), default=-1)
     kept: list[Coefficients] = []
     for row in rows:

@@ -258,7 +258,7 @@ class _Tuning:
         return dict.fromkeys(starts)
 
     def _starts_of_macros(self) -> Iterator[Variant]:
-        """What is uncoarsened, with the values of macros from which the local size follows."""
+        """Uncoarsened variants, with the values of macros from which the local size follows."""
         local_size_of, values = self._launch.benchmark.local_size_of, dict(self._plan.definitions)
         if local_size_of is None:
             return

@@ -42,7 +42,7 @@ def draw(program: LoopProgram, path: Path, size: int) -> tuple[dict[str, Any], d
     return numbers, arrays
 
 
-EXAMPLES = [(path.stem, ()) for path in sorted(FOLDER.glob("*.c"))]
+EXAMPLES: list[tuple[str, tuple[str, ...]]] = [(path.stem, ()) for path in sorted(FOLDER.glob("*.c"))]
 EXAMPLES += [("gemver", ("-DSPLIT=8",)), ("mvt", ("-D SPLIT=16", "-DGROUP_SIZE=32"))]
 
 

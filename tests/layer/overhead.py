@@ -90,7 +90,7 @@ def print_starts(platform: cl.Platform, rounds: int = 15) -> None:
             compiled_program(PROGRAMS / f"{each}.c", folder / each, str(loader), "-rpath", str(loader.parent))
             for each in ("start", "launches")
         )
-        times: list[list[tuple[float, float, float]]] = [[], [], []]
+        times: list[list[tuple[float, ...]]] = [[], [], []]
         outputs = [""] * len(ways)
         for _ in range(rounds + 1):
             for index, way in enumerate(ways):
@@ -98,15 +98,18 @@ def print_starts(platform: cl.Platform, rounds: int = 15) -> None:
                 before, begin = processor_seconds(), time.perf_counter()
                 outputs[index] = output_of(start, environment)
                 wall, used = time.perf_counter() - begin, processor_seconds() - before
-                times[index].append((1e3 * wall, 1e3 * used, float(output_of(launches, environment))))
+                times[index].append(
+                    (1e3 * wall, 1e3 * used, *map(float, output_of(launches, environment).split()))
+                )
         assert outputs == ["8", "8", "1000008"], "the last one is coarsened"
         # The first round fills the driver's caches.
         plain, *others = ([statistics.median(column) for column in zip(*each[1:], strict=True)] for each in times)
         for what, other in zip(("nothing", "a kernel"), others, strict=True):
-            wall, used, launch = (longer - shorter for longer, shorter in zip(other, plain, strict=True))
+            wall, used, launch, new = (longer - shorter for longer, shorter in zip(other, plain, strict=True))
             print(
-                f"{platform.name}, {what} remembered: a start {wall:.1f} ms more of {plain[0]:.0f}, "
-                f"{used:.1f} ms of processors; one with three arguments {launch:.0f} ns more of {plain[2]:.0f}"
+                f"{platform.name}, {what} remembered: a start {wall:.1f} ms more of {plain[0]:.0f}, {used:.1f} ms "
+                f"of processors; a launch and its three arguments {launch:.0f} ns more of {plain[2]:.0f}, with a "
+                f"kernel made for it {new:.0f} of {plain[3]:.0f}"
             )
 
 

@@ -71,7 +71,7 @@ class Row:
     objects_below: int = 0
     apart: tuple[int, ...] = ()
     added: tuple[int, ...] = ()
-    memory: tuple[int, ...] = ()
+    memory: tuple[int, ...] = (0, 1)
 
 
 def hash_of(content: bytes) -> int:
@@ -149,7 +149,7 @@ def marking_rows(context: cl.Context) -> list[Row]:
         Row("moved", thrice, 99, 99, factor=33, new_local=11, is_exact=True, apart=apart),
         Row("broken", b"no binary", 64, 1024, 64, 0, 32, new_local=16),
         Row("fewer", twice, 64, 1024, 64, 0, 32, new_local=16),
-        Row("below", twice, 64, 1024, 64, 0, 32, new_local=16, objects_below=4 * 4096 + 1, memory=(0, 1)),
+        Row("below", twice, 64, 1024, 64, 0, 32, new_local=16, objects_below=4 * 4096 + 1),
     ]
     added = [
         Row("added", twice, 64, 1024, 64, 0, local, new_local=local // 2, added=both, argument_count=4)

@@ -154,7 +154,7 @@ def run_on(
                 groups[each.dimension] //= -each.factor if each.level is Level.GROUP else 1
                 local[each.dimension] //= each.factor if each.level is Level.ITEM else 1
             items = [abs(count) * own for count, own in zip(groups, local, strict=True)]
-            cl.enqueue_nd_range_kernel(queue, kernel, items, local)
+            cl.enqueue_nd_range_kernel(queue, kernel, tuple(items), tuple(local))
     result = {}
     for name, (host, buffer) in buffers.items():
         after = np.empty_like(host)

@@ -20,10 +20,10 @@ from tests.loops.ran import make, run_on
 from tests.oclgrind.watch import watching
 from tests.working_devices import short_name
 
-# Of the functions of the first 84 seeds those that are taken and quickly read; others where the draw changes. At 2,
-# Intel's compiler crashes, on a kernel of one work-item whose loop writes an element again and again.
-SEEDS = (1, 5, 7, 8, 9, 16, 20, 25, 33, 35, 39, 41, 42, 44, 49, 55, 57, 63, 64, 67, 72, 79, 80, 82)
-REFUSED = (3, 4, 12, 18, 28)
+# Of the functions of the first 70 seeds those that are taken and quickly read; at one other,
+# Intel's compiler crashed on a kernel of one work-item whose loop writes an element again and again.
+SEEDS = (1, 7, 8, 9, 21, 25, 29, 33, 35, 39, 41, 44, 49, 53, 55, 57, 61, 63, 64, 65)
+REFUSED = (0, 3, 4, 6, 10, 11, 12, 13)
 
 
 def runs_on(parameters: Mapping[str, object]) -> bool:

@@ -279,7 +279,7 @@ def _forget(asked: ResultsOptions) -> None:
 
     with existing_store(asked.store) as opened:
         table = opened.remembered
-        before = {choice.key.digest: choice.key.kernel for choice in table.choices(Filter())}
+        before = {kernel: set(table.keys(Filter(kernel=kernel))) for kernel in table.kernels()}
         if asked.words:
             keys = dict.fromkeys(choice_key(opened, word) for word in asked.words)
             forgotten = table.forget_keys(list(keys))
@@ -289,10 +289,9 @@ def _forget(asked: ResultsOptions) -> None:
             kernels = table.kernels()
             near = next((did_you_mean(name, kernels) for name in asked.kernel or () if name not in kernels), "")
             raise InvalidInputError(f"nothing of that is remembered in {opened.location}{near}")
-        left = table.keys(Filter())
         # `coarsen run` doesn't ask the store.
-        gone = {kernel for digest, kernel in before.items() if digest not in left}
-        forget_kernels(shelf_folder(asked.store), gone)
+        changed = {kernel for kernel, keys in before.items() if set(table.keys(Filter(kernel=kernel))) != keys}
+        forget_kernels(shelf_folder(asked.store), changed)
         print_line(f"{counted(forgotten, 'choice')} forgotten in {opened.location}")
 
 

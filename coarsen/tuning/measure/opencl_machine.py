@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pyopencl as cl
 
-from coarsen.devices.building import build_uncached
+from coarsen.devices.building import PlainProgram, build_uncached
 from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.measure.machine import (
@@ -66,7 +66,7 @@ class OpenClMachine:
         """Return the program of some code, from its binary where there is one. Raises BuildError."""
         try:
             if binary is not None:
-                program = cl.Program(self.context, [self.device], [binary])
+                program = PlainProgram(self.context, [self.device], [binary])
                 program.build(cache_dir=cast("Any", False))
                 return program
             return build_uncached(self.context, code.content, code.options)

@@ -77,6 +77,7 @@ static cl_kernel kernel_by_path(const char *text)
 /* Whether a launch with so many different buffers is. */
 static int is_coarsened(cl_kernel kernel, int count)
 {
+    CHECK(!clSetKernelArg(kernel, 2, sizeof count, &count));
     static int buffers[2];
     for (int i = 0; i < 2; i++) {
         cl_mem buffer = (cl_mem)&buffers[i % count];
@@ -156,6 +157,21 @@ int main(void)
     CHECK(is_coarsened(own, 2) && !clReleaseMemObject(NULL) && !is_coarsened(own, 2));
     memory_size = 4;
     CHECK(!is_coarsened(own, 2) && !clReleaseMemObject(NULL) && is_coarsened(own, 2));
+    /* A kernel for each launch has the variants of the last one, but none of its arguments. */
+    const char *text = "text";
+    cl_program program = clCreateProgramWithSource(NULL, 1, &text, NULL, NULL);
+    CHECK(!clBuildProgram(program, 0, NULL, "-DA", NULL, NULL));
+    for (int i = 0; i < 4; i++) {
+        int made = kernels_made;
+        cl_kernel each = clCreateKernel(program, "k", NULL);
+        CHECK(kernels_made == made + (i ? 1 : 2) && known_kernel(each));
+        cl_mem buffer = (cl_mem)&buffer;
+        CHECK(!clSetKernelArg(each, 0, sizeof buffer, &buffer) && !clSetKernelArg(each, 2, 4, &made));
+        const size_t global = 64, local = 8;
+        CHECK(!clEnqueueNDRangeKernel(NULL, each, 1, NULL, &global, &local, 0, NULL, NULL) && launched == each);
+        CHECK(is_coarsened(each, 2) && !clReleaseKernel(each));
+    }
+    CHECK(!clReleaseProgram(program));
     context_property = 0x2008; /* of OpenGL */
     cl_kernel shared = kernel_by_path("text");
     CHECK(known_kernel(shared) && !is_coarsened(shared, 2));

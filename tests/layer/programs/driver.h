@@ -3,6 +3,7 @@
 void *malloc(size_t size);
 void free(void *memory);
 
+static int kernels_made;
 static const void *launched; /* the kernel of the last launch */
 static size_t launched_size; /* its global size */
 static int launches_fail;
@@ -26,6 +27,7 @@ static void *an_object(void)
 static void *a_kernel(const void *program)
 {
     cl_uint *kernel = an_object();
+    kernels_made++;
     *kernel = program ? variant_arguments : 3;
     return kernel;
 }

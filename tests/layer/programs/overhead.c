@@ -55,6 +55,7 @@ static void print_times(void)
         kernels[i] = CALL(clCreateKernel)(i ? program : NULL, "none", NULL);
         for (int j = 0; j < 2; j++)
             CALL(clSetKernelArg)(kernels[i], j, sizeof *buffers, &buffers[3 * j]);
+        CALL(clSetKernelArg)(kernels[i], 2, sizeof i, &i);
     }
     for (int way = 0; way < 3; way++)
         for (int sets = 0; sets <= 2; sets++)
