@@ -95,8 +95,8 @@ def _comment(program: NestProgram) -> Iterator[str]:
     yield from (f"Assumed: {each}." for each in program.nest.assumptions)
     if whole_type(program.nest) == "int":
         yield "Assumed: no array has 2^31 elements or more; with long sizes in C it may."
-    shares = any(each.kernel.split for each in program.kernels)
-    yield f"Launches, in work-items; more of them do nothing{', but of SPLIT there are as many' if shares else ''}:"
+    lanes = ", but SPLIT lanes are needed" if any(each.kernel.split for each in program.kernels) else ""
+    yield f"Launches, in work-items; more of them do nothing{lanes}:"
     yield from _launches(program.launches, "  ")
 
 
