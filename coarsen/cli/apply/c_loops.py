@@ -95,7 +95,10 @@ def _comment(program: NestProgram) -> Iterator[str]:
     yield from (f"Assumed: {each}." for each in program.nest.assumptions)
     if whole_type(program.nest) == "int":
         yield "Assumed: no array has 2^31 elements or more; with long sizes in C it may."
-    lanes = ", but SPLIT lanes are needed" if any(each.kernel.split for each in program.kernels) else ""
+    lanes = ""
+    if any(each.kernel.split for each in program.kernels):
+        lanes = ", but SPLIT lanes are needed"
+        yield "Assumed: no loop that lanes share ends within SPLIT of its steps below the largest whole number."
     yield f"Launches, in work-items; more of them do nothing{lanes}:"
     yield from _launches(program.launches, "  ")
 
