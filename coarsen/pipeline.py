@@ -1,6 +1,6 @@
 """The whole line from a source to a coarsened kernel, every stage labelled.
 
-    lower ─▶ lay out ─▶ distinct ─▶ simplify ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
+    lower ─▶ lay out ─▶ distinct ─▶ clean up ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
           ─▶ tile ─▶ widen ─▶ ir.Kernel
 
 After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
@@ -53,7 +53,7 @@ from coarsen.variant.placement import GLOBAL, NO_PAD, PlacedArgument
 from coarsen.variant.transforms import NO_TILE, DeviceKind, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
-_OF_SOURCE = ("lower", "layout", "distinct", "simplify", "guard")
+_OF_SOURCE = ("lower", "layout", "distinct", "clean-up", "guard")
 STAGES = (*_OF_SOURCE, "analyse", "replicate", "normalise", "tile", "widen", "write")
 
 
@@ -176,11 +176,11 @@ def cleaned_up(kernel: Kernel, observer: Observer | None = None) -> Kernel:
     """
     observer = observer or Observer()
     before = kernel
-    with observer.stage("simplify"):
+    with observer.stage("clean-up"):
         while (module := merge_guards(kernel) or forward_stores(kernel)) is not None:
             kernel = _in_normal_form(module, kernel.name, kernel.added_arguments)
     if kernel is not before:
-        observer.written("simplify", kernel.graph)
+        observer.written("clean-up", kernel.graph)
     return kernel
 
 
@@ -213,9 +213,10 @@ def run_pipeline(
     if variant.is_coarsened and variant.transforms.distinct:
         kernel, found = for_distinct_memory(kernel, observer)
         assumptions = (*laid.assumptions, *found.assumptions())
-        coarsened = replace(coarsened, kernel=kernel, distinct=found, kept=kernel, assumptions=assumptions)
+        coarsened = replace(coarsened, kernel=kernel, distinct=found, assumptions=assumptions)
     if variant.is_coarsened and variant.transforms.clean_up:
         coarsened = replace(coarsened, kernel=cleaned_up(coarsened.kernel, observer))
+    coarsened = replace(coarsened, prepared=coarsened.kernel)
     if variant.transforms.is_tiled and variant.local_size:
         coarsened = replace(coarsened, kernel=_demanding(coarsened.kernel, variant.local_size))
     with observer.stage("guard"):
@@ -401,11 +402,13 @@ class CoarsenedKernel(LaidOutKernel):
         assumptions: what was taken for granted, in words, with the place in the source.
         variant: by what it was coarsened, and how.
         plans: what was done to the divergent regions, one plan for each coarsening.
-        cleaned: instructions that the clean-up removed; None where it was turned off, or that was not asked for.
+        cleaned: instructions that the clean-up of replicas removed, not that before replication; None where it was
+            turned off, or that was not asked for.
         wide_accesses: the accesses that were merged; None where that was not asked for.
         distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
         tiles: the tiles inside of loops; None where that was not asked for.
-        kept: the kernel before it was coarsened, its sums in registers; None where that was not asked for.
+        prepared: the kernel that replicas were made of, with sums in registers and after the first clean-up; None
+            before that is known.
         pads: what was done to the rows of local arrays, and what that does to bank conflicts.
     """
 
@@ -415,7 +418,7 @@ class CoarsenedKernel(LaidOutKernel):
     wide_accesses: WideAccesses | None = None
     distinct: DistinctMemory | None = None
     tiles: TiledLoops | None = None
-    kept: Kernel | None = None
+    prepared: Kernel | None = None
     pads: tuple[PadCost, ...] = ()
 
     @property

@@ -204,7 +204,7 @@ def report_of(coarsened: CoarsenedKernel, device: MemoryDevice, local_size: Plac
     return KernelReport(
         coarsened,
         tuple(map(coarsening_report, variant.coarsenings, coarsened.plans)),
-        memory_report(coarsened.kept or lowered, variant.coarsenings, device, local_size or required),
+        memory_report(coarsened.prepared or lowered, variant.coarsenings, device, local_size or required),
         tuple(_roles(coarsened.kernel)),
     )
 

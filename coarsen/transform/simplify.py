@@ -65,12 +65,13 @@ def merge_guards(kernel: Kernel) -> Module | None:
     Args:
         kernel: in normal form; it stays as it is.
     """
-    if _found(kernel.function, EffectsOfKernel.of_module(kernel.graph)) is None:
+    if not _found(kernel.function, EffectsOfKernel.of_module(kernel.graph)):
         return None
     module = kernel.editable_graph()
     function, effects = module.function(kernel.name), EffectsOfKernel.of_module(module)
-    while (guard := _found(function, effects)) is not None:
-        _merge(function, guard)
+    while guards := _found(function, effects):
+        for guard in guards:
+            _merge(function, guard)
         make_names_unique(function, module.structures)
     return module
 
@@ -89,12 +90,17 @@ class _Guard:
     again: Block
     sides: tuple[tuple[Block, ...], tuple[Block, ...]]
 
+    @property
+    def blocks(self) -> set[Block]:
+        """Those that merging changes, phis of the targets apart."""
+        return {self.first, self.again, *self.sides[0], *self.sides[1]}
 
-def _found(function: Function, effects: EffectsOfKernel) -> _Guard | None:
-    """Return a guard that can be merged with the one before it; None where there is none."""
+
+def _found(function: Function, effects: EffectsOfKernel) -> list[_Guard]:
+    """Return guards that can be merged with the ones before them, each with blocks of its own."""
     branching = [block for block in function.blocks if _branches(block)]
     if len(branching) < _SIDES:
-        return None
+        return []
     flow = flow_graph(function)
     by_name = {block.name: block for block in function.blocks}
     pairs = [
@@ -104,14 +110,22 @@ def _found(function: Function, effects: EffectsOfKernel) -> _Guard | None:
     ]
     pairs = [pair for pair in pairs if _branches(pair[0]) and len({flow.loop_of[b.name] for b in pair}) == 1]
     if not pairs:
-        return None
+        return []
     same = same_values((i for name in flow.reverse_postorder for i in by_name[name].instructions), effects)
+    found: list[_Guard] = []
+    taken: set[Block] = set()
     for first, again in pairs:
+        if not taken.isdisjoint((first, again)):
+            continue
         is_same = _relation(first.terminator.operands[0], again.terminator.operands[0], same)
         sides = None if is_same is None else _sides(first, again, flow, by_name, is_same)
-        if sides is not None and not _is_ordered(first, again, flow, by_name, effects):
-            return _Guard(first, again, sides)
-    return None
+        if sides is None or _is_ordered(first, again, flow, by_name, effects):
+            continue
+        guard = _Guard(first, again, sides)
+        if taken.isdisjoint(guard.blocks):
+            found.append(guard)
+            taken |= guard.blocks
+    return found
 
 
 def _branches(block: Block) -> bool:
@@ -262,7 +276,8 @@ def _load_where_used(phi: Instruction, slot: Instruction) -> None:
 # that are volatile or atomic stay. A value of another type with as many bits is taken as that type (`as_uint`); a
 # part of what was stored is loaded as before.
 
-_BYTE = 8
+# Of integers whose bits fill their bytes.
+_WIDTHS = (8, 16, 32, 64)
 # Stores that are remembered at a time, so that a long kernel takes no longer for each.
 _MOST_STORES = 16
 
@@ -327,7 +342,11 @@ def same_values(instructions: Iterable[Instruction], effects: EffectsOfKernel) -
     for each in instructions:
         if each.opcode is Opcode.LOAD or each.opcode is Opcode.PHI:
             continue
-        key = expressions.key(each, [found.get(o, o) if isinstance(o, Named) else o for o in each.operands], 0)
+        operands = [found.get(o, o) if isinstance(o, Named) else o for o in each.operands]
+        if each.opcode is Opcode.GETELEMENTPTR and all(index.number == 0 for index in operands[1:]):
+            found[each] = operands[0]
+            continue
+        key = expressions.key(each, operands, 0)
         if key is not None:
             found[each] = first.setdefault(key, each)
     return found
@@ -450,4 +469,4 @@ def _is_taken_as(stored: Type, loaded: Type) -> bool:
 
 def _is_number(type_: Type) -> bool:
     element = type_.element if isinstance(type_, VectorType) else type_
-    return isinstance(element, FloatType) or (isinstance(element, IntegerType) and element.width % _BYTE == 0)
+    return isinstance(element, FloatType) or (isinstance(element, IntegerType) and element.width in _WIDTHS)

@@ -32,7 +32,8 @@ class VariantKeywords(TransformKeywords, total=False):
             (where it seems to pay), "always" (where it is legal) or "never".
         lock_step: whether a divergent loop is run for all replicas at once while none leaves it; as `fast_path`.
         wide_accesses: whether accesses to consecutive addresses become one of a vector.
-        clean_up: whether what the rewriting left over is removed.
+        clean_up: whether equal guards become one branch, loads take what was just stored, and replicas share what
+            they compute alike.
         distinct: whether the pointers that a launch passes lead to distinct memory (`CoarsenedKernel.apart`); what
             loops accumulate in memory is kept in registers then.
         device_kind: "cpu" or "gpu" where the kernel is for such a device alone, which decides whether some of the

@@ -81,7 +81,8 @@ class Transforms:
         fast_path: run a divergent region once, interleaved, when all replicas take the same side of its branch.
         lock_step: run a divergent loop for all replicas at once for as long as none of them leaves it.
         wide_accesses: one vector access in place of scalar ones to consecutive addresses.
-        clean_up: remove what the rewriting of ids and the replication left over.
+        clean_up: before replication, make one branch of equal guards and take stored values in place of loads;
+            after it, compute once what replicas share.
         device_kind: what the kernel is to run on.
         distinct: take it that what is written through one pointer argument is accessed through no other. Keeps
             what loops accumulate in memory in registers; a launch must keep to it.
@@ -112,7 +113,11 @@ class Transforms:
         },
     )
     clean_up: bool = field(
-        default=True, metadata={"help": "Remove what the rewriting of ids left over.", "words": "no clean-up"}
+        default=True,
+        metadata={
+            "help": "Merge equal guards, load no stored value again, compute once what replicas share.",
+            "words": "no clean-up",
+        },
     )
     device_kind: DeviceKind = DeviceKind.ANY
     distinct: bool = field(

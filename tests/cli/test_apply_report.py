@@ -49,12 +49,27 @@ kernel void reverse(global int *values, local int *tile)
     values[get_global_id(0)] = tile[get_local_size(0) - 1 - item];
 }
 """
+CHAIN = """\
+kernel void chain(global int *a, global int *t, int n)
+{
+    int i = get_global_id(0);
+    if (i < n)
+        t[i] = 3 * a[i];
+    if (i < n)
+        a[i] = t[i] + 1;
+}
+"""
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder, with the kernels of this module; reports then name files as they are called there."""
-    for name, text in (("regions.cl", REGIONS), ("groups.cl", SUBGROUPS), ("reverse.cl", TILE)):
+    for name, text in (
+        ("regions.cl", REGIONS),
+        ("groups.cl", SUBGROUPS),
+        ("reverse.cl", TILE),
+        ("chain.cl", CHAIN),
+    ):
         written(tmp_path, name, text)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -217,6 +232,20 @@ def test_wide_accesses_are_counted(folder: Path, run: Run) -> None:
     assert found["loads"] == 2 * found["wide_loads"] > 0
     assert f"Wide accesses: {found['loads']} loads became" in run("apply", *words, "--wide-accesses").out
     assert json.loads(run("apply", *words, "-f", "json").out)["wide_accesses"] is None
+
+
+@pytest.mark.parametrize(("options", "accesses"), [((), 3), (("--no-clean-up",), 4)])
+def test_the_kernel_that_is_coarsened_is_described(
+    folder: Path, run: Run, options: tuple[str, ...], accesses: int
+) -> None:
+    """One branch is left of two equal ones, and a load takes what was stored."""
+    asked = ("apply", "chain.cl", "--factor", 2, *options)
+    report = json.loads(run(*asked, "--report", "--format", "json").out)
+    assert len(report["memory"]["accesses"]) == accesses
+    [coarsening] = report["coarsenings"]
+    regions = "1 divergent region" if len(coarsening["regions"]) == 1 else "2 divergent regions"
+    assert f"along dimension 0: {regions}\n" in run(*asked, "--explain").out
+    assert (accesses == 3) == (len(coarsening["regions"]) == 1)
 
 
 def test_clean_up_is_counted(folder: Path, run: Run) -> None:

@@ -11,7 +11,8 @@ from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.transform.simplify import merge_guards
+from coarsen.transform import simplify
+from coarsen.transform.simplify import forward_stores, merge_guards
 from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
@@ -128,7 +129,74 @@ def test_neighbours_of_a_stencil_are_loaded_once(dimension: int, left: int) -> N
     assert sum(i.opcode == "load" for block in together for i in block.instructions) == left
 
 
-@pytest.mark.parametrize(("between", "is_merged"), [("", True), ("barrier(CLK_LOCAL_MEM_FENCE);", False)])
-def test_equal_conditions_around_barriers_stay_apart(between: str, is_merged: bool) -> None:
-    text = f"kernel void f(int n, global int *a) {{ if (n > 8) a[0] = 1; if (n > 8) {{ {between} a[1] = 2; }} }}"
-    assert (merge_guards(lower(text)) is not None) == is_merged
+# One condition each under which branches are merged, or a load takes what was stored: a kernel that lacks it, then
+# the same one with it.
+
+PARTS = "if (n > 8) a[0] = 1; if (n > 8) { %s a[1] = 2; }"
+RETURN = "if (i < n) { if (m == 0) return; a[i] = 1; } int q = n %s m; if (i < n) b[i] = q;"
+SIDES = "if (i < n) { a[m] = 1; if (m > 99) break; } else { a[m] = 2; if (m > 77) break; }"
+VALUE = "int v = 1; if (i < n) v = a[i]; %s if (i < n) b[i] = v;"
+GUARDS = {
+    "barriers": (PARTS % "barrier(CLK_LOCAL_MEM_FENCE);", PARTS % ""),
+    "division": (RETURN % "/", RETURN % "*"),  # by 0, were it before the return
+    "loops": (
+        f"for (;; m++) {{ {SIDES} }} if (i < n) b[i] = 3;",
+        f"do {{ {SIDES} }} while (0); if (i < n) b[i] = 3;",
+    ),
+    "phis": (VALUE % "v += 2;", VALUE % "m += 2;"),
+}
+STORES = {
+    # It is the same place where x + 1 is 0.
+    "wraps": ("a[x + 1] = 1; a[x - 0xfffffffful] = 2; b[i] = a[x + 1];", "a[x] = 1; a[x + 1] = 2; b[i] = a[x];"),
+    "value of a loop": (
+        "do { a[i] = m * 3; m++; } while (m < n); b[i] = a[i];",
+        "do { a[i] = n; m++; } while (m < n); b[i] = a[i];",
+    ),
+    "waiting": ("a[i] = 1; while (a[i] != m) m++;", "a[i] = 1; if (a[i] != m) m++; b[i] = m;"),
+    "loop between": (
+        "a[i] = 1; for (int j = 0; j < n; j++) a[j] = 2; b[i] = a[i];",
+        "a[i] = 1; for (int j = 0; j < n; j++) b[j] = 2; b[i] = a[i];",
+    ),
+    "branch between": (
+        "a[i] = 1; if (n > m) a[n] = 2; b[i] = a[i];",
+        "a[i] = 1; if (n > m) b[n] = 2; b[i] = a[i];",
+    ),
+    "indices": ("a[i] = 1; a[n + 3] = 2; b[i] = a[i];", "a[i] = 1; a[i + 1] = 2; b[i] = a[i];"),
+    "address": ("a[1] = m; b[0] = *a;", "a[0] = m; b[0] = *a;"),
+}
+CONDITIONS = {**{name: (merge_guards, *each) for name, each in GUARDS.items()}, **{
+    name: (forward_stores, *each) for name, each in STORES.items()
+}}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_each_condition_is_needed(name: str) -> None:
+    clean, *bodies = CONDITIONS[name]
+    head = "kernel void f(int n, int m, uint x, global int *a, global int *restrict b)"
+    kernels = [lower(f"{head} {{ int i = get_global_id(0); {body} }}") for body in bodies]
+    assert [clean(kernel) is not None for kernel in kernels] == [False, True]
+
+
+@pytest.mark.parametrize(("stored", "loaded", "is_taken"), [(24, 32, False), (24, 24, True), (32, 32, True)])
+def test_bits_that_fill_no_bytes_are_taken_as_no_other_type(stored: int, loaded: int, is_taken: bool) -> None:
+    body = f"""define spir_kernel void @k(ptr addrspace(1) %p, i{stored} %x) {{
+    entry:
+      store i{stored} %x, ptr addrspace(1) %p
+      %y = load i{loaded}, ptr addrspace(1) %p
+      %q = getelementptr i64, ptr addrspace(1) %p, i64 1
+      store i{loaded} %y, ptr addrspace(1) %q
+      ret void
+    }}"""
+    with parsed(body) as module:
+        kernel = Kernel("k", parse_module(str(module)))
+    assert (forward_stores(kernel) is not None) == is_taken
+
+
+def test_many_equal_guards_take_few_walks(monkeypatch: pytest.MonkeyPatch) -> None:
+    walks = []
+    same = simplify.same_values
+    monkeypatch.setattr(simplify, "same_values", lambda *asked: walks.append(1) or same(*asked))
+    lines = "".join(f"if (i < n) a[i] += a[i + {k}];" for k in range(32))
+    module = merge_guards(lower(f"kernel void f(int n, global int *a) {{ int i = get_global_id(0); {lines} }}"))
+    assert module is not None
+    assert len(walks) < 8

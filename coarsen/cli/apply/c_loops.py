@@ -95,7 +95,10 @@ def _comment(program: NestProgram) -> Iterator[str]:
     yield from (f"Assumed: {each}." for each in program.nest.assumptions)
     if whole_type(program.nest) == "int":
         yield "Assumed: no array has 2^31 elements or more; with long sizes in C it may."
-    exactly = ", but of SPLIT there are as many" if any(each.kernel.split for each in program.kernels) else ""
+    exactly = ""
+    if any(each.kernel.split for each in program.kernels):
+        exactly = ", but of SPLIT there are as many"
+        yield "Assumed: no shared loop ends so near the largest whole number that SPLIT more steps overflow."
     yield f"Launches, in work-items; more of them do nothing{exactly}:"
     yield from _launches(program.launches, "  ")
 

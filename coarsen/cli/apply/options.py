@@ -22,7 +22,7 @@ class Stage(enum.StrEnum):
 
     LOWER = "lower"
     LAYOUT = "layout"
-    SIMPLIFY = "simplify"
+    CLEAN_UP = "clean-up"
     GUARD = "guard"
     REPLICATE = "replicate"
     NORMALISE = "normalise"
@@ -73,5 +73,6 @@ class ApplyOptions(SourceOptions):
         "A whole argument of the launch; for --features work. Repeatable.", "NAME=NUMBER"
     )
     print_after: list[Stage] | None = option(
-        "Show the IR after lower, layout, guard, replicate, normalise, tile or widen. May be repeated.", "STAGE"
+        "Show the IR after lower, layout, clean-up, guard, replicate, normalise, tile or widen. May be repeated.",
+        "STAGE",
     )

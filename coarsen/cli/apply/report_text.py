@@ -50,7 +50,7 @@ def _lines(report: KernelReport) -> Iterator[str]:
     made = report.coarsened
     yield f"kernel {made.lowered.name}: {_growth(report)}"
     if report.coarsenings and made.cleaned is not None:
-        yield f"Clean-up removed {counted(made.cleaned, 'instruction')}"
+        yield f"Clean-up of replicas removed {counted(made.cleaned, 'instruction')}"
     for coarsening in report.coarsenings:
         yield ""
         yield from _coarsening(coarsening)
@@ -216,15 +216,16 @@ def write_explanations(asked: Request, observer: Observer, output: Path | None) 
 
 def _explained(request: Request, observer: Observer) -> tuple[list[Explanation], str]:
     """A kernel along each dimension, and what is kept in registers if arguments point to distinct memory."""
-    coarsened = request.coarsened(request.lowered(observer), observer).kernel if request.factors else None
+    coarsened = request.coarsened(request.lowered(observer), observer) if request.factors else None
     for_gpu = request.transforms.device_kind is DeviceKind.GPU
     source = opencl_c_of(request.file)
     with naming_file(request.file):
         lowered = lower(request.unit, request.kernel)
         # The number of merged work-items has no effect on which lines are divergent.
         merged = configuration_of(_ANY_FACTOR, request.dimensions, level=request.levels)
-        analyses = [analyse(lowered, each.dimension, each.level) for each in merged]
-        explanations = [explain_kernel(analysed, source, coarsened, for_gpu=for_gpu) for analysed in analyses]
+        prepared, made = (coarsened.prepared or lowered, coarsened.kernel) if coarsened else (lowered, None)
+        analyses = [analyse(prepared, each.dimension, each.level) for each in merged]
+        explanations = [explain_kernel(analysed, source, made, for_gpu=for_gpu) for analysed in analyses]
         gained = _gained(lowered) if request.transforms.distinct else ""
         is_asked = bool(request.local_size or lowered.required_work_group_size) or for_gpu
         return explanations, gained + (_tiles(request, lowered) if is_asked else "")

@@ -41,6 +41,16 @@ def test_starts_leave_groups_of_256_work_items() -> None:
     assert not [*tiled_starts((100, 100), Transforms())] and not [*tiled_starts((8, 8, 8), Transforms())]
 
 
+def test_blocks_that_do_not_divide_have_a_guard() -> None:
+    assert [start.factor for start in tiled_starts((1008, 2048), Transforms())] == [1]
+    starts = [*tiled_starts((1008, 2048), Transforms(), guards=True)]
+    assert [(start.factor, start.local_size, start.any_size) for start in starts[-2:]] == [
+        (4, (16, 16), True),
+        (1, (16, 16), False),
+    ]
+    assert not [*tiled_starts((1000, 2048), Transforms(), guards=True)]
+
+
 def test_where_the_local_size_is_fixed_work_groups_are_merged() -> None:
     starts = [*tiled_starts((256, 64), Transforms(), (32, 8))]
     assert {start.local_size for start in starts} == {(32, 8)}
@@ -81,6 +91,8 @@ def test_a_space_has_tiles_where_they_can_be_made(name: str, has_tiles: bool) ->
     found = with_tiles(space, benchmark, "gpu", kernel)
     assert (found != space) == has_tiles
     if has_tiles:
+        parts = [tile.arrays for tile in found.transforms.tile if tile.arrays]
+        assert parts == ([("left",), ("right",)] if name == "sgemm" else [])
         variants = variant_space(benchmark, "gpu", found, LIMITS)
         launch = benchmark.real_launches("gpu", own)[0]
         for start in tiled_starts(launch.global_size, Transforms()):
