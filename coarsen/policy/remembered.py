@@ -90,10 +90,7 @@ class Remembered(Policy):
         Raises:
             CoarsenError: nothing can be said of the launch.
         """
-        return self.decision_of(self.known(request))
-
-    def decision_of(self, known: Known | None) -> Decision | None:
-        """Return the decision that follows from what is known; None where another policy is asked."""
+        known = self.known(request)
         if known is not None and known.choice is not None:
             return Decision(known.choice.variant, known.reason, is_exact=True)
         if not self._is_last:
