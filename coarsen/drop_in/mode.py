@@ -72,7 +72,14 @@ def policy_of(
     policy = requested or (tune if isinstance(tune, Policy) else None)
     if policy is None and mode is not None:
         otherwise, settings = mode
-        remembered = remembered_in(otherwise, settings) if form == "opencl_c" else None
+        remembered: Policy | None = None
+        if form == "opencl_c" and otherwise is Otherwise.TUNE:
+            # Imported late: a program that remembers measures nothing.
+            from coarsen.drop_in.search import SearchNow
+
+            remembered = SearchNow(settings)
+        elif form == "opencl_c":
+            remembered = Remembered(settings, is_last=otherwise is Otherwise.LEAVE)
         policy = with_guesses(remembered, otherwise)
     if not by_nearest:
         return policy
@@ -82,16 +89,6 @@ def policy_of(
 
     nearest = Nearest(tune if isinstance(tune, Tune) else Tune())
     return nearest if policy is None else FirstOf(nearest, policy)
-
-
-def remembered_in(otherwise: Otherwise, settings: Tune) -> Remembered:
-    """Return what decides as is remembered, or searches where that is the way to go on."""
-    if otherwise is not Otherwise.TUNE:
-        return Remembered(settings, is_last=otherwise is Otherwise.LEAVE)
-    # Imported late: a program that remembers measures nothing.
-    from coarsen.drop_in.search import SearchNow
-
-    return SearchNow(settings)
 
 
 def with_guesses(policy: Policy | None, otherwise: Otherwise) -> Policy | None:
