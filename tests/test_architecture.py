@@ -374,6 +374,7 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.tuning.tuner",
     },
     "clean_up": {
+        "coarsen.cli.apply.options",
         "coarsen.cli.main",
         "coarsen.cost.planned_work.planned_kernel",
         "coarsen.opencl_bench.studies.instruction_counts",
