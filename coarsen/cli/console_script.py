@@ -17,12 +17,11 @@ _OBJECTS_UNTIL_COLLECTED = 100_000
 def main() -> int:
     """Run the command line. Returns the exit code."""
     _replace_closed_streams()
+    # Modules are no garbage.
+    gc.set_threshold(_OBJECTS_UNTIL_COLLECTED)
     code = _plain_run(sys.argv[2:]) if sys.argv[1:2] == ["run"] else None
     if code is not None:
         return code
-    if sys.argv[1:2] != ["run"]:
-        # Modules are no garbage, and a program of the user's keeps Python's own threshold.
-        gc.set_threshold(_OBJECTS_UNTIL_COLLECTED)
     try:
         from coarsen.cli.main import main as command_line
     except ModuleNotFoundError as error:
@@ -42,17 +41,12 @@ def main() -> int:
 
 def _plain_run(words: list[str]) -> int | None:
     """Run a program without loading typer; None for words that it has to read."""
-    # Modules are no garbage: to look for some while they are loaded takes a sixth of the time. See `run_with`.
-    gc.disable()
-    try:
-        from coarsen.cli.messages import Settings, exit_code_of
-        from coarsen.cli.running import plain_run
+    from coarsen.cli.messages import Settings, exit_code_of
+    from coarsen.cli.running import plain_run
 
-        settings = Settings(command="coarsen run")
-        run = plain_run(words, settings)
-        return None if run is None else exit_code_of(run, settings)
-    finally:
-        gc.enable()
+    settings = Settings(command="coarsen run")
+    run = plain_run(words, settings)
+    return None if run is None else exit_code_of(run, settings)
 
 
 def _replace_closed_streams() -> None:

@@ -36,7 +36,7 @@ class _Building:
 
 
 @contextmanager
-def _without_warnings() -> Iterator[None]:
+def without_warnings() -> Iterator[None]:
     """Keep PyOpenCL from warning of what a compiler says of code that the user didn't write.
 
     Compilers print a line or two for each build. `warnings.catch_warnings` is not for several threads, which may
@@ -87,55 +87,29 @@ def build_for_launches(
     Raises:
         pyopencl.Error: the device does not build it.
     """
-    with _without_warnings():
+    with without_warnings():
         if by_each_start and cache_dir is not False and isinstance(source, str) and _is_pocl(context):
             # Imported late, as PyOpenCL does: no other driver's programs need it here.
             from pyopencl.cache import create_built_program_from_source_cached as cached
 
             words, folders = PlainProgram._process_build_options(context, list(options))
-            place = Path(cache_dir or getattr(context, "cache_dir", None) or _default_place())
+            place = Path(cache_dir or getattr(context, "cache_dir", None) or default_place())
             # Where its cache fails, PyOpenCL looks for a variable of the environment that isn't set.
             with suppress(OSError, KeyError):
-                if _is_open(place):
+                if is_open(place):
                     return PlainProgram(cached(context, source, words, devices, str(place), folders)[0])
         program = PlainProgram(context, source)
         program.build(list(options), devices, cast("Any", cache_dir))
     return program
 
 
-def kept_binary(device: pyopencl.Device, source: str, options: bytes, is_made: bool) -> bytes | None:
-    """Return the binary in PyOpenCL's cache that it makes a program from; None where it keeps none.
-
-    Args:
-        device: where the program runs.
-        source: OpenCL C that reads no files.
-        options: all that PyOpenCL builds it with.
-        is_made: whether it is put there where it isn't yet.
-    """
-    # Imported late, as PyOpenCL does.
-    from pyopencl.cache import create_built_program_from_source_cached as cached
-    from pyopencl.cache import get_cache_key, retrieve_from_cache
-    from pyopencl.characterize import has_src_build_cache
-
-    place = _default_place()
-    if has_src_build_cache(device) or not _is_open(place):
-        return None
-    # Where its cache fails, PyOpenCL looks for a variable of the environment that isn't set.
-    with _without_warnings(), suppress(OSError, KeyError, pyopencl.Error):
-        if is_made:
-            cached(pyopencl.Context([device]), source, options, None, str(place))
-        kept = retrieve_from_cache(str(place), get_cache_key(device, options, source))
-        return None if kept is None else kept[0]
-    return None
-
-
-def _default_place() -> Path:
+def default_place() -> Path:
     """Return the folder of PyOpenCL's cache where nobody names one."""
     version = ".".join(map(str, sys.version_info))
     return platformdirs.user_cache_path("pyopencl", "pyopencl") / f"pyopencl-compiler-cache-v2-py{version}"
 
 
-def _is_open(place: Path) -> bool:
+def is_open(place: Path) -> bool:
     """Return False where PyOpenCL would wait for its cache's lock, a minute where it can't be had."""
     return not (place / "lock").exists() and (not place.exists() or os.access(place, os.W_OK))
 

@@ -100,9 +100,8 @@ class SearchNow(Remembered):
             return self._not_tuned(key.kernel, tuned.doubt)
         say_ending(str(tuned), settings)
         choice = choice_of(tuned, key, device)
-        kept = remember(choice, settings.store)
-        self._say_unless_kept(kept)
-        return Known(choice, "tuned just now", tuned, not kept.reason)
+        self._say_unless_kept(remember(choice, settings.store))
+        return Known(choice, "tuned just now")
 
     def _say_unless_kept(self, kept: Kept) -> None:
         if kept.reason:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import pyopencl
 
-from coarsen.devices.building import build_for_launches, kept_binary
+from coarsen.devices.building import build_for_launches, default_place, is_open, without_warnings
 from coarsen.devices.discovery import DeviceDescription, common_macros_of, open_device
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.frontend.included import file_directives
@@ -94,7 +95,7 @@ def shelve(
     write_unit(folder, key, rows)
     if pyopencl_headers() in program.options:
         # From its second start on, PyOpenCL makes a program from the binary that it has kept.
-        binary = kept_binary(opened, program.source, key.options, is_made=bool(rows))
+        binary = _kept_binary(opened, program.source, key.options, is_made=bool(rows))
         if binary is not None:
             write_unit(folder, key._replace(source=binary), rows)
     return found
@@ -277,3 +278,29 @@ def _saved(kinds: Sequence[RecordedKind], choice: RememberedChoice) -> int:
     timed = sum(kind.timed for kind in kinds)
     mean = sum(kind.nanoseconds for kind in kinds) / timed if timed else 0.0
     return max(0, round(mean * (1 - 1 / choice.speedup.ratio)))
+
+
+def _kept_binary(device: pyopencl.Device, source: str, options: bytes, is_made: bool) -> bytes | None:
+    """Return the binary in PyOpenCL's cache that it makes a program from; None where it keeps none.
+
+    Args:
+        device: where the program runs.
+        source: OpenCL C that reads no files.
+        options: all that PyOpenCL builds it with.
+        is_made: whether it is put there where it isn't yet.
+    """
+    # Imported late, as PyOpenCL does.
+    from pyopencl.cache import create_built_program_from_source_cached as cached
+    from pyopencl.cache import get_cache_key, retrieve_from_cache
+    from pyopencl.characterize import has_src_build_cache
+
+    place = default_place()
+    if has_src_build_cache(device) or not is_open(place):
+        return None
+    # Where its cache fails, PyOpenCL looks for a variable of the environment that isn't set.
+    with without_warnings(), suppress(OSError, KeyError, pyopencl.Error):
+        if is_made:
+            cached(pyopencl.Context([device]), source, options, None, str(place))
+        kept = retrieve_from_cache(str(place), get_cache_key(device, options, source))
+        return None if kept is None else kept[0]
+    return None

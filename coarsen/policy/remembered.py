@@ -11,7 +11,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import pyopencl
 
@@ -29,9 +29,6 @@ from coarsen.tuning.remembered.look_up import (
 from coarsen.tuning.settings import Tune
 from coarsen.variant.variant import Variant
 
-if TYPE_CHECKING:
-    from coarsen.tuning.tuned import Tuned
-
 _log = logging.getLogger("coarsen")
 _Read = TypeVar("_Read")
 
@@ -45,16 +42,10 @@ class Known(NamedTuple):
     Attributes:
         choice: what is chosen; None if there is nothing to choose.
         origin: where the choice comes from, or why there is none, in a few words.
-        tuned: what tuning found in this process.
-        is_remembered: whether later processes will find the choice.
-        tried_seconds: that a tuning had which came to no result; with no more than these, none is tried again.
     """
 
     choice: RememberedChoice | None
     origin: str
-    tuned: Tuned | None = None
-    is_remembered: bool = True
-    tried_seconds: float = 0.0
 
     @property
     def reason(self) -> str:
@@ -195,7 +186,7 @@ class Remembered(Policy):
 
     def _without_result(self, choice: RememberedChoice) -> Known | None:
         """Return what follows from a tuning whose time was over; None where there is more time now."""
-        return Known(None, without_result(choice), tried_seconds=choice.seconds)
+        return Known(None, without_result(choice))
 
     def _read(self, what: Callable[[], _Read]) -> _Read | None:
         """Return what a store has; None, said once, where it can't be read."""

@@ -8,8 +8,7 @@ the original.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache, wraps
 from inspect import isfunction
 from typing import Any
@@ -29,21 +28,6 @@ def launch_ours_through_pyopencl(kernel_of: KernelOf) -> None:
     names = vars(pyopencl)
     names["Kernel"] = _class_of_kernels(names["Kernel"], kernel_of)
     names["enqueue_nd_range_kernel"] = _launch(names["enqueue_nd_range_kernel"])
-
-
-@contextmanager
-def names_as_before() -> Iterator[None]:
-    """Give the names back, when the context ends, to what they were given to when it began."""
-    names = vars(pyopencl)
-    before = {name: names[name] for name in ("Kernel", "enqueue_nd_range_kernel")}
-    was_done = launch_ours_through_pyopencl.cache_info().currsize
-    try:
-        yield
-    finally:
-        names.update(before)
-        if not was_done:
-            # So that the next program of ours takes the names again.
-            launch_ours_through_pyopencl.cache_clear()
 
 
 def _launch(of_others: Callable[..., pyopencl.Event]) -> Callable[..., pyopencl.Event]:
