@@ -92,7 +92,7 @@ class _Guard:
 
     @property
     def blocks(self) -> set[Block]:
-        """Those that merging changes, phis of the targets apart."""
+        """Return the blocks that merging changes, phis of the targets apart."""
         return {self.first, self.again, *self.sides[0], *self.sides[1]}
 
 
