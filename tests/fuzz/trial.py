@@ -151,6 +151,12 @@ def _tile(chosen: random.Random, text: str) -> Tile:
     return Tile(f"8:{chosen.choice(arrays)}" if chosen.random() < _NAMED else "8")
 
 
+def _tile_of_what_is_there(trial: Trial) -> str:
+    """A trial's tile, of all arrays where shrinking has taken away the one that it names."""
+    tile = trial.transforms.tile
+    return tile if all(f"{name}[" in trial.source for name in tile.arrays) else str(tile.trips)
+
+
 def _boxes(chosen: random.Random) -> tuple[ArrayPlan, ...]:
     """Boxes of the field, and of the weights if it has some."""
     arrays = [name for name, share in (("field", _BOXES), ("weights", 0.5)) if chosen.random() < share]
@@ -190,7 +196,7 @@ def to_json(trial: Trial) -> dict[str, Any]:
         "configuration": [asdict(coarsening) for coarsening in trial.configuration],
         "any_size": trial.any_size,
         "free_local_size": trial.free_local_size,
-        "transforms": asdict(trial.transforms),
+        "transforms": {**asdict(trial.transforms), "tile": _tile_of_what_is_there(trial)},
         "inputs": trial.inputs,
         "optimise": trial.optimise,
         "field": None if trial.field is None else asdict(trial.field),
