@@ -1,7 +1,7 @@
 """Which tests run when.
 
 The gate sets COARSEN_DIFFERENTIAL=full and runs all tests, but of the slowest with many parameter sets
-(`GATE_EVERY`) one of two or three sets; COARSEN_DIFFERENTIAL=all runs these in full. `make test` leaves to the
+(`GATE_EVERY`) one of two to four sets; COARSEN_DIFFERENTIAL=all runs these in full. `make test` leaves to the
 gate what takes long (`tests/slow_tests.py`), and of the differential tests it runs one of every six combinations
 on each device.
 
@@ -15,9 +15,9 @@ What no gate runs:
 - The full product of kernels, factors and strides (`transform/test_suite`, `transform/test_hazards`,
   `opencl_bench/workloads/records/test_kernels`), and that of merged groups with their factors and further
   transforms (`transform/test_work_groups`, `transform/test_work_groups_suite`). Of these there are pairwise
-  covers (`transform/pairwise`), of which the gate takes half: in the whole cover any two values come together on
-  one device, three values may never. Two thirds of
-  the other small kernels with merged groups are left out.
+  covers (`transform/pairwise`), of which the gate takes a third or half: in the whole cover any two values come
+  together on one device, three values may never. Two thirds of the other small kernels with merged groups are left
+  out.
 - Most of what is drawn at random, or of which there is no end: `python -m tests.fuzz` and
   `python -m tests.record_layouts` run as much of it as one likes.
 """
@@ -70,6 +70,7 @@ ON_ONE_DEVICE = (
     "opencl_bench/sweep",
     "opencl_bench/tuning",
     "opencl_bench/workloads/described",
+    "programs",
     "runtime",
     # Whose combinations are many, each a kernel of its own.
     "transform/layouts/test_order_positions",
@@ -80,29 +81,45 @@ ON_ONE_DEVICE = (
 # Below tests: of which test function the gate runs one of so many parameter sets, devices by turns.
 GATE_EVERY: Mapping[str, int] = MappingProxyType(
     {
+        "backend/opencl_c/test_optimised_ir.py::test_same_results": 2,
         "backend/test_spirv_conversions.py::test_conversions_between_integers": 2,
         "frontend/test_further_builtins.py::test_sub_groups_are_refused_where_they_are_called": 3,
-        "opencl_bench/workloads/judge/test_kernels.py::test_coarsened_it_gives_the_same_results": 2,
-        "opencl_bench/workloads/records/test_kernels.py::test_coarsened_it_gives_the_same_results": 2,
+        "ir/graph/test_round_trip.py::test_nothing_is_lost_between_text_and_graph": 2,
+        "loops/test_meaning.py::test_kernels_mean_what_c_means": 2,
+        "oclgrind/test_adaptive.py::test_nothing_is_found": 2,
+        "oclgrind/test_benchmarks.py::test_nothing_new_is_found": 2,
+        "oclgrind/test_records.py::test_nothing_is_found": 2,
+        "opencl_bench/tuning/test_open_local_size.py::"
+        "test_launches_of_any_dimensions_and_sizes_are_tuned_without_one": 2,
+        "opencl_bench/workloads/adaptive/test_versions.py::test_a_version_gives_the_results_of_the_default_one": 3,
+        "opencl_bench/workloads/judge/test_kernels.py::test_coarsened_it_gives_the_same_results": 3,
+        "opencl_bench/workloads/records/test_kernels.py::test_coarsened_it_gives_the_same_results": 3,
         "opencl_bench/workloads/test_references.py::test_default_local_size": 2,
         "opencl_bench/workloads/test_training_kernels_on_devices.py::test_coarsened_gives_the_same_results": 2,
+        "record_layouts/test_record_layouts.py::test_other_layouts_give_the_same": 2,
+        "runtime/test_any_size.py::test_every_launch_gives_the_originals_results": 2,
         "transform/accumulators/test_accumulators.py::test_hazards_give_the_same": 3,
         "transform/accumulators/test_accumulators.py::test_small_kernels_give_the_same": 3,
         "transform/layouts/test_boxes.py::test_boxes": 3,
+        "transform/layouts/test_layouts.py::test_arrays_inside_of_records_as_fields": 3,
         "transform/layouts/test_layouts.py::test_layouts": 3,
         "transform/layouts/test_order_positions.py::test_the_same_elements_are_found": 3,
-        "transform/placement/test_tiled_loops.py::test_results_are_those_of_the_kernel": 3,
+        "transform/placement/test_strips.py::test_the_same_trips_in_the_same_order": 3,
+        "transform/placement/test_tiled_loops.py::test_results_are_those_of_the_kernel": 4,
         "transform/test_agreement.py::test_same_results": 3,
         "transform/test_behind_barriers.py::test_only_who_stays_stores": 3,
         "transform/test_corpus.py::test_same_results": 3,
         "transform/test_guard.py::test_work_groups_of_any_number": 2,
         "transform/test_guard.py::test_work_items_of_any_number": 2,
-        "transform/test_hazards.py::test_same_results": 2,
-        "transform/test_suite.py::test_gives_the_reference_results": 2,
-        "transform/test_work_groups.py::test_same_results": 2,
+        "transform/test_hazards.py::test_same_results": 3,
+        "transform/test_suite.py::test_gives_the_reference_results": 3,
+        "transform/test_wide_accesses.py::test_benchmarks_give_the_reference_results": 2,
+        "transform/test_wide_accesses.py::test_hazards_give_the_same": 3,
+        "transform/test_wide_accesses.py::test_small_kernels_give_the_same": 3,
+        "transform/test_work_groups.py::test_same_results": 3,
         "transform/test_work_groups.py::test_same_results_where_the_groups_do_not_divide": 2,
-        "transform/test_work_groups.py::test_same_results_with_work_items_merged_too": 2,
-        "transform/test_work_groups_suite.py::test_gives_the_reference_results": 2,
+        "transform/test_work_groups.py::test_same_results_with_work_items_merged_too": 3,
+        "transform/test_work_groups_suite.py::test_gives_the_reference_results": 3,
     }
 )
 
