@@ -93,14 +93,15 @@ def fuse(
     unit = compile_source(source, options)
     kernels = [lower(unit, each) for each in (first, second)]
     name = name or f"{first}_{second}"
-    if not re.fullmatch(r"[A-Za-z_]\w*", name) or re.search(rf"\b{name}\b", text):
-        raise InvalidInputError(f"the fused kernel can't be called '{name}': give it another name")
+    mark = f"{name}_next_part"
+    is_taken = re.search(rf"\b({name}|{mark})\b", text)
+    if not re.fullmatch(r"[A-Za-z_]\w*", name) or is_taken:
+        raise InvalidInputError(f"the fused kernel can't be called '{name}': give it another name (--name)")
     size = _demanded_size(kernels)
     signature = _Signature.of(kernels, same or {})
-    mark = f"{name}_next_part"
     wrapper = signature.wrapper(name, kernels, mark, size)
     folders = [] if isinstance(source, str) else [f"-I{source.parent}"]
-    kernel = lower(f"{text}\n{wrapper}", name, [*options, *folders])
+    kernel = lower(f"{text}\n\n{wrapper}", name, [*folders, *options])
     module = kernel.editable_graph()
     tell_parts(module, name, mark)
     kernel = Kernel(name, normalised(module))
@@ -138,8 +139,9 @@ def _given_up(kernel: Kernel, gives_up: Collection[str]) -> FusedKernel:
     pairs = apart_in_words(apart.apart, kernel.argument_names)
     assumptions = ["both kernels are launched over the same NDRange", *pairs]
     if gives_up:
+        each = "it" if len({*gives_up}) == 1 else "them"
         assumptions.append(
-            f"nobody reads {listed([*gives_up])} after the launch, nor accesses it by another argument"
+            f"nobody reads {listed([*gives_up])} after the launch, nor accesses {each} by another argument"
         )
     return FusedKernel(kernel, found, dropped, tuple(assumptions))
 
@@ -183,10 +185,12 @@ class _Signature:
         own_name = {other: own for own, other in same.items()}
         passed = []
         for name, argument in second.items():
-            own = own_name.get(name, "" if argument.type == PointerType(AddressSpace.LOCAL) else name)
+            # What --same says of an argument of the first kernel takes the place of names that are equal.
+            is_apart = argument.type == PointerType(AddressSpace.LOCAL) or name in same
+            own = own_name.get(name, "" if is_apart else name)
             if own in first:
                 _check_same(kernels, first[own], argument)
-                arguments[own] = (first[own], argument)
+                arguments[own] = (*arguments[own], argument)
             else:
                 own = name
                 while own in arguments:

@@ -109,6 +109,8 @@ def read_counts(exit_code: int, seconds: float, shelf: Path, files: Sequence[Pat
     at_start = 0
     for file in files:
         data = file.read_bytes()
+        if len(data) < _COUNT.size:  # the disk was full, or the process was killed at its start
+            continue
         first, *records = _COUNT.iter_unpack(data[: len(data) // _COUNT.size * _COUNT.size])
         at_start += first[-1]
         for unit, number, _, count in records:

@@ -206,6 +206,7 @@ def recording_environment(program: Path | None, folder: Path) -> dict[str, str]:
     """
     environment = _environment(layer_library(RECORDER, folder))
     environment["COARSEN_RECORDING"] = str(folder)
+    environment.pop(_SHELF, None)  # what is recorded is the program's own
     # What PyOpenCL keeps are binaries, whose source is not known.
     environment["PYOPENCL_NO_CACHE"] = "1"
     if program is not None:

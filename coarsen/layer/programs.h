@@ -79,6 +79,9 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
     struct Bytes source = {0};
     for (cl_uint i = 0; i < count; i++)
         put(&source, texts[i], sizes && sizes[i] ? sizes[i] : strlen(texts[i]));
+    /* Programs count the end of a text of C among its bytes, too. */
+    while (source.size && !source.data[source.size - 1])
+        source.size--;
     put8(&source, 0);
     return with_program(program, NONE, source.data, source.size - 1);
 }

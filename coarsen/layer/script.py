@@ -47,16 +47,19 @@ def executable_of(name: str) -> Path | None:
     """Return the program that a name stands for where it is none in Python: a binary, or a script of a shell.
 
     Args:
-        name: a path; where there is no such file, and the name has no folder, a command on PATH.
+        name: a path; where there is no such file, and the name has no folder, a command on PATH, in whatever
+            language.
     """
     path = Path(name)
-    if not path.exists() and path.name == name:
-        path = Path(shutil.which(name) or name)
+    found = shutil.which(name) if path.name == name and not path.is_file() else None
+    if found is not None:
+        return Path(found).absolute()
     if not path.is_file() or not os.access(path, os.X_OK):
         return None
     with path.open("rb") as file:
         start = file.readline(256)
-    is_other_script = start.startswith(b"#!") and b"python" not in start
+    interpreters = [word.rpartition(b"/")[2] for word in start.removeprefix(b"#!").split()]
+    is_other_script = start.startswith(b"#!") and not any(each.startswith(b"python") for each in interpreters)
     return path.absolute() if start.startswith(ELF) or is_other_script else None
 
 

@@ -81,14 +81,15 @@ def shelve(
     key = UnitKey(program.source.encode(), program.options.encode(), device_text(opened))
     rows: list[Row] = []
     names = dict.fromkeys(kind.kernel for kind in kinds)
+    found: list[Shelved] = []
     try:
-        if not any(anything_remembered(store, name) for name in names):
-            write_unit(folder, key, ())
-            return []
-        if any(file_directives(program.source)):
-            raise InvalidInputError("its source reads files, which may change")
-        unit = _Unit(program, opened, kinds, store)
-        found = [each for kernel in unit.kernels for each in unit.shelved(kernel, rows)]
+        if any(anything_remembered(store, name) for name in names):
+            if any(file_directives(program.source)):
+                raise InvalidInputError("its source reads files, which may change")
+            if "\ufffd" in program.source:
+                raise InvalidInputError("its source is not in UTF-8")
+            unit = _Unit(program, opened, kinds, store)
+            found = [each for kernel in unit.kernels for each in unit.shelved(kernel, rows)]
     except (CoarsenError, pyopencl.Error) as error:
         found = [Shelved(kernel, "", reason=str(error)) for kernel in names]
         rows = []

@@ -530,6 +530,13 @@ cl_int clReleaseMemObject(cl_mem memory)
     return NEXT(clReleaseMemObject)(memory);
 }
 
+/* Whether a buffer was made with properties, as those of memory from outside are; before OpenCL 3.0 there are none. */
+static int has_properties(cl_mem memory)
+{
+    size_t size = 0;
+    return !NEXT(clGetMemObjectInfo)(memory, CL_MEM_PROPERTIES, 0, NULL, &size) && size > sizeof(cl_ulong);
+}
+
 /* Note what is known of the memory that an argument leads to, where some row asks, or the size of local memory. */
 static void note_argument(struct Kernel *kernel, cl_uint index, size_t size, const void *value)
 {
@@ -562,7 +569,8 @@ static void note_argument(struct Kernel *kernel, cl_uint index, size_t size, con
     if (whole && (NEXT(clGetMemObjectInfo)(whole, CL_MEM_FLAGS, sizeof of_whole, &of_whole, NULL) ||
                   NEXT(clGetMemObjectInfo)(whole, CL_MEM_SIZE, sizeof whole_size, &whole_size, NULL)))
         return;
-    int is_plain = type == CL_MEM_OBJECT_BUFFER && !((flags | of_whole) & CL_MEM_USE_HOST_PTR) && !kernel->is_shared;
+    int is_plain = type == CL_MEM_OBJECT_BUFFER && !((flags | of_whole) & CL_MEM_USE_HOST_PTR) && !kernel->is_shared &&
+                   !has_properties(memory) && !(whole && has_properties(whole));
     argument->knowledge = is_plain ? PLACE : SIZE;
     argument->size = size > whole_size ? size : whole_size;
     argument->whole = whole ? whole : memory;
@@ -756,7 +764,8 @@ static const struct Replaced replaced[] = {
 
 static void *extension(const char *name, void *function)
 {
-    int is_unseen = function && IS_ON && !strncmp(name, "clSetKernelArg", strlen("clSetKernelArg"));
+    int is_unseen = function && IS_ON && (!strncmp(name, "clSetKernelArg", strlen("clSetKernelArg")) ||
+                                          !strncmp(name, "clImportMemory", strlen("clImportMemory")));
     for (size_t i = 0; function && IS_ON && i < LENGTH(replaced); i++)
         is_unseen |= !strcmp(name, replaced[i].name);
     if (is_unseen)

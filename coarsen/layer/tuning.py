@@ -97,7 +97,10 @@ def tune_rows(rows: Sequence[KernelRow], settings: Tune, shown: Shown, shelf: Pa
     for finding in findings:
         if run.is_interrupted and finding.choice is None and not finding.reason:
             finding.reason = "interrupted before it was tuned"
-    _shelve_all(findings, devices, settings, shelf)
+    try:
+        _shelve_all(findings, devices, settings, shelf)
+    except KeyboardInterrupt:
+        run.is_interrupted = True
     return run
 
 
@@ -208,7 +211,14 @@ def _shelve_all(
     for program, device, of_both in _programs(findings):
         if device in devices:
             kinds = [kind for finding in of_both for kind in finding.row.kinds]
-            _note(of_both, shelve(shelf, program, devices[device], kinds, settings.store))
+            try:
+                _note(of_both, shelve(shelf, program, devices[device], kinds, settings.store))
+            except InvalidInputError:
+                raise
+            except Exception as error:
+                # Other programs are to be there.
+                for finding in of_both:
+                    finding.reason = finding.reason or bug_message(error)
 
 
 def _programs(findings: Sequence[Finding]) -> Iterator[tuple[RecordedProgram, RecordedDevice, list[Finding]]]:

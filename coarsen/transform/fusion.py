@@ -12,9 +12,10 @@ work-item's second part may meet what another's first part does:
 - **what the second part reads of a buffer that the first writes**, the same work-item has written: the load takes
   a stored value (`simplify.py`), else `fusion-crosses-items`;
 - **what the second part writes of a buffer that the first accesses**: all these accesses are to one element, the
-  same value as address, of one size, which depends on each id that the kernels ask for; and each work-item that
-  accesses it in the first part writes it in the second. Were it another work-item's as well, both would write it
-  in the second launch, a race that OpenCL leaves undefined.
+  same value as address, of one size, in which each id that the kernels ask for is a term with a factor; and each
+  work-item that accesses it in the first part writes it in the second. Masks, quotients and choices, by which
+  work-items share elements, are no such terms. What is left are factors so small that rows overlap; then several
+  work-items would write one element in the second launch, a race that OpenCL leaves undefined.
 
 Barriers, fences, atomics, volatile accesses and unknown functions, by which work-items see each other's stores,
 are refused in either part (`fusion-barrier`); so are pointers that can't be followed to one argument or variable
@@ -56,12 +57,15 @@ def tell_parts(module: Module, kernel: str, mark: str) -> None:
         mark: the function that is called between the parts.
 
     Raises:
-        InternalError: it is not called once.
+        RefusalError: it is never called.
+        InternalError: it is called more than once.
     """
     function = module.function(kernel)
     flow = flow_graph(function)
     calls = [each for each in function.instructions() if each.callee == mark]
-    if len(calls) != 1:
+    if not calls:
+        raise RefusalError("fusion-barrier", "the first kernel never ends")
+    if len(calls) > 1:
         raise InternalError(f"'{mark}' is called {len(calls)} times")
     [call] = calls
     middle = call.block
@@ -206,15 +210,63 @@ def asked_ids(instructions: Iterable[Instruction]) -> frozenset[tuple[Query, str
 
 
 def _is_own(address: Operand, root: Named, kernel: Kernel) -> bool:
-    """Return True if an address is made of the work-item's place along each dimension that the kernel asks for."""
-    ids = asked_ids(_made_of(address))
+    """Return True if each id that the kernel asks for, or what it is made of, is a term of an address."""
+    terms = _id_terms(address)
+    if terms is None:
+        return False
     dimensions = {dimension for _, dimension in asked_ids(kernel.instructions())}
     wanted = [{Query.GLOBAL_ID}, {Query.GLOBAL_LINEAR_ID}, {Query.LOCAL_ID, Query.GROUP_ID}]
     if root.type == PointerType(AddressSpace.LOCAL):
         wanted.append({Query.LOCAL_ID})
-    return bool(dimensions) and all(
-        any({(query, dimension) for query in queries} <= ids for queries in wanted) for dimension in dimensions
-    )
+    own = [{query for query, along in terms if along == dimension} for dimension in dimensions]
+    return bool(own) and all(each in wanted for each in own)
+
+
+def _id_terms(value: Operand) -> frozenset[tuple[Query, str]] | None:
+    """The ids of which a value is a sum, each once and with a factor; None for any other way of having ids.
+
+    The number of a work-group counts only times a size of work-groups: else groups share numbers.
+    """
+    if not isinstance(value, Instruction) or not asked_ids(_made_of(value)):
+        return None if isinstance(value, Instruction) and value.opcode is Opcode.PHI else frozenset()
+    query = query_of(value)
+    if query is Query.GROUP_ID:
+        return None
+    if query is not None:
+        return asked_ids([value])
+    if value.opcode in (Opcode.ZEXT, Opcode.SEXT, Opcode.TRUNC, Opcode.FREEZE):
+        return _id_terms(value.operands[0])
+    if value.opcode in (Opcode.MUL, Opcode.SHL):
+        number, factor = value.operands[:2]
+        if value.opcode is Opcode.MUL and asked_ids(_made_of(factor)):
+            number, factor = factor, number
+        if asked_ids(_made_of(factor)):
+            return None
+        group, size = (_without_casts(each) for each in (number, factor))
+        if isinstance(group, Instruction) and query_of(group) is Query.GROUP_ID:
+            is_whole = isinstance(size, Instruction) and query_of(size) in (
+                Query.LOCAL_SIZE,
+                Query.ENQUEUED_LOCAL_SIZE,
+            )
+            return asked_ids([group]) if is_whole else None
+        return _id_terms(number)
+    if value.opcode is Opcode.SUB and asked_ids(_made_of(value.operands[1])):
+        return None
+    if value.opcode not in (Opcode.ADD, Opcode.SUB, Opcode.GETELEMENTPTR):
+        return None
+    terms: frozenset[tuple[Query, str]] = frozenset()
+    for each in value.operands:
+        own = _id_terms(each)
+        if own is None or own & terms:
+            return None
+        terms |= own
+    return terms
+
+
+def _without_casts(value: Operand) -> Operand:
+    while isinstance(value, Instruction) and value.opcode in (Opcode.ZEXT, Opcode.SEXT, Opcode.TRUNC):
+        value = value.operands[0]
+    return value
 
 
 # Stores to memory that the caller gives up go, where nothing in the kernel reads them afterwards.
@@ -296,6 +348,8 @@ def _dropped(function: Function, effects: EffectsOfKernel, argument: Argument) -
     if reader is None:
         return GivenUp(argument.name, len(dead))
     reason = f"the kernel may read here what it stores through {argument.name}"
+    if not stores:
+        reason = f"{argument.name} is only read: it stays an argument"
     return GivenUp(argument.name, len(dead), reason, reader.position)
 
 

@@ -95,6 +95,68 @@ def test_work_items_that_may_meet_are_refused(case: str) -> None:
     assert refused.value.code == "fusion-crosses-items" and refused.value.position is not None
 
 
+# Kernels of which the second resets what the first has read, and whether work-items keep to themselves.
+RESET = (
+    "kernel void one(global const int *t, global int *c, int n) {{ int i = get_global_id(0); c[i] += t[{0}]; }}\n"
+    "kernel void two(global int *t, int n) {{ int i = get_global_id(0); t[{0}] = 0; }}\n"
+)
+PLACES = {
+    "i": True,
+    "2 * i + 1": True,
+    "i + n": True,
+    "get_group_id(0) * get_local_size(0) + get_local_id(0) + 0 * i": True,
+    "i & 15": False,
+    "i / (int)get_local_size(0)": False,
+    "i - (int)get_local_id(0)": False,
+    "i - i % 4": False,
+    "i < n ? i : 0": False,
+    "(i >> 2) + n": False,
+    "get_group_id(0) * 4 + get_local_id(0) + 0 * i": False,
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_elements_of_several_work_items_are_refused(place: str) -> None:
+    if PLACES[place]:
+        assert fuse(RESET.format(place), "one", "two").kernel.name == "one_two"
+        return
+    with pytest.raises(RefusalError, match="several work-items may write one element of t"):
+        fuse(RESET.format(place), "one", "two")
+
+
+STEP = (
+    "kernel void step(global const float *in, global float *out) { int i = get_global_id(0); out[i] = in[i] + 1; }"
+)
+
+
+def test_what_is_said_to_be_the_same_takes_the_place_of_equal_names() -> None:
+    found = fuse(STEP, "step", "step", same={"out": "in"}, name="twice", gives_up=["out"])
+    assert found.kernel.argument_names == ("in", "out_2")
+
+
+def test_an_argument_of_several_that_is_written_is_not_const() -> None:
+    source = (
+        "kernel void one(global const int *t, global int *o) { int i = get_global_id(0); o[i] = t[i]; }\n"
+        "kernel void two(global int *x, global const int *t) { int i = get_global_id(0); x[i] = 3 + t[i]; }"
+    )
+    assert "global int* t" in fuse(source, "one", "two", same={"t": "x"}).opencl_c
+
+
+def test_a_first_kernel_that_never_ends_is_refused() -> None:
+    parts = "".join(f"kernel void {name}(global int *t) {{ t[get_global_id(0)] = 1; }}" for name in ("one", "two"))
+    with pytest.raises(RefusalError, match="the first kernel never ends"):
+        fuse(parts.replace("= 1;", "= 1; for (;;);", 1), "one", "two")
+
+
+def test_headers_beside_the_file_come_first(tmp_path: Path) -> None:
+    for folder, value in (("a", 1), ("b", 2)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "cfg.h").write_text(f"#define K {value}\n")
+    file = tmp_path / "a" / "k.cl"
+    file.write_text(f'#include "cfg.h"\n{STEP.replace("+ 1", "+ K")}')
+    assert "+ 1.0f" in fuse(file, "step", "step", [f"-I{tmp_path / 'b'}"], name="twice").opencl_c
+
+
 ROWS = "kernel void {}(global int *t, int n) {{ int x = get_global_id(0), y = get_global_id(1); t[{}] = {}; }}\n"
 IN_PLACE = f"{SCALE}{{ int i = get_global_id(0); if (i < n) t[i] = k * a[i + 1]; }}\n"
 OTHERS = {

@@ -20,7 +20,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.clang import packaged_clang
 from coarsen.frontend.source_text import source_hash_of
 from coarsen.layer.program import RECORDER, RecordedRun, layer_library
-from coarsen.layer.script import Script
+from coarsen.layer.script import Script, executable_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared, read_launch_list
@@ -190,6 +190,21 @@ def test_the_exit_code_is_the_programs(record: Record, tmp_path: Path, text: str
     assert (result.exit_code, result.recording.rows) == (code, ())
     (line,) = list(recording_lines(Script(str(program)), result))[1:]
     assert "loaded no OpenCL loader that loads layers" in line
+
+
+def test_commands_are_found_whatever_stands_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts of Python that pip has installed, too; a folder of a command's name is no program."""
+    commands, here = tmp_path / "commands", tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("PATH", str(commands))
+    for name, first in (("tool", "#!/usr/bin/python3"), ("shell", "#!/home/pythonfan/bin/sh")):
+        written(commands, f"{first}\n", name).chmod(0o755)
+        (here / name).mkdir()
+        assert executable_of(name) == commands / name
+    assert executable_of("other") is None
+    assert executable_of(str(commands / "shell")) == commands / "shell"
+    assert executable_of(str(commands / "tool")) is None, "Python runs it"
 
 
 def test_signals_are_passed_on(tmp_path: Path) -> None:
