@@ -2,8 +2,8 @@
 
 The gate sets COARSEN_DIFFERENTIAL=full and runs all tests, but of the slowest with many parameter sets
 (`GATE_EVERY`) one of two to four sets, and four others not at all; COARSEN_DIFFERENTIAL=all runs these in full.
-`make test` leaves to the gate what takes long (`tests/slow_tests.py`), and of the differential tests it runs one of
-every six combinations on each device.
+`make test` leaves to the gate what takes long (`tests/slow_tests.py`), and of the differential tests it runs one
+of every six combinations on each device.
 
 Devices take turns. In the gate each of the three that it has takes every third combination of a kernel and a
 configuration, so that each kernel with each transform goes through all of them; where there are fewer, they share
