@@ -61,8 +61,8 @@ def made_of(wanted: Attempt) -> CoarsenedKernel:
 
 def test_many_tiles_are_made_and_rows_of_some_copies_padded() -> None:
     """Were they refused, the test above would test nothing."""
-    some = SEEDS[:12]
+    some = SEEDS[:8]
     made = [trial for trial in map(trial_of, some) if is_made(trial)]
     assert len(made) >= _MADE * len(some)
     tiled = (made_of(Attempt.of(to_json(trial))).tiles for trial in made)
-    assert sum(any(array.pad for array in each.arrays) for each in tiled if each) >= len(some) // 10
+    assert sum(any(array.pad for array in each.arrays) for each in tiled if each) >= 1
