@@ -21,6 +21,13 @@ struct Replaced {
 
 #define REPLACED(name) {PLACE_##name, (void *)name, #name}
 
+static void put_functions(void **own, size_t known, const struct Replaced *replaced, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (replaced[i].place < known)
+            own[replaced[i].place] = replaced[i].function;
+}
+
 static cl_int answer(const void *data, size_t data_size, size_t size, void *value, size_t *size_ret)
 {
     if (value && size < data_size)

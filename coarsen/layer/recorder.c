@@ -666,9 +666,7 @@ static const struct Replaced replaced[] = {
 
 static void add_functions(void **own, size_t known)
 {
-    for (size_t i = 0; i < LENGTH(replaced); i++)
-        if (replaced[i].place < known)
-            own[replaced[i].place] = replaced[i].function;
+    put_functions(own, known, replaced, LENGTH(replaced));
 }
 
 /* A file of the recording; a process in another container may have the same number. */

@@ -775,9 +775,7 @@ static void *extension(const char *name, void *function)
 
 static void add_functions(void **own, size_t known)
 {
-    for (size_t i = 0; i < LENGTH(replaced); i++)
-        if (replaced[i].place < known)
-            own[replaced[i].place] = replaced[i].function;
+    put_functions(own, known, replaced, LENGTH(replaced));
 }
 
 static void start(void)
