@@ -59,7 +59,7 @@ def fuse(asked: FuseOptions) -> None:
     for each in made.given_up:
         if each.left:
             place = f"{each.position}: " if each.position else ""
-            note(with_file(f"{place}{each.name} is written all the same: {each.left}", asked.file))
+            note(with_file(f"{place}{each.left}", asked.file))
     for sentence in made.assumptions:
         note(sentence)
     comment = "".join(f"// {sentence}\n" for sentence in made.assumptions)

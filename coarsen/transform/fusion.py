@@ -293,7 +293,7 @@ class GivenUp:
     Attributes:
         name: of the argument.
         stores: how many of them have gone.
-        left: why others stay, in words; empty where none does.
+        left: why stores or the argument stay, in a sentence; empty where they don't.
         position: of what makes them stay.
     """
 
@@ -347,9 +347,10 @@ def _dropped(function: Function, effects: EffectsOfKernel, argument: Argument) -
         reader = readers[0]
     if reader is None:
         return GivenUp(argument.name, len(dead))
-    reason = f"the kernel may read here what it stores through {argument.name}"
+    name = argument.name
+    reason = f"{name} is written all the same: the kernel may read here what it stores through {name}"
     if not stores:
-        reason = f"{argument.name} is only read: it stays an argument"
+        reason = f"{name} is only read: it stays an argument"
     return GivenUp(argument.name, len(dead), reason, reader.position)
 
 

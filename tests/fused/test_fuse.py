@@ -142,6 +142,16 @@ def test_an_argument_of_several_that_is_written_is_not_const() -> None:
     assert "global int* t" in fuse(source, "one", "two", same={"t": "x"}).opencl_c
 
 
+def test_what_is_given_up_and_only_read_is_said_to_stay() -> None:
+    both = "".join(
+        f"kernel void {name}(global const int *t, global int *{name}s) "
+        f"{{ int i = get_global_id(0); {name}s[i] = t[i]; }}"
+        for name in ("one", "two")
+    )
+    (given_up,) = fuse(both, "one", "two", gives_up=["t"]).given_up
+    assert (given_up.stores, given_up.left) == (0, "t is only read: it stays an argument")
+
+
 def test_a_first_kernel_that_never_ends_is_refused() -> None:
     parts = "".join(f"kernel void {name}(global int *t) {{ t[get_global_id(0)] = 1; }}" for name in ("one", "two"))
     with pytest.raises(RefusalError, match="the first kernel never ends"):
