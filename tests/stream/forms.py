@@ -1,0 +1,39 @@
+"""Reductions whose launches all take one version, whatever their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyopencl as cl
+
+from coarsen.dispatch.tree import Leaf
+from coarsen.stream.reduce import Reduce
+from coarsen.stream.reduction_choice import default_file, version_of
+
+FORMS: Mapping[str, Mapping[str, int]] = {
+    "lanes": {},
+    "group": {"LOCAL": 32, "LANES": 4},
+    "groups of lanes": {"GROUPS": 4},
+    "strided": {"GROUPS": 16, "LOCAL": 64, "LANES": 4, "ACCESS": 1},
+    "blocked": {"GROUPS": 4, "LOCAL": 32, "LANES": 1},
+}
+# Of several rows.
+BY_ITEM: Mapping[str, int] = {"FORM": 1, "LOCAL": 32, "LANES": 4}
+
+
+def take(reduction: Reduce, values: Mapping[str, int], device: cl.Device) -> Reduce:
+    """Make a reduction take one version on a device, and return it."""
+    operation = reduction._operation
+    file = default_file(operation, reduction.source, device, is_pinned=True)
+    version = version_of(operation, values)
+    if version != file.default_version:
+        file = replace(file, versions=(*file.versions, version), tree=Leaf(1))
+    reduction._files = (file,)
+    return reduction
+
+
+def summed(kind: str, **settings: Any) -> Reduce:  # noqa: ANN401 (as `Reduce` has them)
+    """Return a sum of an array of a type of OpenCL C's."""
+    return Reduce("a + b", identity="0", arguments=f"const {kind} *x", **settings)
