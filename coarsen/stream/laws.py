@@ -4,8 +4,8 @@
     a · b = b · a                  work-items take every so-manieth element
     e · a = a = a · e              what has no element has the identity e
 
-They are tried for small whole numbers, on which rounding has no say, and the last one for the type's extremes, too:
-0 is no identity of the maximum. That finds `a - b`; it proves nothing.
+They are tried for small whole numbers, on which rounding has hardly a say, and the last one for large ones, too.
+That finds `a - b`, and 0 as the identity of a maximum; it proves nothing.
 """
 
 from __future__ import annotations
@@ -69,10 +69,9 @@ def check_laws(queue: pyopencl.CommandQueue, operation: Operation) -> None:
 def _values(dtype: np.dtype[Any]) -> tuple[np.ndarray[Any, Any], int]:
     """Return the operands, and how many of them, at the beginning, are small."""
     small = _SMALL_UNSIGNED if dtype.kind == "u" else _SMALL
-    if dtype.kind == "f":
-        large = (_LARGE_REAL, -_LARGE_REAL)
-    else:
-        large = (np.iinfo(dtype).max, np.iinfo(dtype).min)
+    large = [_LARGE_REAL, -_LARGE_REAL]
+    if dtype.kind != "f":
+        large = [np.iinfo(dtype).max, np.iinfo(dtype).min]
     return np.array([*small, *large], dtype), len(small)
 
 
@@ -102,7 +101,7 @@ def _broken(
     return broken
 
 
-# Roots and quotients are rounded otherwise in another order.
+# Products and quotients are rounded otherwise in another order.
 _SAME_REAL = "fabs(a - b) <= 1e-4f * (fabs(a) + fabs(b)) || a == b || (a != a && b != b)"
 _TEXT = Template("""\
 $preamble

@@ -1,4 +1,4 @@
-"""A reduction as one call that is right at every size: a sum, a dot product, norms of rows, the place of a maximum.
+"""A reduction as one call that is right at every size: sums, dot products, norms of rows, the index of a maximum.
 
     dot = Reduce("a + b", identity="0", map="x[i] * y[i]", arguments="const float *x, const float *y")
     total = dot(queue, x, y)                    # an array with one element, as `pyopencl.reduction` gives it
@@ -62,8 +62,8 @@ class Reduce:
         norms = Reduce("a + b", identity="0", map="m[row][i] * m[row][i]", arguments="const float *m", rows="rows")
         squares = norms(queue, matrix)
 
-    Elements are combined in any order: sums of real numbers are rounded otherwise at other sizes, on other devices,
-    and after tuning, unless `reproducible`. Of no elements the result is the identity.
+    Elements are combined in any order: sums of real numbers are rounded otherwise at other sizes, on other
+    devices, and after tuning, unless `reproducible`. Of no elements the result is the identity.
 
     Args:
         operator: an expression in OpenCL C of `a` and `b`, two results.
@@ -195,8 +195,8 @@ class Reduce:
     def describe(self, folder: Path, name: str = "reduction", largest: int = 1 << 24) -> Path:
         """Write the kernels and their description, with inputs to tune for, and return its path.
 
-        `coarsen tune` takes it. It has each array as long as the map's plain uses of it say, with values of -1 to 1;
-        other contents, and arrays that the map indexes otherwise, are to be written into it.
+        `coarsen tune` takes it. Arrays have as many elements as there are, with values of -1 to 1: correct that
+        where the map indexes them otherwise, or where other contents matter.
 
         Args:
             folder: that they go to.

@@ -28,7 +28,7 @@ BUFFER, OFFSET = f"{RESULT}__base", f"{RESULT}__offset"
 PARTS = "reduce_parts"
 Values = Mapping[str, int]
 # Where no results may differ from one device or version to another.
-PINNED: Values = {"GROUPS": 64, "LOCAL": 64, "LANES": 4, "ACCESS": 0, "FORM": 0}
+PINNED: Values = {"GROUPS": 64, "LOCAL": 32, "LANES": 4, "ACCESS": 0, "FORM": 0}
 
 
 def arguments_of(operation: Operation) -> tuple[KernelArgument, ...]:
@@ -48,35 +48,36 @@ def _kind(argument: ScalarArg) -> ArgumentKind:
     return ArgumentKind.REAL if argument.dtype.kind == "f" else ArgumentKind.WHOLE
 
 
-def version_of(operation: Operation, values: Values) -> TunedVersion:
+def version_of(operation: Operation, values: Values, *, is_pinned: bool = False) -> TunedVersion:
     """Return a version of a reduction.
 
     Args:
         operation: what is reduced.
         values: of the macros; the source's own for those that are not there.
+        is_pinned: whether the source has these values, and no others.
     """
     chosen = {name: values.get(name, PARAMETERS[name][0]) for name in operation.parameters}
-    definitions = tuple((name, str(value)) for name, value in chosen.items())
-    variant = Variant((chosen["LOCAL"],), definitions=definitions)
-    if chosen["GROUPS"] == 1:
-        by_item = chosen.get("FORM") == 1
-        return TunedVersion(variant, (TunedLaunch(KERNEL, (_global_size(operation, by_item=by_item),)),))
-    rows = operation.rows or "1"
+    groups, local = chosen["GROUPS"], chosen["LOCAL"]
+    definitions = () if is_pinned else tuple((name, str(value)) for name, value in chosen.items())
+    variant, rows = Variant((local,), definitions=definitions), operation.rows or "1"
+    if chosen.get("FORM"):
+        return TunedVersion(variant, (TunedLaunch(KERNEL, (_ROUNDED.format(rows=rows, local=local),)),))
+    first = (f"{rows} * {groups * local}",)
+    if groups == 1:
+        return TunedVersion(variant, (TunedLaunch(KERNEL, first),))
     names = tuple(each.name for each in arguments_of(operation))
     return TunedVersion(
         variant,
         (
-            TunedLaunch(KERNEL, (_global_size(operation),), arguments=(*names[:-2], PARTS, "long: 0")),
-            TunedLaunch(FINISH, (f"{rows} * LOCAL",), arguments=(PARTS, *names[-2:])),
+            TunedLaunch(KERNEL, first, arguments=(*names[:-2], PARTS, "long: 0")),
+            TunedLaunch(FINISH, (f"{rows} * {local}",), arguments=(PARTS, *names[-2:])),
         ),
-        ((PARTS, f"{rows} * GROUPS * {operation.part_bytes}"),),
+        ((PARTS, f"{rows} * {groups * operation.part_bytes}"),),
     )
 
 
-def _global_size(operation: Operation, *, by_item: bool = False) -> str:
-    """Return the work-items of the first launch: of one for each row, or of GROUPS work-groups."""
-    rows = operation.rows or "1"
-    return f"({rows} + LOCAL - 1) // LOCAL * LOCAL" if by_item else f"{rows} * GROUPS * LOCAL"
+# The work-items where each has a row, in whole work-groups.
+_ROUNDED = "({rows} + {local} - 1) // {local} * {local}"
 
 
 def default_file(operation: Operation, text: str, device: pyopencl.Device, *, is_pinned: bool) -> TunedFile:
@@ -88,12 +89,11 @@ def default_file(operation: Operation, text: str, device: pyopencl.Device, *, is
         device: where.
         is_pinned: whether all launches take one version.
     """
-    is_gpu = bool(device.type & pyopencl.device_type.GPU)
-    units = int(device.max_compute_units)
-    versions, tree = [version_of(operation, {})], Leaf(0)
+    versions = [version_of(operation, PINNED if is_pinned else {}, is_pinned=is_pinned)]
+    tree: Tree = Leaf(0)
     if not is_pinned:
-        make = _for_gpu if is_gpu else _for_cpu
-        choices, tree = make(operation, units)
+        make = _for_gpu if device.type & pyopencl.device_type.GPU else _for_cpu
+        choices, tree = make(operation, int(device.max_compute_units))
         versions += [version_of(operation, each) for each in choices]
     return TunedFile(
         kernel=KERNEL,
@@ -111,7 +111,7 @@ def default_file(operation: Operation, text: str, device: pyopencl.Device, *, is
 
 
 def _for_cpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
-    """Return versions for a CPU beside the source's own, which is one work-item with lanes to vectorise, and a tree.
+    """Return versions for a CPU beside the source's own, which is one work-item with lanes, and a tree.
 
     Args:
         operation: what is reduced.
@@ -144,7 +144,7 @@ def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
 
 
 # The numbers of elements up to which one work-group is faster than several and a second launch.
-_FEW_ON_CPU, _FEW_ON_GPU = 1 << 15, 1 << 13
+_FEW_ON_CPU, _FEW_ON_GPU = 1 << 17, 1 << 13
 
 
 def description_of(operation: Operation, file: str, largest: int, of_all_rows: Mapping[int, bool]) -> str:
@@ -161,24 +161,25 @@ def description_of(operation: Operation, file: str, largest: int, of_all_rows: M
 
 def _description(operation: Operation, file: str, largest: int, of_all_rows: Mapping[int, bool]) -> Iterator[str]:
     length, rows = operation.length, operation.rows
-    quoted = json.dumps
+    quoted, by_groups = json.dumps, f"{rows or 1} * GROUPS * LOCAL"
     names = [each.name for each in arguments_of(operation)]
     parts = [*names[:-2], PARTS, f"{PARTS}__offset"]
     yield f"file = {quoted(file)}"
     yield f"kernel = {quoted(KERNEL)}"
     yield f"outputs = [{quoted(BUFFER)}]"
     yield f"roundings = {quoted(length)}"
-    yield from ("", "[ndrange]", f"global_size = [{quoted(_global_size(operation))}]", 'local_size = ["LOCAL"]')
+    yield from ("", "[ndrange]", f"global_size = [{quoted(by_groups)}]", 'local_size = ["LOCAL"]')
     ranges = f"{length} = [64, {largest}]" + (f", {rows} = [1, {max(1, largest // 64)}]" if rows else "")
     yield from ("", "[inputs]", f"ranges = {{ {ranges} }}", "count = 24")
     if rows:
         yield f"limit = {quoted(f'{rows} * {length} <= {largest}')}"
     yield from ("", "[sizes.test]", f"{length} = 3001", *([f"{rows} = 3"] if rows else []))
+    by_item = _ROUNDED.format(rows=rows, local="LOCAL")
     whole, several = '"GROUPS == 1"', '"GROUPS > 1"'
     for when, kernel, passed, size in (
-        (f'[{whole}, "FORM == 0"]' if rows else whole, KERNEL, names, _global_size(operation)),
-        *(((f'[{whole}, "FORM == 1"]', KERNEL, names, _global_size(operation, by_item=True)),) if rows else ()),
-        (several, KERNEL, parts, _global_size(operation)),
+        (f'[{whole}, "FORM == 0"]' if rows else whole, KERNEL, names, by_groups),
+        *([(f'[{whole}, "FORM == 1"]', KERNEL, names, by_item)] if rows else []),
+        (several, KERNEL, parts, by_groups),
         (several, FINISH, [PARTS, *names[-2:]], f"{rows or 1} * LOCAL"),
     ):
         yield from ("", "[[launches]]", f"when = {when}", f"kernel = {quoted(kernel)}")

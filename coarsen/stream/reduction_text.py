@@ -11,8 +11,8 @@ GROUPS work-groups; where these are several, a second kernel combines their resu
 
 Every level of the tree in local memory ends at a barrier that all work-items of the group come to, and what has no
 element has the identity. The tree is that of Harris, "Optimizing Parallel Reduction in CUDA" (2007), without its
-last levels, which have no barriers; figure 8 of Samadi et al., "Adaptive Input-aware Compilation" (PLDI 2012) adds a
-partial result twice, and is not followed.
+last levels, which have no barriers; figure 8 of Samadi et al., "Adaptive Input-aware Compilation" (PLDI 2012)
+adds a partial result twice, and is not followed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ RESULT = "reduce_result"
 PARAMETERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {
         "GROUPS": (1, 4, 16, 64, 256, 1024),
-        "LOCAL": (1, 32, 64, 128, 256, 1024),
-        "LANES": (16, 1, 4),
+        "LOCAL": (1, 32, 256, 1024),
+        "LANES": (16, 4, 1),
         "ACCESS": (0, 1),
         "FORM": (0, 1),
     }
@@ -117,7 +117,7 @@ def check_number(dtype: np.dtype[Any], what: str) -> None:
 
 
 def check_operation(operation: Operation) -> None:
-    """Raise InvalidInputError for a name that means something else in the kernels, and for what is no expression."""
+    """Raise InvalidInputError for names that mean something else in the kernels, and for what is no expression."""
     for what in ("operator", "identity", "map", "preamble"):
         text: str = getattr(operation, what)
         if (found := _OWN_NAMES.search(text)) is not None:
@@ -189,6 +189,8 @@ def _combining(operation: Operation) -> str:
         identity=one_line(operation.identity),
         map=mapped,
         operator=one_line(operation.operator),
+        a_is_nan="isnan(a.value)" if operation.dtype.kind == "f" else "0",
+        b_is_nan="isnan(b.value)" if operation.dtype.kind == "f" else "0",
     )
 
 
@@ -205,9 +207,9 @@ def _pointers(operation: Operation) -> Iterator[str]:
     """Yield the lines that move pointers to where their arrays begin in their buffers, `offset` bytes on."""
     for each in operation.arguments:
         if isinstance(each, VectorArg):
-            kind, moved = dtype_to_ctype(each.dtype), f"{each.name}__base + {each.name}__offset"
+            pointer = f"global const {dtype_to_ctype(each.dtype)} *"
             moved = f"(global const char *) {each.name}__base + {each.name}__offset"
-            yield f"global const {kind} *{each.name} = (global const {kind} *) ({moved});"
+            yield f"{pointer}{each.name} = ({pointer}) ({moved});"
 
 
 _VALUE = Template("""\
@@ -243,7 +245,7 @@ reduce_t reduce_at($type value, long place)
 
 reduce_t reduce_two(reduce_t a, reduce_t b)
 {
-    const int a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
+    const int a_is_nan = $a_is_nan, b_is_nan = $b_is_nan;
     const int is_better = b_is_nan ? !a_is_nan : b.value $operator a.value;
     const int is_same = b_is_nan ? a_is_nan : b.value == a.value;
     return is_better || (is_same && b.place < a.place) ? b : a;
@@ -261,6 +263,7 @@ typedef reduce_result_t reduce_out_t;
 #define REDUCE_OUT(found) REDUCE_RESULT(found)
 #endif
 #define REDUCE_WIDTH (FORM == 1 ? 1 : LOCAL)
+#define REDUCE_KERNEL kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
 
 reduce_t reduce_in_group(local reduce_t *reduce_shared, reduce_t reduce_own)
 {
@@ -269,19 +272,21 @@ reduce_t reduce_in_group(local reduce_t *reduce_shared, reduce_t reduce_own)
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int reduce_reach = LOCAL / 2; reduce_reach > 0; reduce_reach /= 2) {
         if (reduce_item < reduce_reach)
-            reduce_shared[reduce_item] = reduce_two(reduce_shared[reduce_item], reduce_shared[reduce_item + reduce_reach]);
+            reduce_shared[reduce_item] =
+                reduce_two(reduce_shared[reduce_item], reduce_shared[reduce_item + reduce_reach]);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     return reduce_shared[0];
 }
 
-kernel void reduce($arguments)
+REDUCE_KERNEL reduce($arguments)
 {
 #if FORM == 0 && LOCAL > 1
     local reduce_t reduce_shared[LOCAL];
 #endif
 $pointers
-    global reduce_out_t *reduce_result = (global reduce_out_t *) ((global char *) reduce_result__base + reduce_result__offset);
+    global reduce_out_t *reduce_result =
+        (global reduce_out_t *) ((global char *) reduce_result__base + reduce_result__offset);
 #if FORM == 1
     const long row = get_global_id(0), reduce_group = 0, reduce_item = 0;
     if (row >= $rows)
@@ -320,12 +325,14 @@ $pointers
         reduce_result[row * GROUPS + reduce_group] = REDUCE_OUT(reduce_own);
 }
 
-kernel void reduce_finish(global const reduce_t *reduce_parts, global reduce_result_t *reduce_result__base, long reduce_result__offset)
+REDUCE_KERNEL reduce_finish(global const reduce_t *reduce_parts, global reduce_result_t *reduce_result__base,
+                            long reduce_result__offset)
 {
 #if LOCAL > 1
     local reduce_t reduce_shared[LOCAL];
 #endif
-    global reduce_result_t *reduce_result = (global reduce_result_t *) ((global char *) reduce_result__base + reduce_result__offset);
+    global reduce_result_t *reduce_result =
+        (global reduce_result_t *) ((global char *) reduce_result__base + reduce_result__offset);
     const long row = get_group_id(0), reduce_item = get_local_id(0);
     reduce_t reduce_own = REDUCE_IDENTITY;
     for (long reduce_part = reduce_item; reduce_part < GROUPS; reduce_part += LOCAL)
