@@ -80,7 +80,8 @@ def tuned_lines(script: Script, run: RecordedRun, tuned: TunedRun) -> Iterator[s
 
 def _found(finding: Finding) -> str:
     if finding.shelved:
-        return finding.shelved if finding.is_new else f"{finding.shelved} (remembered)"
+        found = finding.shelved if finding.is_new else f"{finding.shelved} (remembered)"
+        return f"{found}; {finding.reason}" if finding.reason else found
     if finding.choice is not None and finding.choice.leaves_as_is:
         return "nothing is faster"
     return f"as it is: {finding.reason}" if finding.reason else "as it is"

@@ -27,6 +27,7 @@ PROBLEMS = (
     "its program is compiled with headers that the program gives",
     "the programs before it had all of the text that is kept (64 MiB)",
     "its program is linked with options",
+    "its program's text has a byte that is zero",
 )
 
 

@@ -1,8 +1,8 @@
 /* What is known of a program's objects, by their handles. A layer defines `struct Kernel`, what it knows of a kernel, and
  * `free_kernel` before. */
 
-enum Kind { QUEUE, MEMORY, SAMPLER, PROGRAM, KERNEL };
-enum Problem { NONE, BINARY, INTERMEDIATE, BUILT_IN, LINKED, WITH_HEADERS, TOO_LONG, LINKED_WITH_OPTIONS };
+enum Kind { QUEUE, MEMORY, SAMPLER, PROGRAM, KERNEL, CONTEXT };
+enum Problem { NONE, BINARY, INTERMEDIATE, BUILT_IN, LINKED, WITH_HEADERS, TOO_LONG, LINKED_WITH_OPTIONS, WITH_ZEROS };
 
 struct Object {
     const void *handle;
@@ -28,6 +28,7 @@ struct Object {
             struct Variants *variants;
         } program;
         struct Kernel kernel;
+        struct Variants *kept; /* of a context */
     };
 };
 

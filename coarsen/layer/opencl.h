@@ -19,7 +19,7 @@ typedef unsigned int cl_uint;
 typedef unsigned long cl_ulong;
 typedef cl_uint cl_bool;
 typedef cl_ulong cl_bitfield, cl_properties;
-typedef cl_bitfield cl_command_queue_properties, cl_mem_flags, cl_svm_mem_flags;
+typedef cl_bitfield cl_device_type, cl_command_queue_properties, cl_mem_flags, cl_svm_mem_flags;
 typedef cl_properties cl_context_properties, cl_queue_properties, cl_mem_properties, cl_sampler_properties;
 typedef cl_uint cl_platform_info, cl_device_info, cl_command_queue_info, cl_mem_info, cl_image_info, cl_sampler_info;
 typedef cl_uint cl_context_info, cl_program_info, cl_kernel_info, cl_kernel_exec_info, cl_event_info, cl_profiling_info;
@@ -116,6 +116,13 @@ ENTRY(126, void *, clSVMAlloc, cl_context, cl_svm_mem_flags, size_t, cl_uint)
 ENTRY(127, void, clSVMFree, cl_context, void *)
 ENTRY(22, cl_sampler, clCreateSampler, cl_context, cl_bool, cl_addressing_mode, cl_filter_mode, cl_int *)
 ENTRY(133, cl_sampler, clCreateSamplerWithProperties, cl_context, const cl_sampler_properties *, cl_int *)
+/* Replaced: contexts. */
+ENTRY(4, cl_context, clCreateContext, const cl_context_properties *, cl_uint, const cl_device_id *,
+      void(CL_CALLBACK *)(const char *, const void *, size_t, void *), void *, cl_int *)
+ENTRY(5, cl_context, clCreateContextFromType, const cl_context_properties *, cl_device_type,
+      void(CL_CALLBACK *)(const char *, const void *, size_t, void *), void *, cl_int *)
+ENTRY(6, cl_int, clRetainContext, cl_context)
+ENTRY(7, cl_int, clReleaseContext, cl_context)
 /* Replaced: programs, kernels and their launches. */
 ENTRY(26, cl_program, clCreateProgramWithSource, cl_context, cl_uint, const char **, const size_t *, cl_int *)
 ENTRY(27, cl_program, clCreateProgramWithBinary, cl_context, cl_uint, const cl_device_id *, const size_t *,

@@ -265,6 +265,15 @@ def _forget(asked: ResultsOptions) -> None:
     if sum((bool(asked.words), bool(asked.kernel or asked.device), asked.every)) != 1:
         raise InvalidInputError("say what to forget: keys, or --kernel and --device, or --all")
     from coarsen.layer.unit import forget_kernels, shelf_folder
+    from coarsen.tuning.store.place import chosen_store, sqlite_file
+
+    # `coarsen run` doesn't ask the store, which may be gone.
+    folder, file = shelf_folder(asked.store), sqlite_file(chosen_store(asked.store))
+    is_by_store = bool(asked.words or asked.device)
+    units = 0 if is_by_store else forget_kernels(folder, None if asked.every else {*(asked.kernel or ())})
+    if units and file is not None and not file.exists():
+        print_line(f"{counted(units, 'file')} removed from {folder.parent}; there is no store at {file}")
+        return
     from coarsen.tuning.store.schema import Filter
 
     with existing_store(asked.store) as opened:
@@ -275,13 +284,12 @@ def _forget(asked: ResultsOptions) -> None:
             forgotten = table.forget_keys(list(keys))
         else:
             forgotten = sum(table.forget(each) for each in asked.filters())
-        if not forgotten:
+        if not (forgotten or units):
             kernels = table.kernels()
             near = next((did_you_mean(name, kernels) for name in asked.kernel or () if name not in kernels), "")
             raise InvalidInputError(f"nothing of that is remembered in {opened.location}{near}")
-        # `coarsen run` doesn't ask the store.
         changed = {kernel for kernel, keys in before.items() if set(table.keys(Filter(kernel=kernel))) != keys}
-        forget_kernels(shelf_folder(asked.store), changed)
+        forget_kernels(folder, changed)
         print_line(f"{counted(forgotten, 'choice')} forgotten in {opened.location}")
 
 
