@@ -265,13 +265,13 @@ def _forget(asked: ResultsOptions) -> None:
     if sum((bool(asked.words), bool(asked.kernel or asked.device), asked.every)) != 1:
         raise InvalidInputError("say what to forget: keys, or --kernel and --device, or --all")
     from coarsen.layer.unit import forget_kernels, shelf_folder
-    from coarsen.tuning.store.place import chosen_store, sqlite_file
+    from coarsen.tuning.store.place import store_file
 
     # `coarsen run` doesn't ask the store, which may be gone.
-    folder, file = shelf_folder(asked.store), sqlite_file(chosen_store(asked.store))
+    folder, file = shelf_folder(asked.store), store_file(asked.store)
     is_by_store = bool(asked.words or asked.device)
     units = 0 if is_by_store else forget_kernels(folder, None if asked.every else {*(asked.kernel or ())})
-    if units and file is not None and not file.exists():
+    if units and not file.exists():
         print_line(f"{counted(units, 'file')} removed from {folder.parent}; there is no store at {file}")
         return
     from coarsen.tuning.store.schema import Filter
