@@ -1,4 +1,4 @@
-"""`coarsen fuse`: two kernels that a program launches one after the other, as one."""
+"""`coarsen fuse`: kernels that a program launches one after the other, as one; which of a recording may be."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ class FuseOptions(SourceOptions):
 
     file: Path = file_argument()
     first: str = argument("The kernel that is launched first.", "FIRST", default=MISSING)
-    second: str = argument("The kernel that is launched next.", "SECOND", default=MISSING)
+    second: list[str] = argument("The kernel that is launched next; or several.", "SECOND", default=MISSING)
     same: list[str] | None = option(
-        "An argument of the first kernel that is passed for another one of the second. May be repeated.",
-        "NAME=NAME",
+        "An argument of a kernel that is passed for another one of a later kernel. May be repeated.", "NAME=NAME"
+    )
+    apart: list[str] | None = option(
+        "Kernels are passed other things for their arguments of this name. May be repeated.", "NAME"
     )
     gives_up: list[str] | None = option(
         "Nobody reads this buffer after the launch: it need not be written. May be repeated.", "NAME"
@@ -35,10 +37,11 @@ class FuseOptions(SourceOptions):
 
 @takes(FuseOptions)
 def fuse(asked: FuseOptions) -> None:
-    """Make one kernel of two that are launched one after the other over the same NDRange.
+    """Make one kernel of several that are launched one after the other over the same NDRange.
 
-    Arguments of one name are one argument. A value that the second kernel reads from a buffer of the first stays
-    in a register; a buffer that is given up is not written. What could differ from two launches is refused.
+    Arguments of one name are one argument. A value that a kernel reads from a buffer of the one before stays in a
+    register; a buffer that is given up is not written. Kernels of which none writes what another one accesses go
+    side by side. What could differ from launches apart is refused.
 
     Example: coarsen fuse kernels.cl scale add --gives-up t -o scale_add.cl
     """
@@ -51,7 +54,8 @@ def fuse(asked: FuseOptions) -> None:
             asked.first,
             asked.second,
             shlex.split(asked.build_options),
-            same=dict(_pairs(asked.same or ())),
+            same=[*_pairs(asked.same or ())],
+            apart=asked.apart or (),
             gives_up=asked.gives_up or (),
             name=asked.name,
         )
