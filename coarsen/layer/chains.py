@@ -3,8 +3,8 @@
     order ─▶ runs of launches on a queue ─▶ chains that `fuse` accepts ─▶ how often, bytes, what could be given up
                                          ─▶ pairs that it refuses     ─▶ why
 
-A run ends where the host, or another queue, comes to memory of one of its launches in between. What saves no access
-to memory is no chain, though it would save a launch. Nothing is measured here, and nothing of the program changed.
+A run ends where the host, or another queue, comes to memory of one of its launches in between. What saves no
+access to memory is no chain, though it would save a launch. Nothing is measured here, and no program changed.
 """
 
 from __future__ import annotations

@@ -383,16 +383,11 @@ static void CL_CALLBACK forget_memory(cl_mem memory, void *unused)
     (void)unused;
     if (!IS_ON)
         return;
+    note_step(FREE, NULL, memory);
     lock();
-    struct Object *object = found(memory, MEMORY);
-    struct Step step = {.action = FREE, .kind = NOT_KNOWN};
-    if (object)
-        add_object(&step, memory);
-    if (object)
+    if (found(memory, MEMORY))
         forget(memory);
     unlock();
-    if (step.count)
-        add_step(&step);
 }
 
 static cl_mem with_memory(cl_mem memory, cl_mem_flags flags, size_t size, int is_image)
