@@ -72,6 +72,7 @@ ON_ONE_DEVICE = (
     "opencl_bench/workloads/described",
     "programs",
     "runtime",
+    "stream/test_pipelines",
     # Whose combinations are many, each a kernel of its own.
     "transform/layouts/test_order_positions",
     "transform/placement/test_strips",

@@ -87,6 +87,8 @@ MAY_IMPORT["drop_in"] = (
     | {"policy"}
     | {f"opencl_bench.{room}" for room in ROOMS if room not in ("calibration", "reporting", "studies")}
 )
+# What is said as a whole is launched by programs.
+MAY_IMPORT["stream"] = LIBRARY | {"policy", "drop_in", "opencl_bench.workloads"}
 # What runs any program and records it reads what Python writes for a script.
 MAY_IMPORT["layer"] = LIBRARY | {"policy", "drop_in"}
 MAY_IMPORT["opencl_bench"] |= {"drop_in"}
