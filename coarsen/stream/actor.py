@@ -15,8 +15,8 @@ knows of another (Samadi et al., "Adaptic", PLDI 2012, section 2; Lee and Messer
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -59,6 +59,7 @@ class Actor:
         work: OpenCL C.
         arguments: what the work is given besides, `float k, const float *taps`.
         result: the type of the elements that it puts out; that of those that it takes where it is left out.
+        border: of a `Stencil`, what is outside of the image.
 
     Raises:
         InvalidInputError: a name, a type or a rate that is none.
@@ -74,6 +75,7 @@ class Actor:
     work: str = "push(pop());"
     arguments: str = ""
     result: str = ""
+    border: str = ""
 
     def __post_init__(self) -> None:
         check_name(self.name, "an actor")
@@ -105,7 +107,7 @@ class Actor:
         if not isinstance(rate, int | str) or isinstance(rate, bool) or (isinstance(rate, int) and rate < 1):
             raise InvalidInputError(f"{self.name}: {word} is a number of elements, at least 1, not {rate!r}")
         names = parse_expression(rate).names
-        known = whole | {"width", "height"} if isinstance(self, Stencil) else whole
+        known = whole | {"width", "height"} if self.border else whole
         if unknown := sorted(names - known):
             raise InvalidInputError(f"{self.name}: {word}: '{unknown[0]}' is no argument that is a whole number")
 
@@ -127,17 +129,12 @@ class Actor:
     @property
     def is_elementwise(self) -> bool:
         """Return True if each element is made of the one in its place, and of those around it in an image."""
-        return isinstance(self, Stencil) or (self.pop, self.push, self.peek) == (1, 1, 1)
+        return bool(self.border) or (self.pop, self.push, self.peek) == (1, 1, 1)
 
     @property
     def puts_one(self) -> bool:
         """Return True if a firing puts out one element; that of an image is counted for each of its elements."""
         return self.is_elementwise or self.push == 1
-
-    @property
-    def reads_once(self) -> bool:
-        """Return True if each element is looked at by one firing alone."""
-        return not isinstance(self, Stencil) and self.peek == self.pop
 
     @property
     def has_branches(self) -> bool:
@@ -165,8 +162,10 @@ class Actor:
         return _CALL.sub(replaced, self.work)
 
 
-class Map(Actor):
-    """An actor that makes an element of each.
+def Map(  # noqa: N802 (it makes an actor)
+    name: str, expression: str, *, type: str = "float", arguments: str = "", result: str = ""
+) -> Actor:
+    """Return an actor that makes an element of each.
 
     Args:
         name: as in C.
@@ -175,18 +174,14 @@ class Map(Actor):
         arguments: what the expression is given besides, `float k`.
         result: its type; that of `u` where it is left out.
     """
-
-    def __init__(
-        self, name: str, expression: str, *, type: str = "float", arguments: str = "", result: str = ""
-    ) -> None:
-        super().__init__(
-            name, type, work=f"const {type} u = pop(); push({expression});", arguments=arguments, result=result
-        )
+    work = f"const {type} u = pop(); push({expression});"
+    return Actor(name, type, work=work, arguments=arguments, result=result)
 
 
-@dataclass(frozen=True, init=False)
-class Stencil(Actor):
-    """An actor that makes each element of an image of those around it.
+def Stencil(  # noqa: N802 (it makes an actor)
+    name: str, expression: str, *, border: str, type: str = "float", arguments: str = "", result: str = ""
+) -> Actor:
+    """Return an actor that makes each element of an image of those around it.
 
     An image is `height` rows of `width` elements; a call takes one.
 
@@ -194,27 +189,13 @@ class Stencil(Actor):
         name: as in C.
         expression: OpenCL C of the neighbours `u(dx, dy)`, `u(1, 0)` to the right, the place `x`, `y` and the
             arguments.
-        border: what `u` is outside of the image: an expression, or "edge" for the nearest element inside.
+        border: what `u` is outside of the image: an expression of the arguments; "edge" for the nearest element.
         type: of the elements.
         arguments: what the expression is given besides, `float k`.
         result: its type; that of the elements where it is left out.
     """
-
-    border: str = field(default="0")
-
-    def __init__(
-        self,
-        name: str,
-        expression: str,
-        *,
-        border: str,
-        type: str = "float",
-        arguments: str = "",
-        result: str = "",
-    ) -> None:
-        object.__setattr__(self, "border", border)
-        size = "width * height"
-        super().__init__(name, type, size, size, size, f"push({expression});", arguments, result)
+    size = "width * height"
+    return Actor(name, type, size, size, size, f"push({expression});", arguments, result, border)
 
 
 @dataclass(frozen=True, init=False)
@@ -265,17 +246,23 @@ class SplitJoin:
         return self.branches[0][-1].result
 
     @property
-    def actors(self) -> tuple[Actor, ...]:
-        """Those of all branches."""
-        return tuple(each for branch in self.branches for each in branch)
+    def parts(self) -> Iterator[tuple[tuple[Actor, ...], int, int]]:
+        """The branches, each with how many elements it puts out at its turn, and how many come before these."""
+        for number, branch in enumerate(self.branches):
+            yield branch, self.join[number], sum(self.join[:number])
 
 
 Stage: TypeAlias = Actor | SplitJoin
 
 
+def branches_of(stage: Stage) -> tuple[tuple[Actor, ...], ...]:
+    """Return the branches of a split-join; an actor is the only one of its own."""
+    return ((stage,),) if isinstance(stage, Actor) else stage.branches
+
+
 def actors_of(stage: Stage) -> tuple[Actor, ...]:
-    """Return the actors of a stage."""
-    return (stage,) if isinstance(stage, Actor) else stage.actors
+    """Return the actors of a stage, those of all branches."""
+    return tuple(each for branch in branches_of(stage) for each in branch)
 
 
 def parsed_arguments(text: str) -> tuple[Argument, ...]:

@@ -19,7 +19,7 @@ from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.clang import find_clang
 from coarsen.ir.modules import assembly_module
-from coarsen.stream.actor import HIDDEN, Actor, Rate, Stencil
+from coarsen.stream.actor import HIDDEN, Actor, Rate
 from coarsen.stream.graph import c_text
 
 _WORDS = ("-x", "cl", "-target", "spir64-unknown-unknown", "-cl-std=CL1.2", "-S", "-emit-llvm", "-O2", "-o", "-")
@@ -74,7 +74,7 @@ def check_rates(actors: tuple[Actor, ...]) -> None:
 
 def _rates(actor: Actor) -> Mapping[str, Rate]:
     """The rates of the work: that of a stencil is for one element, which it looks at by `u`."""
-    if isinstance(actor, Stencil):
+    if actor.border:
         return {"pop": 0, "push": 1, "peek": 0}
     return {"pop": actor.pop, "push": actor.push, "peek": actor.peek or actor.pop}
 
@@ -84,11 +84,11 @@ def _counting(actor: Actor, word: str) -> Iterator[str]:
     own, rates = f"{HIDDEN}{word}_{actor.name}", _rates(actor)
     type_, result, work = actor.type, actor.result, actor.placed(is_numbered=False)
     names = sorted({name for rate in rates.values() for name in parse_expression(rate).names})
-    arguments = [f"int {name}" for name in ("width", "height", "x", "y")] if isinstance(actor, Stencil) else []
+    arguments = [f"int {name}" for name in ("width", "height", "x", "y")] if actor.border else []
     given = [*arguments, *(each.strip() for each in actor.arguments.split(",") if each.strip())]
     yield f"{type_} {HIDDEN}at_{own}(global const {type_} *from, int place, int last, int *is_beside)"
     yield "{ *is_beside |= place < 0 || place >= last; return from[place]; }"
-    if isinstance(actor, Stencil):
+    if actor.border:
         yield f"#define u(dx, dy) {HIDDEN}from[((dy) + y) * width + (dx) + x]"
     read = f"{HIDDEN}at_{own}({HIDDEN}from, {{}}, {c_text(rates['peek'])}, &{HIDDEN}beside)"
     yield f"#define {HIDDEN}pop(place) {read.format('place')}"

@@ -20,31 +20,15 @@ from numpy.typing import NDArray
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.clang import find_clang
-from coarsen.stream.actor import EDGE, Actor, Stage, Stencil, actors_of, arguments_of, check_neighbours, is_array
+from coarsen.stream.actor import EDGE, Actor, Stage, actors_of, arguments_of, check_neighbours, is_array
 
 _WORDS = (
     *("-x", "cl", "-target", "x86_64-linux-gnu", "-cl-std=CL1.2", "-O1", "-ffp-contract=off", "-fPIC", "-w"),
     "-fno-stack-protector",
 )
-_OF_ONE = [
-    "sqrt",
-    "fabs",
-    "exp",
-    "exp2",
-    "log",
-    "log2",
-    "log10",
-    "sin",
-    "cos",
-    "tan",
-    "tanh",
-    "floor",
-    "ceil",
-    "trunc",
-    "round",
-]
-_OF_TWO = ["fmin", "fmax", "pow", "fmod"]
-_WHOLE = ["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong"]
+# The builtin functions of OpenCL C that work may call, by what clang has for vectors, which takes numbers too.
+_BUILTINS = """abs=abs fabs=abs max=max min=min fmax=maxnum fmin=minnum sqrt=sqrt exp=exp exp2=exp2 log=log log2=log2
+log10=log10 sin=sin cos=cos tan=tan tanh=tanh floor=floor ceil=ceil trunc=trunc round=round pow=pow fmod=fmod fma=fma"""
 _BITS = 20
 
 
@@ -119,7 +103,7 @@ class _Run:
         fire.restype = ctypes.c_long
         passed = [*self._passed(actor)]
         width, height = self._size
-        if isinstance(actor, Stencil):
+        if actor.border:
             if items.size != width * height:
                 raise InvalidInputError(f"{actor.name}: {items.size} elements are no image of {width} x {height}")
             put = np.empty(items.size, actor.result_dtype)
@@ -165,23 +149,10 @@ class _Run:
 
 
 def _prelude() -> Iterator[str]:
-    """Yield the builtin functions of OpenCL C that work may call, by those of C."""
-    yield "#define BUILTIN __attribute__((overloadable))"
-    for type_, letter in (("float", "f"), ("double", "")):
-        for name in _OF_ONE:
-            yield f"{type_} BUILTIN {name}({type_} x) {{ return __builtin_{name}{letter}(x); }}"
-        for name in _OF_TWO:
-            yield f"{type_} BUILTIN {name}({type_} x, {type_} y) {{ return __builtin_{name}{letter}(x, y); }}"
-        yield f"{type_} BUILTIN fma({type_} x, {type_} y, {type_} z) {{ return __builtin_fma{letter}(x, y, z); }}"
-        yield f"{type_} BUILTIN mad({type_} x, {type_} y, {type_} z) {{ return x * y + z; }}"
-        yield f"{type_} BUILTIN rsqrt({type_} x) {{ return 1 / __builtin_sqrt{letter}(x); }}"
-    for type_ in _WHOLE:
-        unsigned = type_ if type_.startswith("u") else f"u{type_}"
-        yield f"{unsigned} BUILTIN abs({type_} x) {{ return x < 0 ? -({unsigned})x : x; }}"
-    for type_ in (*_WHOLE, "float", "double"):
-        yield f"{type_} BUILTIN max({type_} x, {type_} y) {{ return x < y ? y : x; }}"
-        yield f"{type_} BUILTIN min({type_} x, {type_} y) {{ return y < x ? y : x; }}"
-        yield f"{type_} BUILTIN clamp({type_} x, {type_} a, {type_} b) {{ return x < a ? a : x > b ? b : x; }}"
+    for name, own in (pair.split("=") for pair in _BUILTINS.split()):
+        yield f"#define {name}(...) __builtin_elementwise_{own}(__VA_ARGS__)"
+    yield "#define clamp(x, low, high) min(max(x, low), high)"
+    yield "#define mad(a, b, c) ((a) * (b) + (c))"
 
 
 def _entry(actor: Actor) -> Iterator[str]:
@@ -199,7 +170,7 @@ def _entry(actor: Actor) -> Iterator[str]:
     yield f"{type_} stream_pop_{name}({state}) {{ {type_} e = stream_peek_{name}(s, 0); s->popped++; return e; }}"
     yield f"void stream_push_{name}({state}, {result} e)"
     yield "{ if (s->pushed >= s->puts) s->beside = 1; else s->to[s->pushed] = e; s->pushed++; }"
-    if isinstance(actor, Stencil):
+    if actor.border:
         yield f"{type_} stream_u_{name}({state}, int x, int y)"
         yield "{ if (x < 0 || y < 0 || x >= s->width || y >= s->height) {"
         if actor.border == EDGE:
@@ -210,12 +181,12 @@ def _entry(actor: Actor) -> Iterator[str]:
         yield "return s->from[(long)y * s->width + x]; }"
     yield f"long stream_entry_{name}(global const {type_} *from, global {result} *to, int looks, int puts, int i, "
     yield f"int width, int height{given})"
-    border = actor.border if isinstance(actor, Stencil) and actor.border != EDGE else "0"
+    border = actor.border if actor.border and actor.border != EDGE else "0"
     yield f"{{ stream_state_{name} stream_state = {{from, to, looks, puts, 0, 0, 0, width, height, {border}}};"
     yield f"#define pop() stream_pop_{name}(&stream_state)"
     yield f"#define peek(k) stream_peek_{name}(&stream_state, k)"
     yield f"#define push(e) stream_push_{name}(&stream_state, e)"
-    if isinstance(actor, Stencil):
+    if actor.border:
         yield "const int x = i % width, y = i / width, stream_x = x, stream_y = y;"
         yield f"#define u(dx, dy) stream_u_{name}(&stream_state, stream_x + (dx), stream_y + (dy))"
     yield f'#line 1 "{name}"'

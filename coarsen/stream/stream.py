@@ -223,7 +223,7 @@ class Stream:
 
     def _version(self, macros: Mapping[str, int]) -> TunedVersion:
         chosen = [each for each in self._pipeline.launches if each.when.items() <= macros.items()]
-        dimensions = len(chosen[-1].global_size)
+        dimensions = len(chosen[-1].kernel.global_size)
         channels = sorted({each.target for each in chosen} - {len(self._pipeline.stages)})
         sizes = {each: self._item_bytes(each) for each in channels}
         return TunedVersion(
@@ -242,16 +242,16 @@ class Stream:
         return next(each for each in self._pipeline.actors if each.result == stage.result).result_dtype.itemsize
 
     def _tuned_launch(self, launch: StreamLaunch, dimensions: int) -> TunedLaunch:
-        own = len(launch.global_size)
+        own = len(launch.kernel.global_size)
         is_other = own != dimensions
         local = _LOCAL_SIZES[own] if is_other else tuple(f"local_size_{each}" for each in range(own))
         source = "input" if launch.source == 0 else _channel(launch.source)
         target = "output" if launch.target == len(self._pipeline.stages) else _channel(launch.target)
         return TunedLaunch(
-            launch.kernel,
+            launch.kernel.name,
             tuple(
                 f"(max({count}, 1) + {each} - 1) // {each} * {each}"
-                for count, each in zip(launch.global_size, local, strict=True)
+                for count, each in zip(launch.kernel.global_size, local, strict=True)
             ),
             local if is_other else (),
             (),
@@ -280,7 +280,7 @@ class Stream:
         is_known = hasattr(elements, "base_data")
         count = elements.size if is_known else elements.size // dtype.itemsize
         shape = elements.shape if is_known else None
-        if not self._pipeline.has_image:
+        if not len(self._pipeline.sizes) > 1:
             return {"n": int(count)}, shape
         if shape is not None and len(shape) == 2 and not {"width", "height"} & given.keys():
             height, width = shape
