@@ -72,7 +72,9 @@ ON_ONE_DEVICE = (
     "opencl_bench/workloads/described",
     "programs",
     "runtime",
+    "stream/test_laws",
     "stream/test_pipelines",
+    "stream/test_reduce",
     # Whose combinations are many, each a kernel of its own.
     "transform/layouts/test_order_positions",
     "transform/placement/test_strips",

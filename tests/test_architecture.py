@@ -87,12 +87,12 @@ MAY_IMPORT["drop_in"] = (
     | {"policy"}
     | {f"opencl_bench.{room}" for room in ROOMS if room not in ("calibration", "reporting", "studies")}
 )
-# What is said as a whole is launched by programs.
-MAY_IMPORT["stream"] = LIBRARY | {"policy", "drop_in", "opencl_bench.workloads"}
+# What writes kernels of its own runs them as a program's, and tunes them as described ones.
+MAY_IMPORT["stream"] = {*MAY_IMPORT["drop_in"], "drop_in"}
 # What runs any program and records it reads what Python writes for a script.
 MAY_IMPORT["layer"] = LIBRARY | {"policy", "drop_in"}
 MAY_IMPORT["opencl_bench"] |= {"drop_in"}
-MAY_IMPORT["opencl_bench.studies"] |= {"drop_in"}
+MAY_IMPORT["opencl_bench.studies"] |= {"drop_in", "stream"}
 MAY_IMPORT["__init__"] = LIBRARY | {"drop_in"}
 MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench", "drop_in", "policy", "layer"}
 MAY_IMPORT["__main__"] = {"cli"}

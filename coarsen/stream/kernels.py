@@ -3,9 +3,9 @@
     scale ─▶ gain ─▶ blur          FUSE_scale=1 FUSE_gain=0
       ─▶ gain, which computes what scale puts out where it takes it ─▶ a channel in memory ─▶ blur
 
-Each actor is a function of a firing's number. It takes its elements by `STREAM_AT_…`: of a channel in memory, or of
-the function of the actor before it (Samadi et al., "Adaptic", PLDI 2012, section 4.3.1). So neighbours can be fused
-where the first one puts out one element a firing; one that is looked at twice is computed twice.
+Each actor is a function of a firing's number. It takes its elements of a channel in memory, or of the function of
+the actor before it (Samadi et al., "Adaptic", PLDI 2012, section 4.3.1). So neighbours can be fused where the
+first one puts out one element a firing; one that is looked at twice is computed twice.
 What branches of a split-join put out is joined by where it is written or looked for, never by a copy; in one
 kernel (TOGETHER_…=1) they look at their common elements once (section 4.3.2).
 """
