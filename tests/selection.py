@@ -73,6 +73,7 @@ ON_ONE_DEVICE = (
     "programs",
     "runtime",
     "stream/test_laws",
+    "stream/test_pipelines",
     "stream/test_reduce",
     # Whose combinations are many, each a kernel of its own.
     "transform/layouts/test_order_positions",
