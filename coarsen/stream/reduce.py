@@ -99,8 +99,8 @@ class Reduce:
         checks_laws: bool = True,
         **settings: Unpack[Settings],
     ) -> None:
-        self._begin(_operation(operator, identity, arguments, settings), settings, reproducible=reproducible)
-        self._checks_laws = checks_laws
+        tuned = settings.pop("tuned", None)
+        self._begin(_operation(operator, identity, arguments, **settings), tuned, checks_laws, reproducible)
 
     @classmethod
     def argmin(cls, arguments: str, **settings: Unpack[Settings]) -> Self:
@@ -122,19 +122,17 @@ class Reduce:
 
     @classmethod
     def _of_place(cls, better: str, arguments: str, settings: Settings) -> Self:
-        made = cls.__new__(cls)
+        made, tuned = cls.__new__(cls), settings.pop("tuned", None)
         # The laws are those of the order, and the same index comes of any.
-        made._begin(_operation(better, None, arguments, settings), settings, reproducible=False)
-        made._checks_laws = False
+        made._begin(_operation(better, None, arguments, **settings), tuned, checks_laws=False, reproducible=False)
         return made
 
-    def _begin(self, operation: Operation, settings: Settings, *, reproducible: bool) -> None:
-        tuned = settings.get("tuned")
+    def _begin(self, operation: Operation, tuned: TunedChoice, checks_laws: bool, reproducible: bool) -> None:
         if reproducible and tuned is not None:
             raise InvalidInputError(
                 "reproducible launches take one version, and a tuned file chooses: leave it out"
             )
-        self._operation, self._is_pinned = operation, reproducible
+        self._operation, self._checks_laws, self._is_pinned = operation, checks_laws, reproducible
         self._result_dtype = operation.result_dtype
         self._text = text_of(operation, PINNED if reproducible else None)
         self._files = tuned_files(tuned, None, "opencl_c")
@@ -236,7 +234,7 @@ class Reduce:
             store: an SQLite file or URL that keeps what was measured, which is not measured again; None for none.
 
         Returns:
-            The tuned file, for `write` and, in other programs, `tuned`..
+            The tuned file, for `write` and, in other programs, `tuned`.
 
         Raises:
             DeviceError: no such device, or one that is too busy.
@@ -386,26 +384,27 @@ def _check_array(array: pyopencl.array.Array, dtype: np.dtype[Any], name: str) -
         raise InvalidInputError(f"{name}: its elements don't lie one after the other, in C's order")
 
 
-def _operation(better: str, identity: str | None, arguments: str, settings: Settings) -> Operation:
+def _operation(
+    better: str,
+    identity: str | None,
+    arguments: str,
+    *,
+    map: str | None = None,
+    dtype: Any = None,  # noqa: ANN401 (whatever NumPy takes)
+    length: str = "n",
+    rows: str = "",
+    preamble: str = "",
+) -> Operation:
     """Return what is reduced, checked; without an identity, to the place of the best value."""
     parsed = parsed_arguments(arguments)
     first = next((each for each in parsed if isinstance(each, VectorArg)), None)
     if first is None:
         raise InvalidInputError(f"the arguments {arguments!r} have no array, const float *x")
-    dtype = np.dtype(settings.get("dtype") or first.dtype)
-    check_number(dtype, "dtype")
-    length, rows = settings.get("length", "n"), settings.get("rows", "")
-    operation = Operation(
-        better,
-        _worst(better, dtype) if identity is None else identity,
-        settings.get("map") or (f"{first.name}[row][i]" if rows else f"{first.name}[i]"),
-        parsed,
-        dtype,
-        length,
-        rows,
-        settings.get("preamble", ""),
-        finds_place=identity is None,
-    )
+    kind = np.dtype(first.dtype if dtype is None else dtype)
+    check_number(kind, "dtype")
+    map = map or f"{first.name}{'[row]' if rows else ''}[i]"
+    worst = _worst(better, kind) if identity is None else identity
+    operation = Operation(better, worst, map, parsed, kind, length, rows, preamble, identity is None)
     check_operation(operation)
     return operation
 
