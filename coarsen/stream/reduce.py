@@ -56,7 +56,6 @@ class Settings(TypedDict, total=False):
     length: str
     rows: str
     preamble: str
-    tuned: TunedChoice
 
 
 class Reduce:
@@ -75,6 +74,7 @@ class Reduce:
         reproducible: whether one version does all launches, so that equal arrays have equal results, to the last
             bit, on all devices; the functions of OpenCL C that devices may round otherwise excepted.
         checks_laws: whether the laws of the operator are tried out at the first call.
+        tuned: tuned files for any devices, of `tune` or `coarsen tune`.
         settings: `map`, an expression of the arguments and of `i`, the element; with `rows`, of `row` too, and
             `m[row][i]` is element i of a row of m; the first array's element where it is not given.
             `dtype` of the results; the first array's where it is not given.
@@ -82,7 +82,6 @@ class Reduce:
             "n" where it is not given.
             `rows`, the name of the number of rows, of which each has a result.
             `preamble`, OpenCL C before the kernels, such as functions.
-            `tuned`, tuned files for any devices, of `tune` or `coarsen tune`.
 
     Raises:
         InvalidInputError: an expression or a declaration that is none, a type that is no number, a name that is
@@ -97,13 +96,13 @@ class Reduce:
         arguments: str,
         reproducible: bool = False,
         checks_laws: bool = True,
+        tuned: TunedChoice = None,
         **settings: Unpack[Settings],
     ) -> None:
-        tuned = settings.pop("tuned", None)
         self._begin(_operation(operator, identity, arguments, **settings), tuned, checks_laws, reproducible)
 
     @classmethod
-    def argmin(cls, arguments: str, **settings: Unpack[Settings]) -> Self:
+    def argmin(cls, arguments: str, *, tuned: TunedChoice = None, **settings: Unpack[Settings]) -> Self:
         """Return the reduction to the index of the least value, as NumPy's `argmin` has it.
 
         Of equal values the first counts; of values that are no numbers (NaN), where there are any, the first of
@@ -111,20 +110,21 @@ class Reduce:
 
         Args:
             arguments: as of `Reduce`.
+            tuned: as of `Reduce`.
             settings: as of `Reduce`; `dtype` is that of the values, indices are `long`.
         """
-        return cls._of_place("<", arguments, settings)
+        return cls._of_place(_operation("<", None, arguments, **settings), tuned)
 
     @classmethod
-    def argmax(cls, arguments: str, **settings: Unpack[Settings]) -> Self:
+    def argmax(cls, arguments: str, *, tuned: TunedChoice = None, **settings: Unpack[Settings]) -> Self:
         """Return the reduction to the index of the largest value; else as `argmin`."""
-        return cls._of_place(">", arguments, settings)
+        return cls._of_place(_operation(">", None, arguments, **settings), tuned)
 
     @classmethod
-    def _of_place(cls, better: str, arguments: str, settings: Settings) -> Self:
-        made, tuned = cls.__new__(cls), settings.pop("tuned", None)
+    def _of_place(cls, operation: Operation, tuned: TunedChoice) -> Self:
+        made = cls.__new__(cls)
         # The laws are those of the order, and the same index comes of any.
-        made._begin(_operation(better, None, arguments, **settings), tuned, checks_laws=False, reproducible=False)
+        made._begin(operation, tuned, checks_laws=False, reproducible=False)
         return made
 
     def _begin(self, operation: Operation, tuned: TunedChoice, checks_laws: bool, reproducible: bool) -> None:
@@ -355,17 +355,17 @@ class Reduce:
         arrays: Sequence[tuple[int, Any]],
     ) -> pyopencl.array.Array:
         """Return the array that the result goes to."""
-        dtype, shape, strides = self._result_dtype, (), ()
+        dtype = self._result_dtype
         if out is not None:
             _check_array(out, dtype, "out")
             if out.size != rows:
                 raise InvalidInputError(f"out has {out.size} elements, and there are {rows} results")
             return out
-        if self._operation.rows:
-            shape, strides = (rows,), (dtype.itemsize,)
+        shape = (rows,) if self._operation.rows else ()
         # As PyOpenCL makes arrays itself: what it makes for others is checked for as long as a launch takes.
-        fast = {"_fast": True, "_size": rows, "_context": context, "_queue": queue}
+        fast: dict[str, Any] = {"_fast": True, "_size": rows, "_context": context, "_queue": queue}
         allocator = getattr(arrays[0][1], "allocator", None)
+        strides = (dtype.itemsize,) * len(shape)
         return pyopencl.array.Array(None, shape, dtype, allocator=allocator, strides=strides, **fast)
 
 
