@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,13 @@ import pytest
 from numpy.typing import NDArray
 
 from coarsen.dispatch.features import Feature
+from coarsen.dispatch.launch_sizes import sequence_function, size_inputs
 from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.inputs.described import check_described, described_versions
+from coarsen.opencl_bench.workloads.described.read import read_description
 from coarsen.stream import Actor, Map, SplitJoin, Stencil, Stream, interpret, pipeline
+from coarsen.stream.versions import file_of
 
 pytestmark = pytest.mark.compiled_devices
 Stages = Sequence[Actor | SplitJoin]
@@ -55,6 +61,7 @@ CASES: Mapping[str, tuple[Stages, Sequence[str]]] = {
     "joined by more": ((SplitJoin(Map("all", "u"), PAIRS, join=(2, 1)), NEAR), ""),
     "an image joined": ((SplitJoin(EDGES, Map("own", "u")), PAIRS), ""),
 }
+NUMBERS = {"n": 210, "width": 14, "height": 15, "taps": 3}
 GIVEN: Mapping[str, Any] = {"k": 1.5, "h": np.array([1, -2, 3], np.float32), "taps": 3}
 
 
@@ -65,7 +72,7 @@ def by_turns(stream: Stream, device: cl.Device) -> Any:  # noqa: ANN401 (a tuned
     for number in range(1, len(versions)):
         tree = Split("turn", number - 0.5, tree, Leaf(number))
     features = (Feature("turn", f"n % {len(versions)}"),)
-    return replace(stream.tuned_file(device), versions=versions, tree=tree, features=features)
+    return replace(file_of(stream._pipeline, stream.source, versions, device), tree=tree, features=features)
 
 
 def shaped(elements: NDArray[Any], has_image: bool) -> NDArray[Any]:
@@ -115,7 +122,7 @@ def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
         ({"h": cl.array.zeros(queue, 8, np.int32)}, "h is of int32, not float32"),
         ({"h": own[2:]}, "h is neither a buffer nor an array"),
         ({"b": 1}, "the argument b is none of the actors'; there are k, h, taps"),
-        ({"out": cl.array.zeros(queue, 8, np.float32)}, "out has 8 elements, and (6,) come out"),
+        ({"out": cl.array.zeros(queue, 8, np.float32)}, "out has 8 elements, and 6 come out"),
     ):
         with pytest.raises(InvalidInputError) as error:
             step(queue, own, **{**given, **changed})
@@ -127,4 +134,26 @@ def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
     with pytest.raises(InvalidInputError, match="elements is of float64, not float32"):
         step(queue, cl.array.zeros(queue, 8, np.float64), **given)
     with pytest.raises(InvalidInputError, match="is of another pipeline"):
-        pipeline(GAIN, tuned=step.tuned_file(queue.device))
+        pipeline(GAIN, tuned=file_of(step._pipeline, step.source, step.versions, queue.device))
+
+
+@pytest.mark.parametrize("case", ["rates", "convolution", "several out", "types", "stencils", "an image joined"])
+def test_the_description_has_the_same_versions(case: str, tmp_path: Path) -> None:
+    stages, _ = CASES[case]
+    plain, path = pipeline(*stages), tmp_path / "own.toml"
+    plain.describe(path)
+    assert check_described(path) == ()
+    assert path.with_suffix(".cl").read_text() == plain.source
+    description = read_description(path)
+    own = [argument.name for argument in description.arguments_of(description.kernel)]
+    described = described_versions(description, [each.variant for each in plain.versions])
+    device = SimpleNamespace(name="a", driver_version="1")
+    for versions in zip(plain.versions, described, strict=True):
+        told = []
+        for version in versions:
+            file = file_of(plain._pipeline, plain.source, [version], device)  # type: ignore[arg-type]
+            inputs = size_inputs(file)
+            sizes = sequence_function(file, version, inputs)(*(NUMBERS[name] for name in inputs))
+            passed = [launch.arguments or (*own,) for launch in version.launches]
+            told.append((sizes, passed, [launch.kernel for launch in version.launches]))
+        assert told[0] == told[1]
