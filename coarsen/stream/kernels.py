@@ -134,6 +134,11 @@ class Pipeline:
             is_so = is_so and isinstance(stage, Actor) and stage.is_elementwise
         return found
 
+    @property
+    def keeps_shape(self) -> bool:
+        """Return True if the output has an element in the place of each of the input."""
+        return all(isinstance(each, Actor) and each.is_elementwise for each in self.stages)
+
     @cached_property
     def counts(self) -> tuple[str, ...]:
         """How many elements each channel gets, expressions of `n` and arguments."""
@@ -226,15 +231,17 @@ def opencl_text(pipeline: Pipeline) -> str:
     return "\n".join((*_Writing(pipeline).lines(), ""))
 
 
-def fused_text(pipeline: Pipeline) -> tuple[str, str]:
+def fused_text(pipeline: Pipeline, place: str) -> tuple[str, str]:
     """Return functions in OpenCL C that compute an element of a pipeline's output of its `input`, and the call.
 
-    The call names the element `place`, the sizes and the arguments. All stages put out one element a firing.
+    Args:
+        pipeline: all of whose stages put out one element a firing.
+        place: of the element, an expression of type `int`.
     """
     writing = _Writing(pipeline)
     head = [f"#define {macro} 1" for macro in pipeline.macros]
-    functions = [line for place in range(len(pipeline.stages)) for line in writing.functions(place)]
-    return "\n".join((*head, *functions)), writing.value(pipeline.stages[-1], ("place",), "input", "")
+    functions = [line for number in range(len(pipeline.stages)) for line in writing.functions(number)]
+    return "\n".join((*head, *functions)), writing.value(pipeline.stages[-1], (place,), "input", "")
 
 
 class _Writing:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl
@@ -36,6 +36,16 @@ _LONGEST_NAME = 60
 _Array = pyopencl.array.Array
 
 
+class Call(NamedTuple):
+    """What a call passes: the input, the sizes of an image and arguments; the events before it, how many elements
+    each channel gets, and the shape of the output."""
+
+    passed: tuple[Any, ...]
+    events: list[pyopencl.Event]
+    counts: list[int]
+    shape: tuple[int, ...]
+
+
 class Stream:
     """A pipeline that is called with arrays on a device.
 
@@ -53,7 +63,9 @@ class Stream:
     def __init__(
         self, stages: Sequence[Stage], *, name: str | None = None, tuned: str | Path | TunedFile | None = None
     ) -> None:
-        self._pipeline = Pipeline(name or "_".join(each.name for each in stages)[:_LONGEST_NAME], tuple(stages))
+        name = name or "_".join(each.name for each in stages)[:_LONGEST_NAME]
+        # A word alone may be a builtin function.
+        self._pipeline = Pipeline(name if "_" in name else f"{name}_stream", tuple(stages))
         check_rates(self._pipeline.actors)
         self._channels = channels_of(self._pipeline.stages)
         self._named = {name for each in self._channels for name in each.names}
@@ -70,6 +82,11 @@ class Stream:
     def source(self) -> str:
         """The kernels in OpenCL C, as they are before anything is coarsened."""
         return opencl_text(self._pipeline)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of what a call takes besides its input."""
+        return (*self._pipeline.sizes[1:], *self._pipeline.arguments)
 
     @cached_property
     def versions(self) -> tuple[TunedVersion, ...]:
@@ -101,6 +118,32 @@ class Stream:
         Raises:
             InvalidInputError: an argument too many or too few, an array of another type or size, rates below 1.
         """
+        call = self.prepared(elements, given)
+        dtype, count = self._pipeline.dtypes[-1], call.counts[-1]
+        found = pyopencl.array.empty(queue, call.shape, dtype) if out is None else out
+        if _memory("out", found, dtype) == call.passed[0] and count:
+            raise InvalidInputError("the output is the input's memory: the kernels need two arrays")
+        if found.size != count:
+            raise InvalidInputError(f"out has {found.size} elements, and {count} come out")
+        if count:
+            waiting = [*call.events, *found.events, *(wait_for or ())] or None
+            source, *passed = call.passed
+            event = self._kernel(queue.context).launch(
+                queue, source, found.base_data, np.int32(call.counts[0]), *passed, wait_for=waiting
+            )
+            found.add_event(event)
+        return found
+
+    def prepared(self, elements: Any, given: dict[str, Any]) -> Call:  # noqa: ANN401 (an array or a buffer)
+        """Return what kernels are passed.
+
+        Args:
+            elements: the input.
+            given: the actors' arguments by name, and the sizes of an image where they are given.
+
+        Raises:
+            InvalidInputError: as a call does.
+        """
         pipeline = self._pipeline
         source = _memory("elements", elements, pipeline.dtypes[0])
         numbers, shape = self._sizes(elements, given)
@@ -112,23 +155,13 @@ class Stream:
         counts = [each.evaluate({**whole, **numbers}) for each in self._counts]
         if max(counts) > _MOST_ELEMENTS:
             raise InvalidInputError(f"a channel would have {max(counts)} elements, more than {_MOST_ELEMENTS}")
-        if not pipeline.is_image.get(pipeline.stages[-1].name):
-            shape = (counts[-1],)
-        found = pyopencl.array.empty(queue, shape, pipeline.dtypes[-1]) if out is None else out
-        if _memory("out", found, pipeline.dtypes[-1]) == source and counts[-1]:
-            raise InvalidInputError("the output is the input's memory: the kernels need two arrays")
-        if found.size != counts[-1]:
-            raise InvalidInputError(f"out has {found.size} elements, and {counts[-1]} come out")
-        if counts[-1]:
-            arrays = (elements, found, *values.values())
-            waiting = [event for each in arrays for event in getattr(each, "events", ())]
-            passed = (getattr(each, "base_data", each) for each in values.values())
-            sizes = map(np.int32, numbers.values())
-            event = self._kernel(queue.context).launch(
-                queue, source, found.base_data, *sizes, *passed, wait_for=[*waiting, *(wait_for or ())] or None
-            )
-            found.add_event(event)
-        return found
+        passed = (getattr(each, "base_data", each) for each in values.values())
+        return Call(
+            (source, *(np.int32(numbers[name]) for name in pipeline.sizes[1:]), *passed),
+            [event for each in (elements, *values.values()) for event in getattr(each, "events", ())],
+            counts,
+            shape if pipeline.keeps_shape else (counts[-1],),
+        )
 
     def describe(self, path: str | Path) -> None:
         """Write the kernels, and beside them their description for `coarsen tune`.
@@ -161,15 +194,21 @@ class Stream:
         Args:
             sizes: values of the names in rates, where there are some.
         """
-        return "\n".join(self._explained(sizes))
+        told = (f"version {number}: {self._told(each)}" for number, each in enumerate(self.versions))
+        return "\n".join((*self.rates(sizes), *told))
 
-    def _explained(self, sizes: Mapping[str, int]) -> Iterator[str]:
+    def rates(self, sizes: Mapping[str, int]) -> Iterator[str]:
+        """Yield lines about rates, firings and channels; arguments are those of `explain`."""
         stages, lacking = self._pipeline.stages, sorted(self._named - sizes.keys())
         fired = {} if lacking else repetitions(self._channels, sizes)
         yield f"pipeline {self._pipeline.name}: {' -> '.join(each.name for each in stages)}"
         headings = ["actor", "takes", "looks at", "puts out", "firings"]
         rows = (
-            (each.name, *map(str, (each.pop, each.peek, each.push)), str(fired.get(each.name, "")))
+            (
+                each.name,
+                *map(str, (each.pop, each.peek, each.push)),
+                str(fired.get(each.name, "" if lacking else 1)),
+            )
             for each in self._pipeline.actors
         )
         yield from aligned(headings, rows, numbers=headings[1:])
@@ -183,7 +222,6 @@ class Stream:
             f"{text} elements after {each.name}"
             for text, each in zip(self._pipeline.counts[1:], stages, strict=True)
         )
-        yield from (f"version {number}: {self._told(each)}" for number, each in enumerate(self.versions))
 
     def _told(self, version: TunedVersion) -> str:
         macros = dict(version.variant.definitions)
@@ -253,8 +291,3 @@ def _memory(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
     if value.dtype != dtype:
         raise InvalidInputError(f"{name} is of {value.dtype}, not {dtype}")
     return value.base_data
-
-
-def pipeline(*stages: Stage, name: str | None = None, tuned: str | Path | TunedFile | None = None) -> Stream:
-    """Return actors and split-joins, one after the other, as something to call; as `Stream`."""
-    return Stream(stages, name=name, tuned=tuned)

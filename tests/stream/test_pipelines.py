@@ -20,7 +20,7 @@ from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.described import check_described, described_versions
 from coarsen.opencl_bench.workloads.described.read import read_description
-from coarsen.stream import Actor, Map, SplitJoin, Stencil, Stream, interpret, pipeline
+from coarsen.stream import Actor, Map, Reduce, ReducedStream, SplitJoin, Stencil, Stream, interpret, pipeline
 from coarsen.stream.versions import file_of
 
 pytestmark = pytest.mark.compiled_devices
@@ -98,6 +98,49 @@ def test_every_version_at_every_size(case: str, queue: cl.CommandQueue) -> None:
         found = stream(queue, source, **passed)
         assert found.dtype == expected.dtype
         np.testing.assert_allclose(found.get().reshape(-1), expected, rtol=1e-5, err_msg=f"{n} elements")
+
+
+SUM = Reduce("a + b", identity="0", arguments="const float *x", checks_laws=False)
+LARGEST = Reduce.argmax("const float *x")
+ROWS = Reduce("a + b", identity="0", arguments="const float *x", rows="rows", checks_laws=False)
+PRODUCTS = Map("product", "u * h[i % taps]", arguments=WEIGHTS)
+REDUCED: Mapping[str, tuple[Stages, Reduce, Sequence[str], str]] = {
+    "maps": ((GAIN, Map("square", "u * u")), SUM, "k", "None"),
+    "a stencil": ((GAIN, CROSS, Map("square", "u * u")), SUM, "k", "gain_stream"),
+    "several out": ((GAIN, SPREAD), SUM, "k", "gain_spread"),
+    "the place of the largest": ((PAIRS,), LARGEST, "", "None"),
+    "a matrix by a vector": ((PRODUCTS,), ROWS, ("h", "taps"), "None"),
+    "branches": ((GAIN, BOTH), SUM, "k", "None"),
+}
+
+
+@pytest.mark.parametrize("case", REDUCED)
+def test_a_reduction_computes_what_it_takes(case: str, queue: cl.CommandQueue) -> None:
+    stages, end, names, front = REDUCED[case]
+    step = pipeline(*stages, end)
+    assert isinstance(step, ReducedStream)
+    assert str(step.front and step.front._pipeline.name) == front
+    given = {name: GIVEN[name] for name in names}
+    passed = {**given, **({"h": cl.array.to_device(queue, given["h"])} if "h" in given else {})}
+    for n in (0, 1, 6, 131, 1026) if end is not ROWS else (0, 3, 1026):
+        elements = np.random.default_rng(n).integers(-8, 9, n).astype(np.float32)
+        image = shaped(elements, "stencil" in case)
+        size = {"height": image.shape[0], "width": image.shape[1]} if image.ndim > 1 else {}
+        taken = interpret(stages, elements, **size, **given)
+        rows = {"rows": n // 3} if end is ROWS else {}
+        expected = {SUM: np.sum, LARGEST: lambda own: own.argmax() if own.size else -1}.get(
+            end, lambda own: own.reshape(-1, 3).sum(1)
+        )(taken)
+        source = cl.array.empty(queue, image.shape, np.float32) if not n else cl.array.to_device(queue, image)
+        found = step(queue, source, **passed, **rows).get()
+        np.testing.assert_allclose(found, expected, rtol=1e-4, err_msg=f"{n} elements")
+    assert "computed where the reduction takes" in step.explain() or case == "several out"
+
+
+def test_a_reduction_with_a_map_of_its_own_is_refused() -> None:
+    dot = Reduce("a + b", identity="0", map="x[i] * x[i]", arguments="const float *x")
+    with pytest.raises(InvalidInputError, match="put its map before it, as a Map"):
+        pipeline(GAIN, dot)
 
 
 def test_an_image_stays_one(queue: cl.CommandQueue) -> None:
