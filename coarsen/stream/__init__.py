@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from coarsen.stream.graph import repetitions as repetitions
     from coarsen.stream.interpret import interpret as interpret
     from coarsen.stream.reduce import Reduce as Reduce
+    from coarsen.stream.reduced import ReducedStream as ReducedStream
+    from coarsen.stream.reduced import pipeline as pipeline
     from coarsen.stream.stream import Stream as Stream
-    from coarsen.stream.stream import pipeline as pipeline
 
 _MODULE_OF = {
     "Actor": "coarsen.stream.actor",
@@ -36,7 +37,8 @@ _MODULE_OF = {
     "Stream": "coarsen.stream.stream",
     "buffers": "coarsen.stream.graph",
     "interpret": "coarsen.stream.interpret",
-    "pipeline": "coarsen.stream.stream",
+    "ReducedStream": "coarsen.stream.reduced",
+    "pipeline": "coarsen.stream.reduced",
     "repetitions": "coarsen.stream.graph",
 }
 __all__ = [*_MODULE_OF]

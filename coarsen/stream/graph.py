@@ -43,6 +43,12 @@ class Channel:
     peek: Rate | None = None
     initial: int = 0
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names in its rates."""
+        rates = (self.push, self.pop, self.peek or self.pop)
+        return frozenset().union(*(parse_expression(each).names for each in rates))
+
     def rates(self, sizes: Mapping[str, int]) -> tuple[int, int, int]:
         """Return push, pop and peek at some sizes. Raises InvalidInputError for one below 1."""
         peek = self.pop if self.peek is None else self.peek

@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+import numpy as np
 from pyopencl.tools import dtype_to_ctype
 
 from coarsen.errors import InvalidInputError
@@ -23,6 +25,7 @@ from coarsen.stream.actor import (
     EDGE,
     HIDDEN,
     Actor,
+    Argument,
     SplitJoin,
     Stage,
     actors_of,
@@ -95,7 +98,7 @@ class Pipeline:
             raise InvalidInputError("a pipeline has one actor at least")
         check_neighbours(self.stages)
         joins = [each.name for each in self.stages if isinstance(each, SplitJoin)]
-        names = [*arguments_of(self.stages), *(each.name for each in self.actors), *joins]
+        names = [*self.arguments, *(each.name for each in self.actors), *joins]
         if twice := [name for name in names if names.count(name) > 1]:
             raise InvalidInputError(f"there are two of the name '{twice[0]}': give one of them another")
         for actor in self.actors:
@@ -110,6 +113,16 @@ class Pipeline:
         return tuple(actor for stage in self.stages for actor in actors_of(stage))
 
     @cached_property
+    def arguments(self) -> Mapping[str, Argument]:
+        """The arguments of all actors by name."""
+        return arguments_of(self.stages)
+
+    @cached_property
+    def dtypes(self) -> tuple[np.dtype[Any], ...]:
+        """NumPy's types of the elements of each channel."""
+        return (self.actors[0].dtype, *(branches_of(each)[-1][-1].result_dtype for each in self.stages))
+
+    @cached_property
     def is_image(self) -> Mapping[str, bool]:
         """Whether an actor makes an image of one, by its name."""
         found, is_so = {}, any(each.border for each in self.actors)
@@ -120,6 +133,11 @@ class Pipeline:
                     inner = found[actor.name] = inner and actor.is_elementwise
             is_so = is_so and isinstance(stage, Actor) and stage.is_elementwise
         return found
+
+    @property
+    def keeps_shape(self) -> bool:
+        """Return True if the output has an element in the place of each of the input."""
+        return all(isinstance(each, Actor) and each.is_elementwise for each in self.stages)
 
     @cached_property
     def counts(self) -> tuple[str, ...]:
@@ -213,15 +231,17 @@ def opencl_text(pipeline: Pipeline) -> str:
     return "\n".join((*_Writing(pipeline).lines(), ""))
 
 
-def fused_text(pipeline: Pipeline) -> tuple[str, str]:
+def fused_text(pipeline: Pipeline, place: str) -> tuple[str, str]:
     """Return functions in OpenCL C that compute an element of a pipeline's output of its `input`, and the call.
 
-    The call names the element `place`, the sizes and the arguments. All stages put out one element a firing.
+    Args:
+        pipeline: all of whose stages put out one element a firing.
+        place: of the element, an expression of type `int`.
     """
     writing = _Writing(pipeline)
     head = [f"#define {macro} 1" for macro in pipeline.macros]
-    functions = [line for place in range(len(pipeline.stages)) for line in writing.functions(place)]
-    return "\n".join((*head, *functions)), writing.value(pipeline.stages[-1], ("place",), "input", "")
+    functions = [line for number in range(len(pipeline.stages)) for line in writing.functions(number)]
+    return "\n".join((*head, *functions)), writing.value(pipeline.stages[-1], (place,), "input", "")
 
 
 class _Writing:
@@ -229,7 +249,7 @@ class _Writing:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
-        self._arguments = arguments_of(pipeline.stages)
+        self._arguments = pipeline.arguments
         self._names = [*pipeline.sizes[1:], *self._arguments]
 
     def lines(self) -> Iterator[str]:
@@ -242,11 +262,9 @@ class _Writing:
         yield from (f"#pragma coarsen where {each}" for each in pipeline.conditions)
         for place in range(len(pipeline.stages)):
             yield from self.functions(place)
-            for kernel in pipeline.kernels:
-                if kernel.stage == place:
-                    yield from (f"#if {macro} == {value}" for macro, value in kernel.when.items())
-                    yield from self._kernel(kernel)
-                    yield from ("#endif" for _ in kernel.when)
+            own = [each for each in pipeline.kernels if each.stage == place]
+            for name in dict.fromkeys(each.name for each in own):
+                yield from self._kernel([each for each in own if each.name == name])
 
     def functions(self, place: int) -> Iterator[str]:
         """Yield the functions of a stage: of its actors, and of what branches put out by turns."""
@@ -367,7 +385,9 @@ class _Writing:
         yield f"    return STREAM_AT_{actor.name}({x}, {y});"
         yield "}"
 
-    def _kernel(self, kernel: StreamKernel) -> Iterator[str]:
+    def _kernel(self, forms: Sequence[StreamKernel]) -> Iterator[str]:
+        """Yield a kernel; of several forms each is there with its value of a macro."""
+        kernel = forms[0]
         first, last = self._pipeline.stages[0], self._pipeline.stages[-1]
         stage = self._pipeline.stages[kernel.stage]
         source = f"STREAM_SOURCE_{stage.name}"
@@ -381,6 +401,13 @@ class _Writing:
         yield f"kernel void {kernel.name}({', '.join(given)})"
         yield "{"
         yield f"    global const {source} *{HIDDEN}from = (global const {source} *) input;"
+        for each in forms:
+            yield from (f"#if {macro} == {value}" for macro, value in each.when.items() if len(forms) > 1)
+            yield from self._work_item(each)
+            yield from ("#endif" for _ in forms[1:])
+        yield "}"
+
+    def _work_item(self, kernel: StreamKernel) -> Iterator[str]:
         inside, at = f"place < {c_text(kernel.count, plain=SIZES)}", []
         if kernel.is_image:
             yield "    const int x = get_global_id(0), y = get_global_id(1), place = y * width + x;"
@@ -395,4 +422,3 @@ class _Writing:
             else:
                 yield f"        {value.replace(f'{HIDDEN}from', f'{HIDDEN}from, output', 1)};"
         yield "    }"
-        yield "}"

@@ -15,6 +15,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
@@ -125,6 +126,21 @@ class Reduce:
         # The laws are those of the order, and the same index comes of any.
         made._begin(_operation(better, None, arguments, settings), settings, reproducible=False)
         made._checks_laws = False
+        return made
+
+    def of(self, map: str, arguments: str, preamble: str) -> Self:
+        """Return the same reduction of other elements; tuned files go along.
+
+        Args:
+            map: an element, as of `Reduce`.
+            arguments: what the map needs, as of `Reduce`.
+            preamble: OpenCL C that the map needs.
+        """
+        operation = replace(self._operation, map=map, arguments=parsed_arguments(arguments), preamble=preamble)
+        check_operation(operation)
+        made = type(self).__new__(type(self))
+        made._begin(operation, {"tuned": self._files or None}, reproducible=self._is_pinned)
+        made._checks_laws = self._checks_laws
         return made
 
     def _begin(self, operation: Operation, settings: Settings, *, reproducible: bool) -> None:
