@@ -12,10 +12,11 @@ from coarsen.cli.declared import argument, option, takes
 from coarsen.cli.kernel_input import naming_file, with_file
 from coarsen.cli.messages import note
 from coarsen.cli.options import SourceOptions
-from coarsen.cli.output import print_line, write_result
+from coarsen.cli.output import counted, print_line, write_result
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from coarsen.fused import FusedKernel
     from coarsen.layer.chains import Chain
 
 # That are printed.
@@ -102,10 +103,11 @@ def _print_chains(recording: Path) -> None:
             "no launches follow each other over one NDRange; lists of earlier versions have no order: record again"
         )
     for chain in chains[:_MOST_CHAINS]:
-        times = f"{' → '.join(chain.kernels)}, {chain.count} time{'s' * (chain.count > 1)}"
-        print_line(f"{times}: {chain.reason or _saved(chain)}")
-        if chain.fused is not None and chain.source is not None:
-            print_line(f"  {_command(chain)}")
+        print_line(
+            f"{' → '.join(chain.kernels)}, {counted(len(chain.found), 'time')}: {chain.reason or _saved(chain)}"
+        )
+        if chain.fused is not None:
+            print_line(f"  {_command(chain, chain.fused)}")
     if len(chains) > _MOST_CHAINS:
         print_line(f"and {len(chains) - _MOST_CHAINS} others, which are rarer")
 
@@ -113,21 +115,21 @@ def _print_chains(recording: Path) -> None:
 def _saved(chain: Chain) -> str:
     """Say what one launch saves, and ask what is known of the program alone."""
     saved = f"{chain.saved_bytes:,} bytes less to and from memory each time"
-    if not chain.gives_up:
+    if not chain.unread:
         return saved
-    names, them = " and ".join(chain.gives_up), "it" if len(chain.gives_up) == 1 else "them"
-    more = f"{' '.join(f'--gives-up {name}' for name in chain.gives_up)}): {chain.saved_more:,}"
-    return f"{saved}; nobody reads {names} later here: if nothing else does, give {them} up ({more}"
+    words = " ".join(f"--gives-up {name}" for name in chain.unread.values())
+    more = f": {chain.saved_more:,}" if chain.saved_more else ""
+    return f"{saved}; nobody reads {' and '.join(chain.unread.values())} later here, nor in the program? {words}{more}"
 
 
-def _command(chain: Chain) -> str:
+def _command(chain: Chain, fused: FusedKernel) -> str:
     """Return the command that makes a chain's kernel; another way where names can't say what is one."""
-    if chain.fused is None or chain.fused.apart is None:
+    if fused.apart is None:
         return "program.together(queue), since names of arguments can't tell which are one"
     words = ["coarsen", "fuse", str(chain.source), *chain.kernels]
-    words += [word for pair in chain.fused.same for word in ("--same", "=".join(pair))]
-    words += [word for name in chain.fused.apart for word in ("--apart", name)]
-    words += [f"--build-option={option}" for option in chain.options]
+    words += [word for pair in fused.same for word in ("--same", "=".join(pair))]
+    words += [word for name in fused.apart for word in ("--apart", name)]
+    words += [f"--build-option={option}" for option in chain.launches[0].kernel.options]
     return shlex.join([*words, "-o", f"{'_'.join(chain.kernels)}.cl"])
 
 

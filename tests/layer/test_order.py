@@ -37,8 +37,8 @@ def test_chains_of_a_program(
     assert main(["fuse", "--from", str(folder)]) == 0
     found = capfd.readouterr().out.splitlines()
     assert found[0] == (
-        "scale → add, 3 times: 4,096 bytes less to and from memory each time; nobody reads t later here: if "
-        "nothing else does, give it up (--gives-up t): 8,192"
+        "scale → add, 3 times: 4,096 bytes less to and from memory each time; nobody reads t later here, nor in the "
+        "program? --gives-up t: 8,192"
     )
     assert found[2].startswith("scale → blur, 2 times: fusion-crosses-items: ") and len(found) == 3, found
     command = found[1].split()
