@@ -122,8 +122,10 @@ def fuse(
         RefusalError: one launch is not known to do what several do, or a kernel can't be written as OpenCL C.
     """
     pairs = [*(same.items() if isinstance(same, Mapping) else same)]
-    kernels = (first, *([second] if isinstance(second, str) else second))
-    return _fused(source, kernels, options, PORTABLE, lambda known: _by_names(known, pairs, apart), gives_up, name)
+    names = [first, *([second] if isinstance(second, str) else second)]
+    return _fused(
+        source, names, options, PORTABLE, lambda kernels: (_by_names(kernels, pairs, apart), gives_up), name
+    )
 
 
 def fuse_launches(
@@ -143,29 +145,16 @@ def fuse_launches(
         macros: what the source may find out about its device.
         gives_up: those of these things that nobody reads afterwards.
     """
-    given = [things for _, things in launches]
-    passed: list[Names] = []
-
-    def by_things(kernels: Sequence[Kernel]) -> list[Names]:
-        passed[:] = _by_things(kernels, given)
-        return passed
-
-    def names_given_up() -> Names:
-        rows = (zip(names, things, strict=True) for names, things in zip(passed, given, strict=True))
-        names = (name for row in rows for name, thing in row if thing is not None and thing in gives_up)
-        return tuple(dict.fromkeys(names))
-
-    kernels = tuple(kernel for kernel, _ in launches)
-    return _fused(source, kernels, options, macros, by_things, names_given_up)
+    names, given = [kernel for kernel, _ in launches], [things for _, things in launches]
+    return _fused(source, names, options, macros, lambda kernels: _by_things(kernels, given, gives_up))
 
 
 def _fused(
     source: str | Path,
-    names: Names,
+    names: Sequence[str],
     options: Sequence[str],
     macros: DeviceMacros,
-    passing: Callable[[Sequence[Kernel]], list[Names]],
-    gives_up: Collection[str] | Callable[[], Collection[str]],
+    passing: Callable[[Sequence[Kernel]], tuple[list[Names], Collection[str]]],
     name: str | None = None,
 ) -> FusedKernel:
     text = opencl_c_of(source)
@@ -175,50 +164,38 @@ def _fused(
         raise InvalidInputError(f"two to {MOST_KERNELS} kernels are fused, not {len(names)}")
     unit = compile_source(source, options, macros)
     kernels = [lower(unit, each) for each in names]
-    name = _free_name(name, names, text, options)
-    passed = passing(kernels)
-    signature = _Signature.of(kernels, passed)
-    size = _demanded_size(kernels)
+    name = _free_name(name, names, text)
+    passed, gives_up = passing(kernels)
+    signature, size = _Signature.of(kernels, passed), _demanded_size(kernels)
     folders = [] if isinstance(source, str) else [f"-I{source.parent}"]
-    is_side_by_side = True
-    kernel = kernels[0]
+    kernel, is_side_by_side = kernels[0], True
     for count in range(2, len(kernels) + 1):
         wrapper = signature.wrapper(name, kernels[:count], size)
         kernel = lower(f"{text}\n\n{wrapper}", name, [*folders, *options], macros)
         kernel, is_independent = _joined(kernel, signature.mark(name))
         is_side_by_side &= is_independent
-    given_up = gives_up() if callable(gives_up) else gives_up
-    kernel, found, dropped = _without_stores(kernel, given_up)
+    kernel, found, dropped = _without_stores(kernel, gives_up)
     apart = distinct_arguments(kernel.function, EffectsOfKernel.of_kernel(kernel), PointerRoots())
     assert apart is not None
-    how_many = "both" if len(kernels) == 2 else "all"
-    assumptions = [
-        f"{how_many} kernels are launched over the same NDRange",
-        *apart_in_words(apart.apart, kernel.argument_names),
-    ]
-    if given_up:
-        each = "it" if len({*given_up}) == 1 else "them"
+    every = "both" if len(kernels) == 2 else "all"
+    pairs = apart_in_words(apart.apart, kernel.argument_names)
+    assumptions = [f"{every} kernels are launched over the same NDRange", *pairs]
+    if gives_up:
+        each = "it" if len({*gives_up}) == 1 else "them"
         assumptions.append(
-            f"nobody reads {listed([*given_up])} after the launch, nor accesses {each} by another argument"
+            f"nobody reads {listed([*gives_up])} after the launch, nor accesses {each} by another argument"
         )
     saved = sum(map(accessed_bytes, kernels)) - accessed_bytes(kernel)
+    told = _told(kernels, passed)
     return FusedKernel(
-        kernel,
-        found,
-        dropped,
-        tuple(assumptions),
-        tuple(passed),
-        *_told(kernels, passed),
-        apart.apart,
-        is_side_by_side,
-        saved,
+        kernel, found, dropped, tuple(assumptions), tuple(passed), *told, apart.apart, is_side_by_side, saved
     )
 
 
 def _joined(kernel: Kernel, mark: str) -> tuple[Kernel, bool]:
-    """Clean up a kernel of two parts that are known to do what two launches do, and say if they are independent.
+    """Clean up a kernel of two parts, and say if they are independent.
 
-    Raises RefusalError.
+    Raises RefusalError where they are not known to do what two launches do.
 
     Args:
         kernel: its parts follow each other.
@@ -260,7 +237,7 @@ def _without_stores(kernel: Kernel, gives_up: Collection[str]) -> tuple[Kernel, 
     return (Kernel(kernel.name, normalised(module)) if dropped else kernel), found, dropped
 
 
-def _free_name(name: str | None, kernels: Names, text: str, options: Sequence[str]) -> str:
+def _free_name(name: str | None, kernels: Sequence[str], text: str) -> str:
     """Return the fused kernel's name. Raises InvalidInputError where it can't be called so."""
     if name is None:
         name = next((each for each in ("_".join(kernels), "_then_".join(kernels)) if not _is_builtin(each)), "")
@@ -334,8 +311,10 @@ def _problem(pair: tuple[str, str], kernels: Sequence[Kernel], names: Sequence[N
     return f"an argument of a later kernel is named twice, or is not after the other: {'='.join(pair)}"
 
 
-def _by_things(kernels: Sequence[Kernel], given: Sequence[Sequence[Hashable]]) -> list[Names]:
-    """As `_by_names`, by what each argument is passed."""
+def _by_things(
+    kernels: Sequence[Kernel], given: Sequence[Sequence[Hashable]], gives_up: Collection[Hashable]
+) -> tuple[list[Names], Names]:
+    """As `_by_names`, by what each argument is passed; and the names of what is given up."""
     name_of: dict[Hashable, str] = {}
     known: dict[str, None] = {}
     passed = []
@@ -350,7 +329,7 @@ def _by_things(kernels: Sequence[Kernel], given: Sequence[Sequence[Hashable]]) -
                 known[name_of[key]] = None
             row.append(name_of[key])
         passed.append(tuple(row))
-    return passed
+    return passed, tuple(name_of[thing] for thing in gives_up if thing in name_of)
 
 
 def _free(name: str, taken: Collection[str]) -> str:

@@ -52,7 +52,7 @@ def test_a_ring_begins_anew(tmp_path: Path) -> None:
     def read(count: int, numbers: list[int]) -> list[int]:
         steps = b"".join(_STEP.pack(1, 0xFFFFFFFF, 2, 1, number, *[0] * 11) for number in numbers)
         (tmp_path / "1-0.order").write_bytes(count.to_bytes(8, "little") + bytes(56) + steps)
-        return [number for order in read_logs(tmp_path).orders for each in order for number in each.memory or ()]
+        return [number for order in read_logs(tmp_path)[1] for each in order for number in each.memory or ()]
 
     (tmp_path / "1-0.log").write_bytes(b"")
     assert read(6, [4, 5, 2, 3]) == [2, 3, 4, 5]
@@ -60,7 +60,9 @@ def test_a_ring_begins_anew(tmp_path: Path) -> None:
     assert read(0, [0]) == []
 
 
-@pytest.mark.parametrize("line", ["launch 2 5 0 : 4", "launch 2 0 : 4", "launch 2 0 0 : x", 7])
+@pytest.mark.parametrize(
+    "line", ['["launch", 2, 5, 0, [4]]', '["launch", 2, 0, [4]]', '["read", "x", null, null, [4]]', 7]
+)
 def test_lists_with_and_without_an_order(line: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kernels: list[object] = []
     (tmp_path / LIST_FILE).write_text(json.dumps({"format": 2, "kernels": kernels}))
