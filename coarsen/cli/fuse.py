@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,6 @@ from coarsen.cli.output import counted, print_line, write_result
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.fused import FusedKernel
     from coarsen.layer.chains import Chain
 
 # That are printed.
@@ -28,18 +26,15 @@ class FuseOptions(SourceOptions):
     """The options of `coarsen fuse`."""
 
     file: Path | None = argument("OpenCL C source.", "KERNEL.cl", default=None)
-    first: str | None = argument("The kernel that is launched first.", "FIRST", default=None)
-    second: list[str] | None = argument("The kernel that is launched next; or several.", "SECOND", default=None)
+    kernels: list[str] | None = argument(
+        "The kernels, in the order of their launches; with what each is passed, if need be: 'add(n, t, b, c)'.",
+        "KERNEL",
+        default=None,
+    )
     recording: Path | None = option(
         "Say which launches of a recording (coarsen run --record FOLDER) one launch could do, and what it saves.",
         "FOLDER",
         "--from",
-    )
-    same: list[str] | None = option(
-        "An argument of a kernel that is passed for another one of a later kernel. May be repeated.", "NAME=NAME"
-    )
-    apart: list[str] | None = option(
-        "Kernels are passed other things for their arguments of this name. May be repeated.", "NAME"
     )
     gives_up: list[str] | None = option(
         "Nobody reads this buffer after the launch: it need not be written. May be repeated.", "NAME"
@@ -52,11 +47,14 @@ class FuseOptions(SourceOptions):
 def fuse(asked: FuseOptions) -> None:
     """Make one kernel of several that are launched one after the other over the same NDRange.
 
-    Arguments of one name are one argument. A value that a kernel reads from a buffer of the one before stays in a
-    register; a buffer that is given up is not written. Kernels of which none writes what another one accesses go
-    side by side. What could differ from launches apart is refused.
+    Arguments of one name are one argument; where names say something else, a kernel is written with what it is
+    passed. A value that a kernel reads from a buffer of the one before stays in a register; a buffer that is given
+    up is not written. Kernels of which none writes what another one accesses go side by side. What could differ
+    from launches apart is refused.
 
     Example: coarsen fuse kernels.cl scale add --gives-up t -o scale_add.cl
+
+    Example: coarsen fuse kernels.cl scale 'add(n, t, b, t)' 'scale(n, k, t, c)'
 
     Example: coarsen fuse --from recorded
     """
@@ -65,19 +63,16 @@ def fuse(asked: FuseOptions) -> None:
             raise InvalidInputError("--from takes the kernels of a recording: leave the file and its kernels out")
         _print_chains(asked.recording)
         return
-    if asked.file is None or asked.first is None or not asked.second:
-        raise InvalidInputError("a file and two of its kernels are missing: coarsen fuse KERNEL.cl FIRST SECOND")
+    if asked.file is None:
+        raise InvalidInputError("a file and its kernels are missing: coarsen fuse KERNEL.cl FIRST SECOND")
     # Imported late: it loads clang.
     from coarsen.fused import fuse as fused
 
     with naming_file(asked.file):
         made = fused(
             asked.file,
-            asked.first,
-            asked.second,
-            shlex.split(asked.build_options),
-            same=[*_pairs(asked.same or ())],
-            apart=asked.apart or (),
+            *(asked.kernels or ()),
+            options=shlex.split(asked.build_options),
             gives_up=asked.gives_up or (),
             name=asked.name,
         )
@@ -107,7 +102,9 @@ def _print_chains(recording: Path) -> None:
             f"{' → '.join(chain.kernels)}, {counted(len(chain.found), 'time')}: {chain.reason or _saved(chain)}"
         )
         if chain.fused is not None:
-            print_line(f"  {_command(chain, chain.fused)}")
+            options = [f"--build-option={each}" for each in chain.launches[0].kernel.options]
+            words = [str(chain.source), *chain.fused.calls, *options, "-o", f"{'_'.join(chain.kernels)}.cl"]
+            print_line(f"  coarsen fuse {shlex.join(words)}")
     if len(chains) > _MOST_CHAINS:
         print_line(f"and {len(chains) - _MOST_CHAINS} others, which are rarer")
 
@@ -119,24 +116,5 @@ def _saved(chain: Chain) -> str:
         return saved
     words = " ".join(f"--gives-up {name}" for name in chain.unread.values())
     more = f": {chain.saved_more:,}" if chain.saved_more else ""
-    return f"{saved}; nobody reads {' and '.join(chain.unread.values())} later here, nor in the program? {words}{more}"
-
-
-def _command(chain: Chain, fused: FusedKernel) -> str:
-    """Return the command that makes a chain's kernel; another way where names can't say what is one."""
-    if fused.apart is None:
-        return "program.together(queue), since names of arguments can't tell which are one"
-    words = ["coarsen", "fuse", str(chain.source), *chain.kernels]
-    words += [word for pair in fused.same for word in ("--same", "=".join(pair))]
-    words += [word for name in fused.apart for word in ("--apart", name)]
-    words += [f"--build-option={option}" for option in chain.launches[0].kernel.options]
-    return shlex.join([*words, "-o", f"{'_'.join(chain.kernels)}.cl"])
-
-
-def _pairs(words: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """Yield what `--same` was given, taken apart. Raises InvalidInputError."""
-    for word in words:
-        first, equals, second = word.partition("=")
-        if not (first and equals and second):
-            raise InvalidInputError(f"--same takes the names of two arguments, such as t=a, not '{word}'")
-        yield first, second
+    names = " and ".join(chain.unread.values())
+    return f"{saved}; nobody reads {names} later here, nor in the program? {words}{more}"

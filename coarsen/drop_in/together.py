@@ -47,8 +47,6 @@ TURNS = 6
 LEAST_GAIN = 1.03
 _PATIENCE = 1.0
 _OUT_OF_ORDER = pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
-# The queues whose launches are collected at present.
-_COLLECTING: set[int] = set()
 
 
 class CollectedLaunch:
@@ -73,11 +71,10 @@ class _Collected(NamedTuple):
 
     @property
     def typed(self) -> tuple[Argument, ...]:
-        """Return the arguments, numbers of their types. Raises InvalidInputError where they can't be told."""
+        """Return the arguments, numbers of their types. Raises TypeError where they can't be told."""
         typed = self.kernel._typed(self.arguments)
-        lost = any(one is None and other is not None for one, other in zip(typed, self.arguments, strict=False))
-        if lost or len(typed) != len(self.arguments):
-            raise InvalidInputError("what is passed can't be told apart")
+        if [each is None for each in typed] != [each is None for each in self.arguments]:
+            raise TypeError("what is passed can't be told apart")
         return typed
 
     @property
@@ -89,15 +86,12 @@ class _Collected(NamedTuple):
 
 
 def _thing(argument: Argument) -> Hashable:
-    """What an argument is, as `fuse_launches` takes it."""
+    """What an argument is, as `fuse_launches` takes it. Raises TypeError where that can't be told."""
     if argument is None or isinstance(argument, pyopencl.LocalMemory):
         return None
-    if isinstance(argument, pyopencl.MemoryObjectHolder):
-        return argument.int_ptr
-    try:
-        return memoryview(argument).tobytes()
-    except TypeError:
-        raise InvalidInputError(f"what is passed can't be told apart: {type(argument).__name__}") from None
+    return (
+        argument.int_ptr if isinstance(argument, pyopencl.MemoryObjectHolder) else memoryview(argument).tobytes()
+    )
 
 
 @dataclass(slots=True)
@@ -121,7 +115,7 @@ class Fused:
     is_faster: bool | None = None
 
     def values(self, launches: Sequence[_Collected]) -> list[Argument]:
-        """Return what the one launch is passed. Raises InvalidInputError."""
+        """Return what the one launch is passed. Raises TypeError."""
         typed = [each.typed for each in launches]
         return [typed[launch][index] for launch, index in self.passed]
 
@@ -141,7 +135,7 @@ class Fuser:
     _names: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def fused(self, launches: Sequence[_Collected], given_up: frozenset[int]) -> Fused:
-        """Return what launches become. Raises CoarsenError for what can't be looked at."""
+        """Return what launches become. Raises CoarsenError or TypeError for what can't be looked at."""
         things = [tuple(map(_thing, each.typed)) for each in launches]
         kernels = [each.kernel.function_name for each in launches]
         for kernel in {*kernels} - self._names.keys():
@@ -196,14 +190,13 @@ class Together:
         self._thread: int | None = None
 
     def __enter__(self) -> Self:
-        if self._queue.int_ptr in _COLLECTING or any(plan.region is not None for plan in self._plans):
-            raise InvalidInputError("`together` can't be nested: the program or queue collect launches already")
+        if self._plans[0].region is not None:
+            raise InvalidInputError("`together` can't be nested: this program's launches are collected already")
         if self._thread is not None:
             raise InvalidInputError("a region of `together` is entered once: call it again")
         if self._queue.properties & _OUT_OF_ORDER:
             raise InvalidInputError("`together` takes a queue that keeps the order of its commands")
         self._thread = threading.get_ident()
-        _COLLECTING.add(self._queue.int_ptr)
         for plan in self._plans:
             plan.region = self
         return self
@@ -211,7 +204,6 @@ class Together:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        _COLLECTING.discard(self._queue.int_ptr)
         for plan in self._plans:
             plan.region = None
         launches, self._launches = self._launches, []
@@ -297,13 +289,13 @@ class Together:
             try:
                 with self._fuser.lock:
                     set_all(found.kernel, range(len(values)), values)
-                    sizes = whole, local, offset
-                    self.event = ENQUEUE(self._queue, found.kernel, *sizes, _waited(launches), False, False)
+                    given = found.kernel, whole, local, offset, _waited(launches)
+                    self.event = ENQUEUE(self._queue, *given, False, False)
                 self.is_fused, self.reason = True, ""
                 return
             except pyopencl.Error as error:
-                found.kernel, self.reason = None, str(error)
-                found.reason = self.reason
+                found.kernel, found.reason = None, str(error)
+                self.reason = found.reason
         for each in launches:
             self.event = each.kernel(self._queue, *each.sizes, *each.arguments, **each.options)
 

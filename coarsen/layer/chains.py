@@ -169,14 +169,13 @@ def _runs(order: Order, kernels: Sequence[ListedKernel], process: int) -> list[l
     for place, step in enumerate(order):
         if step.action == "free":
             continue
-        is_known = step.kernel is not None and step.launch is not None and not step.queue & 1
+        kernel = None if step.kernel is None or step.queue & 1 else kernels[step.kernel]
         for queue, run in now.items():
             # A chain has no launch that is further away.
-            if run and not (is_known and queue == step.queue) and _meets(step, run[-MOST_KERNELS:]):
+            if (kernel is None or queue != step.queue) and _meets(step, run[-MOST_KERNELS:]):
                 done.append(run)
                 now[queue] = []
-        if is_known and step.kernel is not None and step.launch is not None and step.memory is not None:
-            kernel = kernels[step.kernel]
+        if kernel is not None and step.launch is not None and step.memory is not None:
             launch = _Launch(process, place, kernel, kernel.launches[step.launch], step.memory)
             now.setdefault(step.queue, []).append(launch)
     return [*done, *now.values()]
@@ -198,9 +197,7 @@ def _divide(run: Sequence[_Launch], look: Callable[[Sequence[_Launch]], Chain | 
             if longer is not None and longer.fused is None:
                 pair = run[last - 1], run[last]
                 told = look(pair)
-                if told is not None and {each >> 1 for each in pair[0].memory} & {
-                    each >> 1 for each in pair[1].memory
-                }:
+                if told is not None and {*pair[0].memory} & {*pair[1].memory}:
                     (told if told.fused is None else longer).found.append(pair)
             if longer is None or longer.fused is None or longer.saved_bytes <= saved:
                 break
