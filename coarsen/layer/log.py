@@ -1,7 +1,7 @@
 """Reads what the recorder wrote of one process: kinds of launches, how often and how long, and what was captured.
 
     PROCESS.log, .counts, -NUMBER.content (`recorder.c`) ─▶ RecordedKind
-    PROCESS.order (`order.h`)                            ─▶ RecordedStep
+    PROCESS.order (`order.h`)                            ─▶ Step
 
 A log may end in the middle of a record: its process may have been killed.
 """
@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+from coarsen.tuning.workload.launch_list import Order, Step
 
 _HEAD = struct.Struct("<IIQ")
 _COUNTS = struct.Struct("<QQQ")
@@ -136,30 +138,6 @@ class RecordedKind:
     notes: list[str] = field(default_factory=list)
 
 
-class RecordedStep(NamedTuple):
-    """What a program did at one place of the order.
-
-    Attributes:
-        action: one of `ACTIONS`.
-        queue: its number, which is odd where the queue may change the order itself; 0 for none.
-        kind: of a launch; None where it isn't known.
-        memory: what a launch was passed, or what the host accessed: twice the number of the whole buffer, 1 more
-            for a part of one, 0 where that isn't known; None where more was passed than is told.
-    """
-
-    action: str
-    queue: int
-    kind: RecordedKind | None
-    memory: tuple[int, ...] | None
-
-
-class RecordedLogs(NamedTuple):
-    """All processes: kinds of launches, and each process's last steps in their order."""
-
-    kinds: list[RecordedKind]
-    orders: list[tuple[RecordedStep, ...]]
-
-
 class _Reader:
     """Takes numbers and texts from bytes, one after the other. Raises struct.error at their end."""
 
@@ -186,31 +164,38 @@ class _Reader:
         return self._data[self._at - size : self._at]
 
 
-def read_logs(folder: Path) -> RecordedLogs:
-    """Return what the recorder wrote into a folder, of all processes, in the order of first launches."""
-    logs = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime_ns)
-    kinds = [_read_log(log) for log in logs]
-    orders = [_read_order(log.with_suffix(".order"), known) for log, known in zip(logs, kinds, strict=True)]
-    return RecordedLogs(
-        [kind for known in kinds for kind in known.values() if kind.launches], [each for each in orders if each]
-    )
+def read_logs(folder: Path) -> tuple[list[RecordedKind], list[Order]]:
+    """Return what the recorder wrote into a folder, of all processes, in the order of first launches.
+
+    Returns:
+        Kinds of launches, and the order of each process: `kernel` is a launch's kind, by its place.
+    """
+    kinds: list[RecordedKind] = []
+    orders = []
+    for log in sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime_ns):
+        own = _read_log(log)
+        launched = [number for number, kind in own.items() if kind.launches]
+        places = {number: place for place, number in enumerate(launched, len(kinds))}
+        kinds += [own[number] for number in launched]
+        orders.append(_read_order(log.with_suffix(".order"), places))
+    return kinds, [order for order in orders if order]
 
 
-def _read_order(file: Path, kinds: dict[int, RecordedKind]) -> tuple[RecordedStep, ...]:
-    data = file.read_bytes() if file.exists() else b""
-    steps = [*_STEP.iter_unpack(data[_ORDER_HEAD : len(data) - (len(data) - _ORDER_HEAD) % _STEP.size])]
-    if len(data) < _ORDER_HEAD or not steps:
+def _read_order(file: Path, places: dict[int, int]) -> Order:
+    data = file.read_bytes()[_ORDER_HEAD:] if file.exists() else b""
+    steps = [*_STEP.iter_unpack(data[: len(data) - len(data) % _STEP.size])]
+    if not steps:
         return ()
     # The ring begins anew after its last place.
-    count = int.from_bytes(data[:8], "little")
+    count = int.from_bytes(file.read_bytes()[:8], "little")
     first = count % len(steps) if count > len(steps) else 0
-    return tuple(_step(each, kinds) for each in (*steps[first:], *steps[:first])[: min(count, len(steps))])
+    return tuple(_step(each, places) for each in (*steps[first:], *steps[:first])[: min(count, len(steps))])
 
 
-def _step(numbers: tuple[int, ...], kinds: dict[int, RecordedKind]) -> RecordedStep:
+def _step(numbers: tuple[int, ...], places: dict[int, int]) -> Step:
     action, kind, queue, count, *memory = numbers
     told = tuple(memory[:count]) if count <= len(memory) else None
-    return RecordedStep(ACTIONS[action], queue, kinds.get(kind), told)
+    return Step(ACTIONS[action], queue, places.get(kind), None, told)
 
 
 def _read_log(log: Path) -> dict[int, RecordedKind]:
