@@ -4,8 +4,8 @@
     for i: for j: s += a[i][j]   ->  for i: { q = 0; for j: q += a[i][j]; partials[i] = q }
                                      for i: s += partials[i]
 
-The first is done where no loop is inside, the second then to all. It is done to the C function: the loop over parts is
-parallel then, and lanes share both sums (`splits`).
+The first is done where no loop is inside, the second then to all. It is done to the C function: the loop over
+parts is parallel then, and lanes share both sums (`splits`).
 """
 
 from __future__ import annotations

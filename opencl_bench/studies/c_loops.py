@@ -12,9 +12,9 @@ Two effects of Baskaran et al. (2007) are rows of their own: the product of a ma
 copied to local memory, without and with a pad, and that of the transposed one with four neighbouring rows for each
 work-item, or four that stand a work-group apart.
 
-`--search` asks how good the tuner's search is: of each kernel a space of at most a few hundred variants is measured
-as a whole, the fastest once more; then the search, and ten random ones, may try a fifth of it. A line says which
-share of the best variant's speed they found.
+`--search` asks how good the tuner's search is: of each kernel a space of at most a few hundred variants is
+measured as a whole, the fastest once more; then the search, and ten random ones, may try a fifth of it. A line
+says which share of the best variant's speed they found. What is far slower than the best is cut off: `failed`.
 """
 
 from __future__ import annotations
@@ -165,7 +165,11 @@ class _Measured:
             self._runs[word] = partial(program, self._queue, *given)
         if case.function in ("mv", "tmv"):
             given = [{**numbers, **self._buffers}[name] for name in programs["written"].arguments]
-            self._runs |= dict(_effects(case, self._queue, programs["written"], given))
+            for word, run in _effects(case, self._queue, programs["written"], given):
+                self._fill()
+                run()
+                self.outputs[word] = [self._read_back(name) for name in self._read.outputs]
+                self._runs[word] = run
         if case.function in ("mm", "mv", "tmv"):
             self._runs |= dict(_torch(case, self._contents))
             self._runs |= dict(_clblast(case, self._queue, self._buffers))
