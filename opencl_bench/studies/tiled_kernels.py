@@ -25,7 +25,8 @@ from coarsen.devices.drivers import prepare_loader
 from coarsen.devices.selection import find_device
 from coarsen.drop_in.ahead import tune
 from coarsen.drop_in.program import Program
-from coarsen.tuning.settings import TimeOverError, Tune
+from coarsen.tuning.progress import TimeOverError
+from coarsen.tuning.settings import Tune
 
 if TYPE_CHECKING:
     import pyopencl as cl

@@ -40,8 +40,8 @@ from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, swee
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import SweepPlan
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import Invalidity
-from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.connection import shown
 from coarsen.tuning.store.connection import store_url as parsed_url
 from coarsen.tuning.store.database import Store, open_store
