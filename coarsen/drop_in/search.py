@@ -74,7 +74,7 @@ class SearchNow(Remembered):
         from coarsen.drop_in.live_line import say_ending, tuning_is_shown
         from coarsen.drop_in.measured_launch import choice_of, no_result, remember, tune_request
         from coarsen.tuning.captured_tuning import alone_on
-        from coarsen.tuning.settings import TimeOverError
+        from coarsen.tuning.progress import TimeOverError
 
         settings = replace(self._settings, seconds=self._seconds(key))
         sizes, roundings = self._tried(request)

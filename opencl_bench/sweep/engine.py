@@ -15,7 +15,7 @@ from coarsen.tuning.engine.row_measurer import SweepContext, context_with
 from coarsen.tuning.measure.session import KEPT_BYTES
 from coarsen.tuning.processes.compiler import CompilePool, Compiler
 from coarsen.tuning.processes.measuring_process import SERVICE, MeasuringProcess, machine_to_json
-from coarsen.tuning.settings import Remeasure
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 
