@@ -129,6 +129,20 @@ class Reduce:
         made._checks_laws = False
         return made
 
+    @property
+    def argument(self) -> VectorArg:
+        """The one array whose elements are combined. Raises InvalidInputError where there is a map, or several."""
+        first, *others = self._operation.arguments
+        if others or self._operation.map not in (f"{first.name}[i]", f"{first.name}[row][i]"):
+            raise InvalidInputError("a reduction in a pipeline is of one array: put its map before it, as a Map")
+        assert isinstance(first, VectorArg)
+        return first
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of the number of elements of a row and, where there are several, of rows."""
+        return self._operation.sizes
+
     def of(self, map: str, arguments: str, preamble: str) -> Self:
         """Return the same reduction of other elements; tuned files go along.
 
