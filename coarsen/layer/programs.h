@@ -1,8 +1,10 @@
-/* Programs: the texts and build options by which they are known; and whether a thread is in a callback of a driver, in
- * which nothing may be waited for. */
+/* Programs: the texts and build options by which they are known; their kernels; and whether a thread is in a callback of a
+ * driver, in which nothing may be waited for. */
 
-/* Give up what was built for a program, without the lock. */
+/* Give up what was built for a program, and what a kernel had that is gone; both without the lock. */
 static void release_variants(struct Variants *variants);
+static void give_back(struct Kernel *kernel);
+static void add_kernel(cl_kernel kernel, cl_program program, const char *name);
 
 static __thread int callbacks; /* that this thread is in */
 
@@ -61,12 +63,11 @@ static cl_program with_program(cl_program program, enum Problem problem, char *s
         free(source);
         return program;
     }
-    lock();
+    LOCKED
     struct Object *object = made(program, PROGRAM);
     object->program.problem = problem;
     object->program.source = source;
     object->program.size = size;
-    unlock();
     return program;
 }
 
@@ -88,28 +89,16 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
 
 cl_int clRetainProgram(cl_program program)
 {
-    if (IS_ON) {
-        lock();
-        struct Object *object = found(program, PROGRAM);
-        if (object)
-            object->references++;
-        unlock();
-    }
+    retain(program, PROGRAM);
     return NEXT(clRetainProgram)(program);
 }
 
 cl_int clReleaseProgram(cl_program program)
 {
-    if (IS_ON) {
-        struct Variants *variants = NULL;
-        lock();
-        struct Object *object = found(program, PROGRAM);
-        if (object && !--object->references) {
-            variants = object->program.variants;
-            forget(program);
-        }
-        unlock();
-        release_variants(variants);
+    struct Object *object = released(program, PROGRAM);
+    if (object) {
+        release_variants(object->program.variants);
+        free_object(object);
     }
     return NEXT(clReleaseProgram)(program);
 }
@@ -119,9 +108,11 @@ cl_int clReleaseProgram(cl_program program)
 static char *exchanged_options(cl_program program, char *options, int has_headers)
 {
     struct Variants *variants = NULL;
-    lock();
-    struct Object *object = IS_ON ? found(program, PROGRAM) : NULL;
-    if (object) {
+    {
+        LOCKED
+        struct Object *object = IS_ON ? found(program, PROGRAM) : NULL;
+        if (!object)
+            return free(options), NULL;
         char *before = object->program.options;
         object->program.options = options;
         options = before;
@@ -130,9 +121,8 @@ static char *exchanged_options(cl_program program, char *options, int has_header
         variants = object->program.variants;
         object->program.variants = NULL;
     }
-    unlock();
     release_variants(variants);
-    return object ? options : (free(options), NULL);
+    return options;
 }
 
 #define BUILDING(has_headers, call)                                                                                  \
@@ -169,7 +159,7 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
     with_program(linked, program_count == 1 && has_options ? LINKED_WITH_OPTIONS : LINKED, NULL, 0);
     if (!linked || !IS_ON || program_count != 1 || has_options)
         return linked;
-    lock();
+    LOCKED
     struct Object *object = found(linked, PROGRAM), *of = found(programs[0], PROGRAM);
     if (object && of && of->program.source && of->program.options) {
         object->program.problem = of->program.problem;
@@ -177,11 +167,8 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
         object->program.size = of->program.size;
         object->program.options = copied_text(of->program.options);
     }
-    unlock();
     return linked;
 }
-
-static void add_kernel(cl_kernel kernel, cl_program program, const char *name);
 
 cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *error)
 {
@@ -203,4 +190,28 @@ cl_int clCreateKernelsInProgram(cl_program program, cl_uint room, cl_kernel *ker
         add_kernel(kernels[i], program, name);
     }
     return status;
+}
+
+cl_int clRetainKernel(cl_kernel kernel)
+{
+    cl_int status = NEXT(clRetainKernel)(kernel);
+    if (!status)
+        retain(kernel, KERNEL);
+    return status;
+}
+
+cl_int clReleaseKernel(cl_kernel kernel)
+{
+    struct Object *object = released(kernel, KERNEL);
+    if (object) {
+        give_back(&object->kernel);
+        free_object(object);
+    }
+    return NEXT(clReleaseKernel)(kernel);
+}
+
+static cl_uint argument_count_of(cl_kernel kernel)
+{
+    cl_uint count = 0;
+    return NEXT(clGetKernelInfo)(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL) ? 0 : count;
 }

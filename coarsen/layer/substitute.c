@@ -155,9 +155,9 @@ static void count_launch(struct Count *count)
 
 static uint64_t now(void)
 {
-    struct Time time = {0};
-    clock_gettime(MONOTONIC, &time);
-    return time.seconds * 1000000000 + time.nanoseconds;
+    struct timespec time = {0};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
 /* --- Programs. --- */
@@ -248,7 +248,7 @@ static struct Variants *variants_of(cl_program program)
     else
         describe(looked_up.device, device, sizeof device);
     looked_up.is_shared = device_count && shares_memory(looked_up.context);
-    int before = set_cancelling(NOT_CANCELLED);
+    int before = set_cancelling(PTHREAD_CANCEL_DISABLE);
     lock();
     object = found(program, PROGRAM);
     if (object && !object->program.variants && object->program.source && object->program.options &&
@@ -314,12 +314,6 @@ static cl_program program_of(struct Variants *variants, const struct Row *row)
 }
 
 /* --- Kernels. --- */
-
-static cl_uint argument_count_of(cl_kernel kernel)
-{
-    cl_uint count = 0;
-    return NEXT(clGetKernelInfo)(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL) ? ~0u : count;
-}
 
 /* The place of a row's variant among those of a kernel, where it is made if it is not there. */
 static uint32_t variant_of(struct Kernel *kernel, struct Variants *variants, const struct Row *row, const char *name)
@@ -413,6 +407,7 @@ static int is_reused(cl_kernel handle, struct Variants *variants, const char *na
 /* Keep what a kernel had that is released, but no memory. */
 static void give_back(struct Kernel *kernel)
 {
+    __atomic_fetch_sub(&here.kernels, 1, __ATOMIC_RELAXED);
     const struct Row *row = kernel->choices->row;
     struct Variants *variants = kernel->of;
     int is_whole = !kernel->points_elsewhere;
@@ -426,10 +421,10 @@ static void give_back(struct Kernel *kernel)
         lock();
         *spare = (struct Spare){variants->spares, *kernel};
         variants->spares = spare;
+        *kernel = (struct Kernel){0};
         unlock();
     } else {
         release_kernels(kernel->variants, kernel->variant_count);
-        free_kernel(kernel);
     }
     release_variants(variants);
 }
@@ -457,38 +452,6 @@ static struct Kernel *known_kernel(cl_kernel handle)
     struct Object *object = found(handle, KERNEL);
     unlock();
     return object ? &object->kernel : NULL;
-}
-
-cl_int clRetainKernel(cl_kernel handle)
-{
-    cl_int status = NEXT(clRetainKernel)(handle);
-    if (!status && known_kernel(handle)) {
-        lock();
-        struct Object *object = found(handle, KERNEL);
-        if (object)
-            object->references++;
-        unlock();
-    }
-    return status;
-}
-
-cl_int clReleaseKernel(cl_kernel handle)
-{
-    if (known_kernel(handle)) {
-        struct Kernel kernel = {0};
-        lock();
-        struct Object *object = found(handle, KERNEL);
-        if (object && !--object->references) {
-            kernel = object->kernel;
-            object->kernel = (struct Kernel){0};
-            forget(handle);
-            __atomic_fetch_sub(&here.kernels, 1, __ATOMIC_RELAXED);
-        }
-        unlock();
-        if (kernel.of)
-            give_back(&kernel);
-    }
-    return NEXT(clReleaseKernel)(handle);
 }
 
 /* A copy of so many bytes; NULL where there is no memory. */
@@ -578,15 +541,6 @@ static void note_argument(struct Kernel *kernel, cl_uint index, size_t size, con
     argument->releases = releases;
 }
 
-static void note_unknown(struct Kernel *kernel, cl_uint index)
-{
-    if (index >= kernel->argument_count)
-        return;
-    struct Argument *argument = &kernel->arguments[index];
-    kernel->unset_count -= !argument->is_set;
-    *argument = (struct Argument){UNKNOWN, 1, argument->is_looked_at, 0, NULL, NULL, 0};
-}
-
 /* Do to each variant what was done to the kernel. */
 #define EACH_VARIANT(kernel, set)                                                                                    \
     for (uint32_t i = 0; i < (kernel)->variant_count; i++) {                                                         \
@@ -611,7 +565,7 @@ cl_int clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, const void *poi
     struct Kernel *kernel = status ? NULL : known_kernel(handle);
     if (kernel) {
         EACH_VARIANT(kernel, NEXT(clSetKernelArgSVMPointer)(variant, index, pointer) != CL_SUCCESS)
-        note_unknown(kernel, index);
+        note_argument(kernel, index, 0, pointer);
     }
     return status;
 }

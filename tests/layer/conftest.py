@@ -23,7 +23,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.drivers import linked_libraries, packaged_loader
 from coarsen.frontend.clang import packaged_clang
 from coarsen.layer import program as layer
-from coarsen.layer.program import RecordedRun, recorded_run, substituting_environment
+from coarsen.layer.program import RecordedRun, header_options, recorded_run, substituting_environment
 from coarsen.layer.recording import KernelRow
 from coarsen.layer.script import Script, executable_of
 from coarsen.layer.tuning import tune_rows
@@ -107,6 +107,7 @@ def compiled_program(source: Path, program: Path, *libraries: str, options: Sequ
     unlinked = program.with_suffix(".o")
     words = (
         *options,
+        *header_options(clang),
         "-std=gnu11",
         "-O1",
         "-Wall",

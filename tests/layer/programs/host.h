@@ -2,18 +2,17 @@
 #include "opencl.h"
 #include "process.h"
 
-char *getenv(const char *name);
-char *strstr(const char *text, const char *part);
-size_t strlen(const char *text);
-int memcmp(const void *one, const void *other, size_t size);
-int open(const char *path, int flags, ...);
-long read(int file, void *bytes, size_t size);
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
 
 cl_int clGetPlatformIDs(cl_uint, cl_platform_id *, cl_uint *);
 cl_int clGetDeviceIDs(cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *);
 cl_context clCreateContext(const cl_properties *, cl_uint, const cl_device_id *, void *, void *, cl_int *);
 cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint, const cl_event *,
                             cl_event *);
+cl_int clEnqueueReadImage(cl_command_queue, cl_mem, cl_bool, const size_t *, const size_t *, size_t, size_t, void *, cl_uint,
+                          const cl_event *, cl_event *);
 cl_int clSetUserEventStatus(cl_event, cl_int);
 cl_int clGetProgramInfo(cl_program, cl_uint, size_t, void *, size_t *);
 cl_int clEnqueueSVMMap(cl_command_queue, cl_bool, cl_bitfield, void *, size_t, cl_uint, const cl_event *, cl_event *);
@@ -21,6 +20,9 @@ cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl
 
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFF
 #define CL_MEM_READ_WRITE (1 << 0)
+#define CL_MEM_HOST_WRITE_ONLY (1 << 7)
+#define CL_MEM_HOST_NO_ACCESS (1 << 9)
+#define CL_BUFFER_CREATE_TYPE_REGION 0x1220
 #define CL_MEM_COPY_HOST_PTR (1 << 5)
 #define CL_PROGRAM_BINARY_SIZES 0x1165
 #define CL_PROGRAM_BINARIES 0x1166
@@ -30,6 +32,14 @@ cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl
 #define CL_FILTER_NEAREST 0x1140
 #define CL_MAP_READ 1
 #define CL_MAP_WRITE 2
+
+struct _cl_image_format {
+    cl_uint image_channel_order, image_channel_data_type;
+};
+
+typedef struct {
+    size_t origin, size;
+} cl_buffer_region;
 
 enum { COUNT = 1024 };
 
