@@ -5,14 +5,13 @@
  */
 #define _GNU_SOURCE
 #include <stddef.h>
+#define PLACE(place, name) enum { PLACE_##name = place };
 #ifdef WITH_OPENCL_HEADERS
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
-#define ENTRY(place, result, name, ...) enum { PLACE_##name = place };
+#define ENTRY(place, result, name, ...) PLACE(place, name)
 #else
-#define ENTRY(place, result, name, ...)                                                                              \
-    enum { PLACE_##name = place };                                                                                   \
-    result name(__VA_ARGS__);
+#define ENTRY(place, result, name, ...) PLACE(place, name) result name(__VA_ARGS__);
 
 #define CL_CALLBACK
 typedef int cl_int;
@@ -54,13 +53,14 @@ enum {
     CL_PROGRAM_NUM_DEVICES = 0x1162, CL_PROGRAM_DEVICES = 0x1163, CL_KERNEL_FUNCTION_NAME = 0x1190,
     CL_KERNEL_NUM_ARGS = 0x1191,
     CL_KERNEL_EXEC_INFO_SVM_PTRS = 0x11B6, CL_EVENT_COMMAND_QUEUE = 0x11D0,
-    CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11D3, CL_PROFILING_COMMAND_START = 0x1282, CL_PROFILING_COMMAND_END = 0x1283, CL_LAYER_API_VERSION = 0x4240,
-    CL_LAYER_NAME = 0x4241, CL_LAYER_API_VERSION_100 = 100,
+    CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11D3, CL_PROFILING_COMMAND_START = 0x1282,
+    CL_PROFILING_COMMAND_END = 0x1283, CL_LAYER_API_VERSION = 0x4240, CL_LAYER_NAME = 0x4241,
+    CL_LAYER_API_VERSION_100 = 100,
 };
 #endif
 enum { CL_LAYER_API_VERSION_200 = 200 }; /* not in the headers of 1.0 */
 
-/* Asked, never replaced. */
+/* Asked. */
 ENTRY(1, cl_int, clGetPlatformInfo, cl_platform_id, cl_platform_info, size_t, void *, size_t *)
 ENTRY(3, cl_int, clGetDeviceInfo, cl_device_id, cl_device_info, size_t, void *, size_t *)
 ENTRY(8, cl_int, clGetContextInfo, cl_context, cl_context_info, size_t, void *, size_t *)
@@ -80,59 +80,22 @@ ENTRY(50, cl_int, clEnqueueCopyBuffer, cl_command_queue, cl_mem, cl_mem, size_t,
       cl_event *)
 ENTRY(54, cl_int, clEnqueueCopyImageToBuffer, cl_command_queue, cl_mem, cl_mem, const size_t *, const size_t *, size_t,
       cl_uint, const cl_event *, cl_event *)
-/* Replaced: queues, events and what waits for them. */
-ENTRY(9, cl_command_queue, clCreateCommandQueue, cl_context, cl_device_id, cl_command_queue_properties, cl_int *)
-ENTRY(123, cl_command_queue, clCreateCommandQueueWithProperties, cl_context, cl_device_id, const cl_queue_properties *,
-      cl_int *)
-ENTRY(11, cl_int, clReleaseCommandQueue, cl_command_queue)
 ENTRY(12, cl_int, clGetCommandQueueInfo, cl_command_queue, cl_command_queue_info, size_t, void *, size_t *)
-ENTRY(81, cl_int, clSetEventCallback, cl_event, cl_int, void(CL_CALLBACK *)(cl_event, cl_int, void *), void *)
-ENTRY(84, cl_event, clCreateUserEvent, cl_context, cl_int *)
-ENTRY(45, cl_int, clGetEventProfilingInfo, cl_event, cl_profiling_info, size_t, void *, size_t *)
-ENTRY(41, cl_int, clWaitForEvents, cl_uint, const cl_event *)
-ENTRY(47, cl_int, clFinish, cl_command_queue)
-ENTRY(48, cl_int, clEnqueueReadBuffer, cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint, const cl_event *,
-      cl_event *)
-/* Replaced: memory and samplers. */
-ENTRY(14, cl_mem, clCreateBuffer, cl_context, cl_mem_flags, size_t, void *, cl_int *)
-ENTRY(146, cl_mem, clCreateBufferWithProperties, cl_context, const cl_mem_properties *, cl_mem_flags, size_t, void *,
-      cl_int *)
-ENTRY(82, cl_mem, clCreateSubBuffer, cl_mem, cl_mem_flags, cl_buffer_create_type, const void *, cl_int *)
-ENTRY(15, cl_mem, clCreateImage2D, cl_context, cl_mem_flags, const cl_image_format *, size_t, size_t, size_t, void *,
-      cl_int *)
-ENTRY(16, cl_mem, clCreateImage3D, cl_context, cl_mem_flags, const cl_image_format *, size_t, size_t, size_t, size_t,
-      size_t, void *, cl_int *)
-ENTRY(96, cl_mem, clCreateImage, cl_context, cl_mem_flags, const cl_image_format *, const cl_image_desc *, void *, cl_int *)
-ENTRY(147, cl_mem, clCreateImageWithProperties, cl_context, const cl_mem_properties *, cl_mem_flags,
-      const cl_image_format *, const cl_image_desc *, void *, cl_int *)
 ENTRY(18, cl_int, clReleaseMemObject, cl_mem)
 ENTRY(20, cl_int, clGetMemObjectInfo, cl_mem, cl_mem_info, size_t, void *, size_t *)
-ENTRY(126, void *, clSVMAlloc, cl_context, cl_svm_mem_flags, size_t, cl_uint)
-ENTRY(127, void, clSVMFree, cl_context, void *)
-ENTRY(22, cl_sampler, clCreateSampler, cl_context, cl_bool, cl_addressing_mode, cl_filter_mode, cl_int *)
-ENTRY(133, cl_sampler, clCreateSamplerWithProperties, cl_context, const cl_sampler_properties *, cl_int *)
-/* Replaced: programs, kernels and their launches. */
-ENTRY(26, cl_program, clCreateProgramWithSource, cl_context, cl_uint, const char **, const size_t *, cl_int *)
-ENTRY(27, cl_program, clCreateProgramWithBinary, cl_context, cl_uint, const cl_device_id *, const size_t *,
-      const unsigned char **, cl_int *, cl_int *)
-ENTRY(28, cl_int, clRetainProgram, cl_program)
-ENTRY(29, cl_int, clReleaseProgram, cl_program)
-ENTRY(30, cl_int, clBuildProgram, cl_program, cl_uint, const cl_device_id *, const char *,
-      void(CL_CALLBACK *)(cl_program, void *), void *)
-ENTRY(98, cl_int, clCompileProgram, cl_program, cl_uint, const cl_device_id *, const char *, cl_uint, const cl_program *,
-      const char **, void(CL_CALLBACK *)(cl_program, void *), void *)
-ENTRY(99, cl_program, clLinkProgram, cl_context, cl_uint, const cl_device_id *, const char *, cl_uint, const cl_program *,
-      void(CL_CALLBACK *)(cl_program, void *), void *, cl_int *)
-ENTRY(34, cl_kernel, clCreateKernel, cl_program, const char *, cl_int *)
-ENTRY(35, cl_int, clCreateKernelsInProgram, cl_program, cl_uint, cl_kernel *, cl_uint *)
-ENTRY(137, cl_kernel, clCloneKernel, cl_kernel, cl_int *)
-ENTRY(36, cl_int, clRetainKernel, cl_kernel)
-ENTRY(37, cl_int, clReleaseKernel, cl_kernel)
 ENTRY(38, cl_int, clSetKernelArg, cl_kernel, cl_uint, size_t, const void *)
-ENTRY(134, cl_int, clSetKernelArgSVMPointer, cl_kernel, cl_uint, const void *)
-ENTRY(135, cl_int, clSetKernelExecInfo, cl_kernel, cl_kernel_exec_info, size_t, const void *)
 ENTRY(59, cl_int, clEnqueueNDRangeKernel, cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
       const size_t *, cl_uint, const cl_event *, cl_event *)
-ENTRY(60, cl_int, clEnqueueTask, cl_command_queue, cl_kernel, cl_uint, const cl_event *, cl_event *)
-ENTRY(65, void *, clGetExtensionFunctionAddress, const char *)
-ENTRY(107, void *, clGetExtensionFunctionAddressForPlatform, cl_platform_id, const char *)
+/* Replaced: a layer defines them. */
+PLACE(9, clCreateCommandQueue) PLACE(123, clCreateCommandQueueWithProperties) PLACE(11, clReleaseCommandQueue)
+PLACE(81, clSetEventCallback) PLACE(84, clCreateUserEvent) PLACE(45, clGetEventProfilingInfo)
+PLACE(41, clWaitForEvents) PLACE(47, clFinish) PLACE(48, clEnqueueReadBuffer) PLACE(14, clCreateBuffer)
+PLACE(146, clCreateBufferWithProperties) PLACE(82, clCreateSubBuffer) PLACE(15, clCreateImage2D)
+PLACE(16, clCreateImage3D) PLACE(96, clCreateImage) PLACE(147, clCreateImageWithProperties) PLACE(126, clSVMAlloc)
+PLACE(127, clSVMFree) PLACE(22, clCreateSampler) PLACE(133, clCreateSamplerWithProperties)
+PLACE(26, clCreateProgramWithSource) PLACE(27, clCreateProgramWithBinary) PLACE(28, clRetainProgram)
+PLACE(29, clReleaseProgram) PLACE(30, clBuildProgram) PLACE(98, clCompileProgram) PLACE(99, clLinkProgram)
+PLACE(34, clCreateKernel) PLACE(35, clCreateKernelsInProgram) PLACE(137, clCloneKernel) PLACE(36, clRetainKernel)
+PLACE(37, clReleaseKernel) PLACE(134, clSetKernelArgSVMPointer) PLACE(135, clSetKernelExecInfo)
+PLACE(60, clEnqueueTask) PLACE(65, clGetExtensionFunctionAddress)
+PLACE(107, clGetExtensionFunctionAddressForPlatform)

@@ -6,6 +6,41 @@
 #include <string.h>
 #include <unistd.h>
 
+cl_command_queue clCreateCommandQueue(cl_context, cl_device_id, cl_command_queue_properties, cl_int *);
+cl_command_queue clCreateCommandQueueWithProperties(cl_context, cl_device_id, const cl_queue_properties *, cl_int *);
+cl_int clReleaseCommandQueue(cl_command_queue);
+cl_int clSetEventCallback(cl_event, cl_int, void(CL_CALLBACK *)(cl_event, cl_int, void *), void *);
+cl_event clCreateUserEvent(cl_context, cl_int *);
+cl_int clGetEventProfilingInfo(cl_event, cl_profiling_info, size_t, void *, size_t *);
+cl_int clWaitForEvents(cl_uint, const cl_event *);
+cl_int clFinish(cl_command_queue);
+cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint, const cl_event *,
+                           cl_event *);
+cl_mem clCreateBuffer(cl_context, cl_mem_flags, size_t, void *, cl_int *);
+cl_mem clCreateSubBuffer(cl_mem, cl_mem_flags, cl_buffer_create_type, const void *, cl_int *);
+cl_mem clCreateImage2D(cl_context, cl_mem_flags, const cl_image_format *, size_t, size_t, size_t, void *, cl_int *);
+void *clSVMAlloc(cl_context, cl_svm_mem_flags, size_t, cl_uint);
+void clSVMFree(cl_context, void *);
+cl_sampler clCreateSampler(cl_context, cl_bool, cl_addressing_mode, cl_filter_mode, cl_int *);
+cl_program clCreateProgramWithSource(cl_context, cl_uint, const char **, const size_t *, cl_int *);
+cl_program clCreateProgramWithBinary(cl_context, cl_uint, const cl_device_id *, const size_t *, const unsigned char **,
+                                     cl_int *, cl_int *);
+cl_int clRetainProgram(cl_program);
+cl_int clReleaseProgram(cl_program);
+cl_int clBuildProgram(cl_program, cl_uint, const cl_device_id *, const char *, void(CL_CALLBACK *)(cl_program, void *),
+                      void *);
+cl_int clCompileProgram(cl_program, cl_uint, const cl_device_id *, const char *, cl_uint, const cl_program *,
+                        const char **, void(CL_CALLBACK *)(cl_program, void *), void *);
+cl_program clLinkProgram(cl_context, cl_uint, const cl_device_id *, const char *, cl_uint, const cl_program *,
+                         void(CL_CALLBACK *)(cl_program, void *), void *, cl_int *);
+cl_kernel clCreateKernel(cl_program, const char *, cl_int *);
+cl_int clCreateKernelsInProgram(cl_program, cl_uint, cl_kernel *, cl_uint *);
+cl_kernel clCloneKernel(cl_kernel, cl_int *);
+cl_int clRetainKernel(cl_kernel);
+cl_int clReleaseKernel(cl_kernel);
+cl_int clSetKernelArgSVMPointer(cl_kernel, cl_uint, const void *);
+void *clGetExtensionFunctionAddress(const char *);
+void *clGetExtensionFunctionAddressForPlatform(cl_platform_id, const char *);
 cl_int clGetPlatformIDs(cl_uint, cl_platform_id *, cl_uint *);
 cl_int clGetDeviceIDs(cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *);
 cl_context clCreateContext(const cl_properties *, cl_uint, const cl_device_id *, void *, void *, cl_int *);
@@ -19,6 +54,7 @@ cl_int clEnqueueSVMMap(cl_command_queue, cl_bool, cl_bitfield, void *, size_t, c
 cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl_event *);
 
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFF
+#define CL_INVALID_OPERATION (-59)
 #define CL_MEM_READ_WRITE (1 << 0)
 #define CL_MEM_HOST_WRITE_ONLY (1 << 7)
 #define CL_MEM_HOST_NO_ACCESS (1 << 9)
