@@ -189,10 +189,9 @@ static void put_sampler(struct Bytes *meta, cl_sampler sampler)
 /* Take bytes of those that captures may still have; 0 where they don't suffice. */
 static int taken(uint64_t size)
 {
-    uint64_t left = __atomic_load_n(here.left, __ATOMIC_RELAXED);
-    while (size <= left)
-        if (__atomic_compare_exchange_n(here.left, &left, left - size, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            return 1;
+    if (__atomic_fetch_sub(here.left, size, __ATOMIC_RELAXED) >= (long)size)
+        return 1;
+    __atomic_fetch_add(here.left, size, __ATOMIC_RELAXED);
     return 0;
 }
 

@@ -9,52 +9,48 @@ static void add_kernel(cl_kernel kernel, cl_program program, const char *name);
 static __thread int callbacks; /* that this thread is in */
 
 struct Callback {
-    union {
-        void(CL_CALLBACK *built)(cl_program, void *);
-        void(CL_CALLBACK *ended)(cl_event, cl_int, void *);
-    };
-    void *data;
+    void *notify, *data;
 };
+
+/* A callback of the program's that is called in the place of one of ours. */
+static struct Callback entered(struct Callback *given)
+{
+    struct Callback callback = *given;
+    free(given);
+    callbacks++;
+    return callback;
+}
 
 static void CL_CALLBACK call_when_built(cl_program program, void *given)
 {
-    struct Callback callback = *(struct Callback *)given;
-    free(given);
-    callbacks++;
-    callback.built(program, callback.data);
+    struct Callback callback = entered(given);
+    ((void(CL_CALLBACK *)(cl_program, void *))callback.notify)(program, callback.data);
     callbacks--;
 }
 
 static void CL_CALLBACK call_when_ended(cl_event event, cl_int state, void *given)
 {
-    struct Callback callback = *(struct Callback *)given;
-    free(given);
-    callbacks++;
-    callback.ended(event, state, callback.data);
+    struct Callback callback = entered(given);
+    ((void(CL_CALLBACK *)(cl_event, cl_int, void *))callback.notify)(event, state, callback.data);
     callbacks--;
+}
+
+/* What one of ours is given; NULL where the program's own is to be called. */
+static struct Callback *wrapped(void *notify, void *data)
+{
+    struct Callback *own = notify && IS_ON ? malloc(sizeof *own) : NULL;
+    if (own)
+        *own = (struct Callback){notify, data};
+    return own;
 }
 
 cl_int clSetEventCallback(cl_event event, cl_int state, void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *data)
 {
-    struct Callback *own = notify && IS_ON ? malloc(sizeof *own) : NULL;
-    if (!own)
-        return NEXT(clSetEventCallback)(event, state, notify, data);
-    *own = (struct Callback){.ended = notify, .data = data};
-    cl_int status = NEXT(clSetEventCallback)(event, state, call_when_ended, own);
+    struct Callback *own = wrapped((void *)notify, data);
+    cl_int status = NEXT(clSetEventCallback)(event, state, own ? call_when_ended : notify, own ? own : data);
     if (status)
         free(own);
     return status;
-}
-
-/* What a build tells when it has ended, by one call of `notify`. */
-static void wrap_callback(void(CL_CALLBACK **notify)(cl_program, void *), void **data)
-{
-    struct Callback *own = *notify && IS_ON ? malloc(sizeof *own) : NULL;
-    if (!own)
-        return;
-    *own = (struct Callback){.built = *notify, .data = *data};
-    *notify = call_when_built;
-    *data = own;
 }
 
 static cl_program with_program(cl_program program, enum Problem problem, char *source, size_t size)
@@ -129,7 +125,9 @@ static char *exchanged_options(cl_program program, char *options, int has_header
     if (!IS_ON)                                                                                                      \
         return call;                                                                                                 \
     char *before = exchanged_options(program, copied_text(options), has_headers);                                    \
-    wrap_callback(&notify, &data);                                                                                   \
+    struct Callback *own = wrapped((void *)notify, data);                                                            \
+    notify = own ? call_when_built : notify;                                                                         \
+    data = own ? own : data;                                                                                         \
     cl_int status = call;                                                                                            \
     free(status ? exchanged_options(program, before, 0) : before);                                                   \
     return status;
@@ -152,9 +150,9 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
                          cl_uint program_count, const cl_program *programs, void(CL_CALLBACK *notify)(cl_program, void *),
                          void *data, cl_int *error)
 {
-    wrap_callback(&notify, &data);
-    cl_program linked =
-        NEXT(clLinkProgram)(context, count, devices, options, program_count, programs, notify, data, error);
+    struct Callback *own = wrapped((void *)notify, data);
+    cl_program linked = NEXT(clLinkProgram)(context, count, devices, options, program_count, programs,
+                                            own ? call_when_built : notify, own ? own : data, error);
     int has_options = options && *options;
     with_program(linked, program_count == 1 && has_options ? LINKED_WITH_OPTIONS : LINKED, NULL, 0);
     if (!linked || !IS_ON || program_count != 1 || has_options)

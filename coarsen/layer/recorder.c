@@ -26,7 +26,7 @@ static struct {
     int log;
     char start[4096];
     struct Count *counts;
-    uint64_t *left; /* shared by all processes: bytes that captures may still take, and what they might at first */
+    long *left;     /* shared by all processes: bytes that captures may still take, and what they might at first */
     size_t text;    /* bytes of all programs' texts in the log */
     uint32_t units, kernels, devices, kinds, contents;
     int has_user_events;

@@ -584,11 +584,11 @@ cl_int clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name, size_t si
 /* --- Launches. --- */
 
 /* Whether what a row says of the memory that is passed surely holds. */
-static int holds(const struct Kernel *kernel, const struct Header *header, const struct Row *row)
+static int holds(const struct Kernel *kernel, const struct Row *row)
 {
     if (kernel->points_elsewhere && (row->apart_count || row->objects_below))
         return 0;
-    const uint32_t *apart = numbers_of(header, row->apart), *memory = numbers_of(header, row->memory);
+    const uint32_t *apart = numbers_of(kernel->header, row->apart), *memory = numbers_of(kernel->header, row->memory);
     for (uint32_t i = 0; i < row->apart_count; i++) {
         const struct Argument *one = &kernel->arguments[apart[2 * i]], *other = &kernel->arguments[apart[2 * i + 1]];
         int is_null = one->knowledge == NULL_POINTER || other->knowledge == NULL_POINTER;
@@ -614,10 +614,9 @@ struct Launch {
 };
 
 /* Set what a row adds to the kernel's own arguments. Returns 0 where that fails. */
-static int set_added(const struct Kernel *kernel, const struct Header *header, const struct Row *row, cl_kernel variant,
-                     const struct Launch *launch)
+static int set_added(const struct Kernel *kernel, const struct Row *row, cl_kernel variant, const struct Launch *launch)
 {
-    const uint32_t *added = numbers_of(header, row->added);
+    const uint32_t *added = numbers_of(kernel->header, row->added);
     cl_int status = CL_SUCCESS;
     for (uint32_t i = 0; !status && i < row->added_count; i++, added += 2) {
         cl_uint index = row->argument_count + i;
@@ -631,15 +630,15 @@ static int set_added(const struct Kernel *kernel, const struct Header *header, c
 }
 
 /* Launch a variant. Returns 0 where that can't be done. */
-static int is_launched(struct Kernel *kernel, const struct Header *header, const struct Choice *choice,
-                       const size_t *global, const size_t *local, const struct Launch *launch)
+static int is_launched(struct Kernel *kernel, const struct Choice *choice, const size_t *global, const size_t *local,
+                       const struct Launch *launch)
 {
     struct Variant *variant = &kernel->variants[choice->variant];
     const struct Row *row = choice->row;
     /* A thread that sets other sizes meanwhile leaves them to this one. */
     if (row->added_count && __atomic_exchange_n(&kernel->is_busy, 1, __ATOMIC_ACQUIRE))
         return 0;
-    int is_done = set_added(kernel, header, row, variant->kernel, launch) &&
+    int is_done = set_added(kernel, row, variant->kernel, launch) &&
                   !NEXT(clEnqueueNDRangeKernel)(launch->queue, variant->kernel, launch->dimensions, launch->offset, global,
                                                 row->has_new_local ? local : NULL, launch->event_count, launch->events,
                                                 launch->event);
@@ -649,8 +648,7 @@ static int is_launched(struct Kernel *kernel, const struct Header *header, const
 }
 
 /* The first row that holds for a launch, and the sizes of its variant; NULL where none does. */
-static const struct Choice *chosen(const struct Kernel *kernel, const struct Header *header, const struct Launch *launch,
-                                   size_t *global, size_t *local)
+static const struct Choice *chosen(const struct Kernel *kernel, const struct Launch *launch, size_t *global, size_t *local)
 {
     cl_device_id device = NULL;
     /* A variant may have an argument from before where this kernel has none. */
@@ -658,7 +656,7 @@ static const struct Choice *chosen(const struct Kernel *kernel, const struct Hea
         const struct Choice *choice = &kernel->choices[i];
         if (kernel->variants[choice->variant].is_off ||
             !coarsen_divided(choice->row, launch->dimensions, launch->offset, launch->global, launch->local, global, local) ||
-            !holds(kernel, header, choice->row))
+            !holds(kernel, choice->row))
             continue;
         int is_here = !NEXT(clGetCommandQueueInfo)(launch->queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) &&
                       device == kernel->device;
@@ -676,8 +674,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel handle, cl_uint 
     if (kernel) {
         const struct Launch launch = {queue, dimensions, offset, global, local, event_count, events, event};
         size_t new_global[DIMENSIONS], new_local[DIMENSIONS];
-        const struct Choice *choice = chosen(kernel, kernel->header, &launch, new_global, new_local);
-        if (choice && is_launched(kernel, kernel->header, choice, new_global, new_local, &launch)) {
+        const struct Choice *choice = chosen(kernel, &launch, new_global, new_local);
+        if (choice && is_launched(kernel, choice, new_global, new_local, &launch)) {
             count_launch(choice->count);
             return CL_SUCCESS;
         }
