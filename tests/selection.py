@@ -72,6 +72,9 @@ ON_ONE_DEVICE = (
     "opencl_bench/workloads/described",
     "programs",
     "runtime",
+    "stream/test_laws",
+    "stream/test_pipelines",
+    "stream/test_reduce",
     # Whose combinations are many, each a kernel of its own.
     "transform/layouts/test_order_positions",
     "transform/placement/test_strips",
@@ -99,8 +102,6 @@ GATE_EVERY: Mapping[str, int] = MappingProxyType(
         "oclgrind/test_adaptive.py::test_nothing_is_found": 2,
         "oclgrind/test_benchmarks.py::test_nothing_new_is_found": 2,
         "oclgrind/test_records.py::test_nothing_is_found": 2,
-        "opencl_bench/sweep/test_cluster.py::test_a_device_that_is_lost_for_good": 2,
-        "opencl_bench/sweep/test_cluster.py::test_all_rows_arrive_though_a_worker_is_killed": 0,
         "opencl_bench/sweep/test_engine.py::test_a_killed_sweep_goes_on_where_it_was": 2,
         "opencl_bench/test_published.py::test_readme_cites_the_best_of_sweeps": 0,
         "opencl_bench/tuning/test_distinct_choice.py::test_a_search_tries_it_where_it_is_allowed": 2,

@@ -7,20 +7,21 @@ struct Passed {
     uint64_t whole;
     int is_image;
     const void *handle; /* a memory object, a sampler or a pointer */
+    int is_part;
 };
 
 static struct Passed passed(const struct Argument *argument)
 {
-    struct Passed result = {argument->form, argument->size, 0, 0, 0, argument->pointer};
+    struct Passed result = {argument->form, argument->size, 0, 0, 0, argument->pointer, 0};
     if (argument->form == VALUE && argument->size == sizeof result.handle) {
         const void *handle;
         memcpy(&handle, argument->bytes, sizeof handle);
         struct Object *memory = found(handle, MEMORY);
         if (memory)
             return (struct Passed){REGION, memory->memory.size, memory->memory.origin, memory->memory.whole,
-                                   memory->memory.is_image, handle};
+                                   memory->memory.is_image, handle, memory->memory.is_part};
         if (found(handle, SAMPLER))
-            return (struct Passed){SAMPLED, 0, 0, 0, 0, handle};
+            return (struct Passed){SAMPLED, 0, 0, 0, 0, handle, 0};
     }
     if (argument->form == SHARED_MEMORY) {
         const struct Allocation *of = *allocation_at(argument->pointer, 1);
@@ -299,7 +300,7 @@ static void end_capture(struct Capture *capture, uint32_t kind, int is_made)
 /* What is known of a launch that is about to be made; NULL where it can't be counted. It is captured where it is the
  * first of its class. */
 static struct Entry *seen(cl_command_queue queue, cl_kernel handle, const struct Sizes *sizes, cl_uint event_count,
-                          const cl_event *events, int *is_timed, struct Capture *capture)
+                          const cl_event *events, int *is_timed, struct Capture *capture, struct Step *step)
 {
     struct Queue of_queue = queue_of(queue);
     lock();
@@ -310,6 +311,10 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel handle, const struct
     *is_timed = of_queue.is_timed;
     int is_as_before = kernel && kernel->is_same && class && !class->tries && kernel->last_device == device &&
                        kernel->last_wholes == wholes && !memcmp(&kernel->last_sizes, sizes, sizeof *sizes);
+    if (is_as_before) {
+        *step = kernel->last_step;
+        step->queue = of_queue.number;
+    }
     if (!kernel || is_as_before) {
         unlock();
         return kind;
@@ -319,6 +324,13 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel handle, const struct
         all[i] = passed(&kernel->arguments[i]);
     kind = kernel->last = kind_of_launch(kernel, device, sizes, all);
     class = kernel->last_class = class_of_launch(kernel, device, sizes);
+    *step = (struct Step){LAUNCH, kind ? kind->number : NOT_KNOWN, of_queue.number, 0, {0}};
+    for (uint32_t i = 0; i < count; i++)
+        if (all[i].form == REGION || all[i].form == SHARED_MEMORY)
+            add_memory(step, all[i].form == REGION ? all[i].whole : 0, all[i].is_part);
+    if (kernel->points_elsewhere)
+        step->count = NOT_KNOWN;
+    kernel->last_step = *step;
     kernel->last_device = device;
     kernel->last_wholes = wholes;
     kernel->last_sizes = *sizes;
@@ -352,6 +364,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     int is_timed = 0;
     struct Capture capture = {0};
     struct Entry *kind = NULL;
+    struct Step step = {.kind = NOT_KNOWN, .count = NOT_KNOWN};
     if (IS_ON && global && dimensions >= 1 && dimensions <= DIMENSIONS) {
         struct Sizes sizes = {.dimensions = dimensions, .has_local = local != NULL};
         memcpy(sizes.global, global, dimensions * sizeof *global);
@@ -360,7 +373,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
         if (offset)
             memcpy(sizes.offset, offset, dimensions * sizeof *offset);
         harvest(2);
-        kind = seen(queue, kernel, &sizes, event_count, events, &is_timed, &capture);
+        kind = seen(queue, kernel, &sizes, event_count, events, &is_timed, &capture, &step);
     }
     /* Of a kind that is launched often, some times tell the others. */
     uint64_t number = kind ? __atomic_fetch_add(&here.counts[kind->number].launches, 1, __ATOMIC_RELAXED) : 0;
@@ -371,6 +384,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
         __atomic_fetch_sub(&here.counts[kind->number].launches, 1, __ATOMIC_RELAXED);
     if (capture.class)
         end_capture(&capture, kind->number, !status);
+    if (!status && IS_ON)
+        add_step(&step);
     if (status || !is_timed)
         return status;
     if (event)

@@ -1,6 +1,7 @@
 """Reads what the recorder wrote of one process: kinds of launches, how often and how long, and what was captured.
 
     PROCESS.log, .counts, -NUMBER.content (`recorder.c`) ─▶ RecordedKind
+    PROCESS.order (`order.h`)                            ─▶ RecordedStep
 
 A log may end in the middle of a record: its process may have been killed.
 """
@@ -16,6 +17,10 @@ from typing import NamedTuple
 _HEAD = struct.Struct("<IIQ")
 _COUNTS = struct.Struct("<QQQ")
 _DIMENSIONS = 3
+_STEP = struct.Struct("<4I12I")
+_ORDER_HEAD = 64
+# `enum Action` of `order.h`.
+ACTIONS = ("launch", "read", "write", "map", "unmap", "free")
 # `enum Form` of `recorder.c`: what an argument is, in a kind of launch (L) or a capture (C).
 UNSET, VALUE, EMPTY, REGION, SAMPLED, SHARED_MEMORY, AGAIN = range(7)
 # `enum Problem` of `objects.h`: why the text of a program isn't known.
@@ -26,6 +31,7 @@ PROBLEMS = (
     "its program is compiled with headers that the program gives",
     "the programs before it had all of the text that is kept (64 MiB)",
     "its program is linked with options",
+    "its program's text has a byte that is zero",
 )
 
 
@@ -129,6 +135,30 @@ class RecordedKind:
     notes: list[str] = field(default_factory=list)
 
 
+class RecordedStep(NamedTuple):
+    """What a program did at one place of the order.
+
+    Attributes:
+        action: one of `ACTIONS`.
+        queue: its number, which is odd where the queue may change the order itself; 0 for none.
+        kind: of a launch; None where it isn't known.
+        memory: what a launch was passed, or what the host accessed: twice the number of the whole buffer, 1 more
+            for a part of one, 0 where that isn't known; None where more was passed than is told.
+    """
+
+    action: str
+    queue: int
+    kind: RecordedKind | None
+    memory: tuple[int, ...] | None
+
+
+class RecordedLogs(NamedTuple):
+    """All processes: kinds of launches, and each process's last steps in their order."""
+
+    kinds: list[RecordedKind]
+    orders: list[tuple[RecordedStep, ...]]
+
+
 class _Reader:
     """Takes numbers and texts from bytes, one after the other. Raises struct.error at their end."""
 
@@ -155,13 +185,34 @@ class _Reader:
         return self._data[self._at - size : self._at]
 
 
-def read_logs(folder: Path) -> list[RecordedKind]:
+def read_logs(folder: Path) -> RecordedLogs:
     """Return what the recorder wrote into a folder, of all processes, in the order of first launches."""
     logs = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime_ns)
-    return [kind for log in logs for kind in _read_log(log) if kind.launches]
+    kinds = [_read_log(log) for log in logs]
+    orders = [_read_order(log.with_suffix(".order"), known) for log, known in zip(logs, kinds, strict=True)]
+    return RecordedLogs(
+        [kind for known in kinds for kind in known.values() if kind.launches], [each for each in orders if each]
+    )
 
 
-def _read_log(log: Path) -> list[RecordedKind]:
+def _read_order(file: Path, kinds: dict[int, RecordedKind]) -> tuple[RecordedStep, ...]:
+    data = file.read_bytes() if file.exists() else b""
+    steps = [*_STEP.iter_unpack(data[_ORDER_HEAD : len(data) - (len(data) - _ORDER_HEAD) % _STEP.size])]
+    if len(data) < _ORDER_HEAD or not steps:
+        return ()
+    # The ring begins anew after its last place.
+    count = int.from_bytes(data[:8], "little")
+    first = count % len(steps) if count > len(steps) else 0
+    return tuple(_step(each, kinds) for each in (*steps[first:], *steps[:first])[: min(count, len(steps))])
+
+
+def _step(numbers: tuple[int, ...], kinds: dict[int, RecordedKind]) -> RecordedStep:
+    action, kind, queue, count, *memory = numbers
+    told = tuple(memory[:count]) if count <= len(memory) else None
+    return RecordedStep(ACTIONS[action], queue, kinds.get(kind), told)
+
+
+def _read_log(log: Path) -> dict[int, RecordedKind]:
     devices: dict[int, RecordedDevice] = {}
     programs: dict[int, RecordedProgram] = {}
     kernels: dict[int, tuple[RecordedProgram, str]] = {}
@@ -189,7 +240,7 @@ def _read_log(log: Path) -> list[RecordedKind]:
     for number, kind in kinds.items():
         if counts:
             kind.launches, kind.timed, kind.nanoseconds = _COUNTS.unpack_from(counts, number * _COUNTS.size)
-    return list(kinds.values())
+    return kinds
 
 
 def _records(data: bytes) -> Iterator[tuple[str, int, bytes]]:

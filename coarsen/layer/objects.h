@@ -1,8 +1,8 @@
 /* What is known of a program's objects, by their handles. A layer defines `struct Kernel`, what it knows of a kernel, and
  * `free_kernel` before. */
 
-enum Kind { QUEUE, MEMORY, SAMPLER, PROGRAM, KERNEL };
-enum Problem { NONE, NOT_FROM_SOURCE, LINKED, WITH_HEADERS, TOO_LONG, LINKED_WITH_OPTIONS };
+enum Kind { QUEUE, MEMORY, SAMPLER, PROGRAM, KERNEL, CONTEXT };
+enum Problem { NONE, NOT_FROM_SOURCE, LINKED, WITH_HEADERS, TOO_LONG, LINKED_WITH_OPTIONS, WITH_ZEROS };
 
 struct Object {
     struct Object *after;
@@ -11,13 +11,13 @@ struct Object {
     int references;
     union {
         struct Queue {
-            uint32_t device;
+            uint32_t device, number;
             int is_timed, hides_times, has_no_list; /* has_no_list: the program gave no list of properties */
         } queue;
         struct {
             size_t size, origin;
             uint64_t whole;
-            int is_image;
+            int is_image, is_part;
         } memory;
         struct {
             enum Problem problem;
@@ -26,6 +26,7 @@ struct Object {
             struct Variants *variants;
         } program;
         struct Kernel kernel;
+        struct Variants *kept; /* of a context */
     };
 };
 

@@ -19,7 +19,7 @@ typedef unsigned int cl_uint;
 typedef unsigned long cl_ulong;
 typedef cl_uint cl_bool;
 typedef cl_ulong cl_bitfield, cl_properties;
-typedef cl_bitfield cl_command_queue_properties, cl_mem_flags, cl_svm_mem_flags;
+typedef cl_bitfield cl_device_type, cl_command_queue_properties, cl_mem_flags, cl_svm_mem_flags, cl_map_flags;
 typedef cl_properties cl_context_properties, cl_queue_properties, cl_mem_properties, cl_sampler_properties;
 typedef cl_uint cl_platform_info, cl_device_info, cl_command_queue_info, cl_mem_info, cl_image_info, cl_sampler_info;
 typedef cl_uint cl_context_info, cl_program_info, cl_kernel_info, cl_kernel_exec_info, cl_event_info, cl_profiling_info;
@@ -44,7 +44,8 @@ enum {
     CL_INVALID_VALUE = (-30), CL_PLATFORM_VERSION = 0x0901, CL_PLATFORM_NAME = 0x0902, CL_DEVICE_NAME = 0x102B,
     CL_DRIVER_VERSION = 0x102D, CL_DEVICE_PLATFORM = 0x1031, CL_CONTEXT_PROPERTIES = 0x1082,
     CL_CONTEXT_PLATFORM = 0x1084, CL_QUEUE_CONTEXT = 0x1090, CL_QUEUE_DEVICE = 0x1091, CL_QUEUE_PROPERTIES = 0x1093,
-    CL_QUEUE_PROPERTIES_ARRAY = 0x1098, CL_QUEUE_PROFILING_ENABLE = (1 << 1), CL_QUEUE_ON_DEVICE = (1 << 2),
+    CL_QUEUE_PROPERTIES_ARRAY = 0x1098, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE = (1 << 0),
+    CL_QUEUE_PROFILING_ENABLE = (1 << 1), CL_QUEUE_ON_DEVICE = (1 << 2),
     CL_MEM_USE_HOST_PTR = (1 << 3), CL_MEM_OBJECT_BUFFER = 0x10F0, CL_MEM_TYPE = 0x1100, CL_MEM_FLAGS = 0x1101,
     CL_MEM_SIZE = 0x1102, CL_MEM_ASSOCIATED_MEMOBJECT = 0x1107, CL_MEM_OFFSET = 0x1108, CL_MEM_PROPERTIES = 0x110A,
     CL_IMAGE_FORMAT = 0x1110, CL_IMAGE_ELEMENT_SIZE = 0x1111, CL_IMAGE_WIDTH = 0x1114, CL_IMAGE_HEIGHT = 0x1115,
@@ -76,10 +77,6 @@ ENTRY(83, cl_int, clSetMemObjectDestructorCallback, cl_mem, void(CL_CALLBACK *)(
 ENTRY(105, cl_int, clEnqueueMarkerWithWaitList, cl_command_queue, cl_uint, const cl_event *, cl_event *)
 ENTRY(129, cl_int, clEnqueueSVMMemcpy, cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint, const cl_event *,
       cl_event *)
-ENTRY(50, cl_int, clEnqueueCopyBuffer, cl_command_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint, const cl_event *,
-      cl_event *)
-ENTRY(54, cl_int, clEnqueueCopyImageToBuffer, cl_command_queue, cl_mem, cl_mem, const size_t *, const size_t *, size_t,
-      cl_uint, const cl_event *, cl_event *)
 ENTRY(12, cl_int, clGetCommandQueueInfo, cl_command_queue, cl_command_queue_info, size_t, void *, size_t *)
 ENTRY(18, cl_int, clReleaseMemObject, cl_mem)
 ENTRY(20, cl_int, clGetMemObjectInfo, cl_mem, cl_mem_info, size_t, void *, size_t *)
@@ -89,13 +86,16 @@ ENTRY(59, cl_int, clEnqueueNDRangeKernel, cl_command_queue, cl_kernel, cl_uint, 
 /* Replaced: a layer defines them. */
 PLACE(9, clCreateCommandQueue) PLACE(123, clCreateCommandQueueWithProperties) PLACE(11, clReleaseCommandQueue)
 PLACE(81, clSetEventCallback) PLACE(84, clCreateUserEvent) PLACE(45, clGetEventProfilingInfo)
-PLACE(41, clWaitForEvents) PLACE(47, clFinish) PLACE(48, clEnqueueReadBuffer) PLACE(14, clCreateBuffer)
-PLACE(146, clCreateBufferWithProperties) PLACE(82, clCreateSubBuffer) PLACE(15, clCreateImage2D)
-PLACE(16, clCreateImage3D) PLACE(96, clCreateImage) PLACE(147, clCreateImageWithProperties) PLACE(126, clSVMAlloc)
-PLACE(127, clSVMFree) PLACE(22, clCreateSampler) PLACE(133, clCreateSamplerWithProperties)
+PLACE(41, clWaitForEvents) PLACE(47, clFinish) PLACE(48, clEnqueueReadBuffer) PLACE(86, clEnqueueReadBufferRect)
+PLACE(49, clEnqueueWriteBuffer) PLACE(87, clEnqueueWriteBufferRect) PLACE(102, clEnqueueFillBuffer)
+PLACE(50, clEnqueueCopyBuffer) PLACE(88, clEnqueueCopyBufferRect) PLACE(55, clEnqueueCopyBufferToImage)
+PLACE(54, clEnqueueCopyImageToBuffer) PLACE(56, clEnqueueMapBuffer) PLACE(58, clEnqueueUnmapMemObject)
+PLACE(14, clCreateBuffer) PLACE(146, clCreateBufferWithProperties) PLACE(82, clCreateSubBuffer)
+PLACE(15, clCreateImage2D) PLACE(16, clCreateImage3D) PLACE(96, clCreateImage) PLACE(147, clCreateImageWithProperties)
+PLACE(126, clSVMAlloc) PLACE(127, clSVMFree) PLACE(22, clCreateSampler) PLACE(133, clCreateSamplerWithProperties)
+PLACE(4, clCreateContext) PLACE(5, clCreateContextFromType) PLACE(6, clRetainContext) PLACE(7, clReleaseContext)
 PLACE(26, clCreateProgramWithSource) PLACE(27, clCreateProgramWithBinary) PLACE(28, clRetainProgram)
 PLACE(29, clReleaseProgram) PLACE(30, clBuildProgram) PLACE(98, clCompileProgram) PLACE(99, clLinkProgram)
 PLACE(34, clCreateKernel) PLACE(35, clCreateKernelsInProgram) PLACE(137, clCloneKernel) PLACE(36, clRetainKernel)
 PLACE(37, clReleaseKernel) PLACE(134, clSetKernelArgSVMPointer) PLACE(135, clSetKernelExecInfo)
-PLACE(60, clEnqueueTask) PLACE(65, clGetExtensionFunctionAddress)
-PLACE(107, clGetExtensionFunctionAddressForPlatform)
+PLACE(60, clEnqueueTask) PLACE(65, clGetExtensionFunctionAddress) PLACE(107, clGetExtensionFunctionAddressForPlatform)

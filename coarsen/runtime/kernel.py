@@ -76,6 +76,10 @@ class Kernel(NotedKernel):
         Arguments may be named, as PyOpenCL names them: `arg0`, `arg1` and so on. For an array that lies otherwise
         it takes a `LaidOutArray`.
         """
+        if self._launches.plan.region is not None:
+            sizes = in_tuples(global_size, local_size)
+            given = global_offset, g_times_l, allow_empty_ndrange, wait_for
+            return self._collected(queue, sizes, args, *given, by_name)
         if self._layouts is not None:
             args = self._layouts.passed(positional(args, by_name))
         if global_offset is None and not g_times_l and not by_name:
@@ -110,6 +114,12 @@ class Kernel(NotedKernel):
         allow_empty_ndrange: bool = False,
     ) -> pyopencl.Event:
         """Launch with the arguments set before (`set_args`, `set_arg`), as `pyopencl.enqueue_nd_range_kernel`."""
+        if self._launches.plan.region is not None:
+            if self._types is not None or not self._set.are_complete:
+                raise InvalidInputError(f"kernel {self._launches.name}: `together` takes calls with all arguments")
+            sizes = in_tuples(global_work_size, local_work_size)
+            given = global_work_offset, g_times_l, allow_empty_ndrange, wait_for
+            return self._collected(queue, sizes, self._set.in_order(), *given, {})
         if self._ready_set and global_work_offset is None and not g_times_l:
             try:
                 kernel, *known = self._ready_set[global_work_size, local_work_size]
@@ -135,6 +145,33 @@ class Kernel(NotedKernel):
             self._keep_for_enqueue(target, sizes, options)
             self._show(target)
         return event
+
+    def _collected(
+        self,
+        queue: pyopencl.CommandQueue,
+        sizes: tuple[Any, Any],
+        args: tuple[Argument, ...],
+        global_offset: AnySizes | None,
+        g_times_l: bool,
+        allow_empty_ndrange: bool,
+        wait_for: WaitList,
+        by_name: dict[str, Argument],
+    ) -> Any:  # noqa: ANN401 (it stands for an event)
+        """Hand a launch to the region that collects it. Raises InvalidInputError."""
+        options: LaunchOptions = {
+            "global_offset": global_offset,
+            "g_times_l": g_times_l,
+            "allow_empty_ndrange": allow_empty_ndrange,
+            "wait_for": wait_for,
+        }
+        args = positional(args, by_name)
+        count = self._launches.argument_count if self._types is None else len(self._types)
+        if len(args) > count:
+            args = without_options(args, count, options)
+        if by_name or len(args) != count:
+            name = self._launches.name
+            raise InvalidInputError(f"kernel {name} takes {count} arguments, {len(args)} were given")
+        return self._launches.plan.region.collect(self, queue, sizes, args, options)
 
     def _enqueued(
         self, queue: pyopencl.CommandQueue, target: Target | None, sizes: tuple[Any, Any], options: LaunchOptions

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pyopencl as cl
 import pytest
 
+from coarsen.devices.building import build_uncached
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.fused import fuse
+from coarsen.frontend.device_macros import PORTABLE
+from coarsen.fused import fuse, fuse_launches
 
 SCALE = "kernel void scale(int n, float k, global const float *a, global float *t)\n"
 FIRST = f"{SCALE}{{ int i = get_global_id(0); if (i < n) t[i] = k * a[i]; }}\n"
@@ -55,6 +59,67 @@ def test_local_memory_of_one_name_is_each_kernel_s_own() -> None:
     )
     fused = fuse(own.format("one") + own.format("two"), "one", "two")
     assert fused.kernel.argument_names == ("a", "m", "m_2")
+
+
+ITEM = "int i = get_global_id(0);"
+
+
+def test_side_by_side_what_both_read_is_read_once() -> None:
+    other = f"kernel void add(int n, global const float *a, global float *u) {{ {ITEM} if (i < n) u[i] = a[i]; }}"
+    fused = fuse(FIRST + other, "scale", "add")
+    assert fused.is_side_by_side and fused.saved_bytes == 4 and fused.opencl_c.count("a[i]") == 1
+    assert not fuse(FIRST + ADD, "scale", "next").is_side_by_side
+
+
+SUM = (
+    "kernel void {0}(global const int *a, global int *{0}s, local int *m) {{{{ int l = get_local_id(0); "
+    "m[l] = a[get_global_id(0)]; barrier(CLK_LOCAL_MEM_FENCE); for (int k = 4; k; k /= 2) {{{{ if (l < k) "
+    "m[l] = {1}(m[l], m[l + k]); barrier(CLK_LOCAL_MEM_FENCE); }}}} if (l == 0) atomic_add({0}s, m[0]); }}}}\n"
+)
+SUMS = (SUM.format("most", "max") + SUM.format("least", "min")).format()
+
+
+@pytest.mark.compiled_devices
+def test_barriers_and_atomics_go_side_by_side(queue: cl.CommandQueue) -> None:
+    fused = fuse(SUMS, "most", "least")
+    assert fused.is_side_by_side and fused.opencl_c.count("atomic_add") == 2
+    numbers = np.random.default_rng(3).integers(0, 1000, 64).astype(np.int32)
+    flags = cl.mem_flags.COPY_HOST_PTR
+    contents = {"mosts": np.zeros(1, np.int32), "leasts": np.zeros(1, np.int32), "a": numbers}
+    buffers = {name: cl.Buffer(queue.context, flags, hostbuf=each) for name, each in contents.items()}
+    kernel = cl.Kernel(build_uncached(queue.context, fused.opencl_c), fused.kernel.name)
+    kernel(queue, (64,), (8,), *(buffers.get(n, cl.LocalMemory(32)) for n in fused.kernel.argument_names))
+    for name, of in (("mosts", np.max), ("leasts", np.min)):
+        found = np.empty(1, np.int32)
+        cl.enqueue_copy(queue, found, buffers[name])
+        assert found[0] == of(numbers.reshape(8, 8), axis=1).sum()
+
+
+def test_several_kernels_are_one() -> None:
+    steps = "".join(
+        f"kernel void {name}(global const int *in, global int *out) {{ {ITEM} out[i] = in[i] {operation}; }}\n"
+        for name, operation in (("one", "* 3"), ("two", "+ 5"), ("three", "^ 6"))
+    )
+    fused = fuse(steps, "one", ["two", "three"], same=[("out", "in"), ("out_2", "in")], gives_up=["out_2"])
+    assert fused.kernel.argument_names == ("in", "out") and fused.dropped == ("out_2",)
+    apart = fuse(steps, "one", "two", apart=["in", "out"])
+    assert apart.kernel.argument_names == ("in", "out", "in_2", "out_2") and apart.is_side_by_side
+    # By what is passed, it is told in words that make the same.
+    by_things = fuse_launches(steps, [("one", "ab"), ("two", "bc"), ("three", "cd")], (), PORTABLE, {"b"})
+    assert by_things.apart is not None
+    again = fuse(steps, "one", ["two", "three"], same=by_things.same, apart=by_things.apart, gives_up=["out"])
+    assert again.opencl_c == by_things.opencl_c and by_things.dropped == ("out",)
+
+
+def test_what_a_source_calls_its_things() -> None:
+    source = (
+        "typedef float real;\nkernel void add(int n, global const real *restrict a, global real (*t)[2]) "
+        f"{{ {ITEM} if (i < n) t[i][0] = a[i]; }}\n#define n 5\n#define t that\n"
+        f"kernel void sat(global float *a, global real *c) {{ {ITEM} c[i] = a[i]; }}\n#define sat 3\n"
+    )
+    fused = fuse(source, "add", "sat")
+    assert fused.kernel.name == "add_then_sat", "add_sat is a function of OpenCL C"
+    assert fused.kernel.argument_names == ("n", "a", "t", "c") and "restrict a" in fused.opencl_c
 
 
 def test_a_demanded_size_stays() -> None:
@@ -178,7 +243,7 @@ OTHERS = {
         FIRST + body("if (n > 3) barrier(CLK_GLOBAL_MEM_FENCE); if (i < n) c[i] = t[i];"),
         "fusion-barrier",
     ),
-    "atomic": (FIRST + body("if (i < n) atomic_inc((global int *)c);"), "fusion-barrier"),
+    "atomic": (FIRST + body("if (i < n) atomic_inc((global int *)t);"), "fusion-barrier"),
     "fence": (FIRST + body("mem_fence(CLK_GLOBAL_MEM_FENCE); if (i < n) c[i] = t[i];"), "fusion-barrier"),
     "volatile": (FIRST + body("if (i < n) c[i] = *(volatile global float *)&t[i];"), "fusion-barrier"),
     "unknown function": (f"float f(float);\n{FIRST}" + body("if (i < n) c[i] = f(t[i]);"), "fusion-barrier"),
@@ -219,12 +284,19 @@ def test_other_pairs_are_refused(case: str) -> None:
         ({"gives_up": ["q"]}, "no argument 'q'"),
         ({"gives_up": ["n"]}, "no buffer in global memory"),
         ({"name": "scale"}, "can't be called 'scale'"),
+        ({"name": "mad_sat"}, "can't be called 'mad_sat'"),
+        ({"apart": ["q"]}, "no kernel has an argument 'q'"),
         ({"name": "a b"}, "can't be called 'a b'"),
     ],
 )
 def test_mistakes(words: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidInputError, match=said):
         fuse(FIRST + ADD, "scale", "next", **words)  # type: ignore[arg-type]
+
+
+def test_an_argument_with_the_name_of_a_kernel() -> None:
+    with pytest.raises(InvalidInputError, match="an argument is called 'next', as one of the kernels is"):
+        fuse(FIRST.replace("float k", "float next").replace("k *", "next *") + ADD, "scale", "next")
 
 
 def test_llvm_ir_is_refused(tmp_path: Path) -> None:

@@ -43,7 +43,13 @@ void *clGetExtensionFunctionAddress(const char *);
 void *clGetExtensionFunctionAddressForPlatform(cl_platform_id, const char *);
 cl_int clGetPlatformIDs(cl_uint, cl_platform_id *, cl_uint *);
 cl_int clGetDeviceIDs(cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *);
-cl_context clCreateContext(const cl_properties *, cl_uint, const cl_device_id *, void *, void *, cl_int *);
+cl_context clCreateContext(const cl_context_properties *, cl_uint, const cl_device_id *,
+                           void(CL_CALLBACK *)(const char *, const void *, size_t, void *), void *, cl_int *);
+cl_int clRetainContext(cl_context);
+cl_int clReleaseContext(cl_context);
+cl_int clEnqueueCopyBuffer(cl_command_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint, const cl_event *, cl_event *);
+void *clEnqueueMapBuffer(cl_command_queue, cl_mem, cl_bool, cl_map_flags, size_t, size_t, cl_uint, const cl_event *,
+                         cl_event *, cl_int *);
 cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint, const cl_event *,
                             cl_event *);
 cl_int clEnqueueReadImage(cl_command_queue, cl_mem, cl_bool, const size_t *, const size_t *, size_t, size_t, void *, cl_uint,
