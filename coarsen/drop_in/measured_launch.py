@@ -71,7 +71,7 @@ def remember(choice: RememberedChoice, store: str | None) -> Kept:
 
     Args:
         choice: what was found; it is worth having also where it can't be remembered.
-        store: a file or a URL; None for the user's store.
+        store: its file; None for the user's store.
 
     Returns:
         The store's location, or the reason why the choice isn't in it.

@@ -1,8 +1,8 @@
 /* What is known of a program's objects, by their handles. A layer defines `struct Kernel`, what it knows of a kernel, and
  * `free_kernel` before. */
 
-enum Kind { QUEUE, MEMORY, SAMPLER, PROGRAM, KERNEL };
-enum Problem { NONE, BINARY, INTERMEDIATE, BUILT_IN, LINKED, WITH_HEADERS, TOO_LONG, LINKED_WITH_OPTIONS };
+enum Kind { QUEUE, MEMORY, SAMPLER, PROGRAM, KERNEL, CONTEXT };
+enum Problem { NONE, BINARY, INTERMEDIATE, BUILT_IN, LINKED, WITH_HEADERS, TOO_LONG, LINKED_WITH_OPTIONS, WITH_ZEROS };
 
 struct Object {
     const void *handle;
@@ -10,7 +10,7 @@ struct Object {
     int references;
     union {
         struct {
-            uint32_t device;
+            uint32_t device, number;
             int is_timed, hides_times;
             cl_queue_properties *properties;
             size_t byte_count;
@@ -19,7 +19,7 @@ struct Object {
             size_t size, origin;
             uint64_t whole;
             cl_mem_flags hidden;
-            int is_image;
+            int is_image, is_part;
         } memory;
         struct {
             enum Problem problem;
@@ -28,6 +28,7 @@ struct Object {
             struct Variants *variants;
         } program;
         struct Kernel kernel;
+        struct Variants *kept; /* of a context */
     };
 };
 

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
@@ -50,11 +51,25 @@ class RecordedRun(NamedTuple):
         exit_code: as a shell has it: 128 and a signal's number where one ended it.
         seconds: that it took.
         recording: what it launched.
+        is_interrupted: whether Ctrl-C came meanwhile, whatever the program did about it.
     """
 
     exit_code: int
     seconds: float
     recording: Recording
+    is_interrupted: bool = False
+
+    def without_files(self) -> RecordedRun:
+        """Return it for a folder of the recording that is gone."""
+        rows = tuple(replace(row, path=None) for row in self.recording.rows)
+        return self._replace(recording=self.recording._replace(rows=rows, launch_list=None))
+
+
+class Ended(NamedTuple):
+    """A program's exit code, as a shell has it, and whether Ctrl-C came before it ended."""
+
+    exit_code: int
+    is_interrupted: bool
 
 
 def recorded_run(script: Script, program: Path | None, folder: Path, most_bytes: int) -> RecordedRun:
@@ -86,9 +101,10 @@ def recorded_run(script: Script, program: Path | None, folder: Path, most_bytes:
         (place / "left").write_bytes(struct.pack("<QQ", most_bytes, most_bytes))
         environment = recording_environment(program, place)
         start = time.monotonic()
-        exit_code = run_to_end(_words(script, program), environment, program)
+        ended = run_to_end(_words(script, program), environment, program)
         seconds = time.monotonic() - start
-        return RecordedRun(exit_code, seconds, read_recording(place, folder, captures=most_bytes > 0))
+        recording = read_recording(place, folder, captures=most_bytes > 0)
+        return RecordedRun(ended.exit_code, seconds, recording, ended.is_interrupted)
 
 
 def counted_run(script: Script, program: Path | None, shelf: Path, counts: Path) -> tuple[int, float]:
@@ -106,7 +122,8 @@ def counted_run(script: Script, program: Path | None, shelf: Path, counts: Path)
     environment = substituting_environment(program, shelf)
     environment[_COUNTS] = str(counts / "counts")
     start = time.monotonic()
-    return run_to_end(_words(script, program), environment, program), time.monotonic() - start
+    ended = run_to_end(_words(script, program), environment, program)
+    return ended.exit_code, time.monotonic() - start
 
 
 def become(script: Script, program: Path | None, shelf: Path) -> NoReturn:
@@ -342,7 +359,7 @@ def _dynamic_linker(program: Path) -> str | None:
     return None
 
 
-def run_to_end(words: Sequence[str], environment: Mapping[str, str], program: Path | None = None) -> int:
+def run_to_end(words: Sequence[str], environment: Mapping[str, str], program: Path | None = None) -> Ended:
     """Run a program to its end, with this process's standard streams and the signals that this one is sent.
 
     Args:
@@ -361,18 +378,20 @@ def run_to_end(words: Sequence[str], environment: Mapping[str, str], program: Pa
             raise _no_start(words, error) from None
         forward.to(process)
         code = process.wait()
-    return _OF_SIGNALS - code if code < 0 else code
+    return Ended(_OF_SIGNALS - code if code < 0 else code, forward.is_interrupted)
 
 
 class _Forwarder:
     """Passes signals on to a program; those that come before it is there, once it is."""
 
     def __init__(self) -> None:
+        self.is_interrupted = False
         self._process: subprocess.Popen[bytes] | None = None
         self._early: list[int] = []
 
     def __call__(self, number: int, _frame: object) -> None:
         """Take a signal."""
+        self.is_interrupted |= number == signal.SIGINT
         if number == signal.SIGINT and _is_on_terminal():
             return
         if self._process is None:

@@ -83,7 +83,9 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
     while (source.size && !source.data[source.size - 1])
         source.size--;
     put8(&source, 0);
-    return with_program(program, NONE, source.data, source.size - 1);
+    /* The log has texts, which a zero ends. */
+    enum Problem problem = source.data && memchr(source.data, 0, source.size - 1) ? WITH_ZEROS : NONE;
+    return with_program(program, problem, source.data, source.size - 1);
 }
 
 cl_int clRetainProgram(cl_program program)

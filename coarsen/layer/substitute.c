@@ -41,7 +41,7 @@ static struct {
 
 /* What a program's variants are made of. */
 struct Variants {
-    int users; /* the program, and threads that make kernels */
+    int users; /* programs, kernels, threads that make kernels, and the context as long as the program has it */
     const struct Unit *unit;
     cl_device_id device;
     cl_context context;
@@ -52,6 +52,7 @@ struct Variants {
         cl_program program;    /* NULL where it can't be built */
     } *built;
     struct Spare *spares;
+    struct Variants *after; /* of the same context */
 };
 
 struct Variant {
@@ -199,6 +200,61 @@ static void release_variants(struct Variants *variants)
     free(variants);
 }
 
+/* --- Contexts. --- */
+
+/* Count that a program gets or gives up a context. Returns the first of the variants that are kept for it where it has given
+ * it up in whole: they would keep it alive. */
+static struct Variants *counted(cl_context context, int change)
+{
+    struct Variants *kept = NULL;
+    if (!context || !IS_ON)
+        return NULL;
+    lock();
+    struct Object *object = found(context, CONTEXT);
+    if (!object && change > 0)
+        made(context, CONTEXT);
+    else if (object && !(object->references += change)) {
+        kept = object->kept;
+        forget(context);
+    }
+    unlock();
+    return kept;
+}
+
+cl_context clCreateContext(const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
+                           void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *error)
+{
+    cl_context context = NEXT(clCreateContext)(properties, count, devices, notify, data, error);
+    counted(context, 1);
+    return context;
+}
+
+cl_context clCreateContextFromType(const cl_context_properties *properties, cl_device_type type,
+                                   void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
+                                   cl_int *error)
+{
+    cl_context context = NEXT(clCreateContextFromType)(properties, type, notify, data, error);
+    counted(context, 1);
+    return context;
+}
+
+cl_int clRetainContext(cl_context context)
+{
+    cl_int status = NEXT(clRetainContext)(context);
+    if (!status)
+        counted(context, 1);
+    return status;
+}
+
+cl_int clReleaseContext(cl_context context)
+{
+    for (struct Variants *each = counted(context, -1), *after; each; each = after) {
+        after = each->after;
+        release_variants(each);
+    }
+    return NEXT(clReleaseContext)(context);
+}
+
 /* What a file of the shelf says of its device. */
 static void describe(cl_device_id device, char *text, size_t size)
 {
@@ -225,6 +281,27 @@ static int shares_memory(cl_context context)
     return 0;
 }
 
+/* Variants with one more user, those of an earlier program with the same text where there are any: some programs make one
+ * for each launch. NULL where there is no memory. With the lock. */
+static struct Variants *shared_variants(const struct Variants *looked_up)
+{
+    struct Object *context = looked_up->unit ? found(looked_up->context, CONTEXT) : NULL;
+    struct Variants *variants = context ? context->kept : NULL;
+    while (variants && (variants->unit != looked_up->unit || variants->device != looked_up->device))
+        variants = variants->after;
+    if (!variants && (variants = allocated(malloc(sizeof *variants)))) {
+        *variants = *looked_up;
+        if (context) {
+            variants->after = context->kept;
+            variants->users++;
+            context->kept = variants;
+        }
+    }
+    if (variants)
+        variants->users++;
+    return variants;
+}
+
 /* Look for a program on the shelf, when its first kernel is made. Returns what is known, for `release_variants`, whose unit
  * is NULL where nothing is remembered; NULL where it is left alone. */
 static struct Variants *variants_of(cl_program program)
@@ -232,7 +309,7 @@ static struct Variants *variants_of(cl_program program)
     lock();
     struct Object *object = found(program, PROGRAM);
     int is_known = object && object->program.problem == NONE && object->program.source && object->program.options;
-    struct Variants *variants = is_known ? object->program.variants : NULL, looked_up = {.users = 1};
+    struct Variants *variants = is_known ? object->program.variants : NULL, looked_up = {0};
     if (variants)
         variants->users++;
     unlock();
@@ -251,12 +328,10 @@ static struct Variants *variants_of(cl_program program)
     int before = set_cancelling(NOT_CANCELLED);
     lock();
     object = found(program, PROGRAM);
-    if (object && !object->program.variants && object->program.source && object->program.options &&
-        (variants = allocated(malloc(sizeof *variants)))) {
+    if (object && !object->program.variants && object->program.source && object->program.options) {
         if (device_count)
             looked_up.unit = unit_of(object->program.source, object->program.size, object->program.options, device);
-        *variants = looked_up;
-        object->program.variants = variants;
+        object->program.variants = shared_variants(&looked_up);
     }
     if ((variants = object ? object->program.variants : NULL))
         variants->users++;
@@ -758,7 +833,8 @@ static const struct Replaced replaced[] = {
     REPLACED(clCreateKernel), REPLACED(clCreateKernelsInProgram), REPLACED(clCloneKernel), REPLACED(clRetainKernel),
     REPLACED(clReleaseKernel), REPLACED(clSetKernelArg), REPLACED(clSetKernelArgSVMPointer),
     REPLACED(clSetKernelExecInfo), REPLACED(clReleaseMemObject), REPLACED(clEnqueueNDRangeKernel),
-    REPLACED(clSetEventCallback),
+    REPLACED(clSetEventCallback), REPLACED(clCreateContext), REPLACED(clCreateContextFromType),
+    REPLACED(clRetainContext), REPLACED(clReleaseContext),
     REPLACED(clGetExtensionFunctionAddress), REPLACED(clGetExtensionFunctionAddressForPlatform),
 };
 

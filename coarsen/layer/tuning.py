@@ -49,7 +49,7 @@ class Finding:
         share: of all kernels' time.
         choice: what is remembered; None where nothing is.
         is_new: whether that was found now.
-        reason: why there is no choice, or none on the shelf; empty otherwise.
+        reason: why there is no choice, or none on the shelf for some sizes; empty otherwise.
         shelved: what is on the shelf, in words; empty where nothing is.
     """
 

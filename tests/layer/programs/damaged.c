@@ -172,6 +172,21 @@ int main(void)
         CHECK(is_coarsened(each, 2) && !clReleaseKernel(each));
     }
     CHECK(!clReleaseProgram(program));
+    /* A program for each launch has the variants of the last one, as long as there is their context. */
+    cl_context context = clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
+    int before = objects_left, loaded = binaries_loaded;
+    context_of_programs = context;
+    CHECK(!clRetainContext(context) && !clReleaseContext(context));
+    for (int i = 0; i < 4; i++) {
+        cl_kernel each = kernel_by_path("text");
+        CHECK(is_coarsened(each, 2) && binaries_loaded == loaded + 1 && !clReleaseKernel(each));
+    }
+    cl_kernel last = kernel_by_path("text");
+    CHECK(objects_left > before && !clReleaseContext(context));
+    CHECK(is_coarsened(last, 2) && !clReleaseKernel(last) && objects_left == before);
+    CHECK((last = kernel_by_path("text")) && binaries_loaded == loaded + 2 && !clReleaseKernel(last));
+    CHECK(objects_left == before);
+    context_of_programs = NULL;
     context_property = 0x2008; /* of OpenGL */
     cl_kernel shared = kernel_by_path("text");
     CHECK(known_kernel(shared) && !is_coarsened(shared, 2));

@@ -11,7 +11,6 @@ long read(int file, void *bytes, size_t size);
 
 cl_int clGetPlatformIDs(cl_uint, cl_platform_id *, cl_uint *);
 cl_int clGetDeviceIDs(cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *);
-cl_context clCreateContext(const cl_properties *, cl_uint, const cl_device_id *, void *, void *, cl_int *);
 cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint, const cl_event *,
                             cl_event *);
 cl_int clSetUserEventStatus(cl_event, cl_int);
