@@ -83,7 +83,7 @@ def _statements(
 def _head(loop: tree.For) -> tuple[tree.Name, tree.Expression, int]:
     """The iterator of a loop that was read, its first value and its step."""
     first = loop.first
-    counted = first.variable if isinstance(first, tree.Declare) else first and getattr(first.target, "variable", 0)
+    counted = getattr(first, "variable", None) or getattr(getattr(first, "target", None), "variable", None)
     assert first is not None and first.value is not None and isinstance(counted, tree.Variable), "it was read"
     return tree.Name(counted, loop.place), first.value, step_of(loop, counted)
 
