@@ -370,7 +370,6 @@ OPTION_NAMES: dict[str, set[str]] = {
     "clean_up": {
         "coarsen.cli.apply.options",
         "coarsen.cost.planned_work.planned_kernel",
-        "coarsen.opencl_bench.studies.instruction_counts",
         "coarsen.pipeline",
     },
     "distinct": {

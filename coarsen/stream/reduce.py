@@ -15,6 +15,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
@@ -113,19 +114,46 @@ class Reduce:
             tuned: as of `Reduce`.
             settings: as of `Reduce`; `dtype` is that of the values, indices are `long`.
         """
-        return cls._of_place(_operation("<", None, arguments, **settings), tuned)
+        # The laws are those of the order, and the same index comes of any.
+        return cls._of(_operation("<", None, arguments, **settings), tuned, False, False)
 
     @classmethod
     def argmax(cls, arguments: str, *, tuned: TunedChoice = None, **settings: Unpack[Settings]) -> Self:
         """Return the reduction to the index of the largest value; else as `argmin`."""
-        return cls._of_place(_operation(">", None, arguments, **settings), tuned)
+        return cls._of(_operation(">", None, arguments, **settings), tuned, False, False)
 
     @classmethod
-    def _of_place(cls, operation: Operation, tuned: TunedChoice) -> Self:
+    def _of(cls, operation: Operation, tuned: TunedChoice, checks_laws: bool, reproducible: bool) -> Self:
         made = cls.__new__(cls)
-        # The laws are those of the order, and the same index comes of any.
-        made._begin(operation, tuned, checks_laws=False, reproducible=False)
+        made._begin(operation, tuned, checks_laws, reproducible)
         return made
+
+    @property
+    def argument(self) -> VectorArg:
+        """The one array whose elements are combined. Raises InvalidInputError where there is a map, or several."""
+        first, *others = self._operation.arguments
+        if others or self._operation.map not in (f"{first.name}[i]", f"{first.name}[row][i]"):
+            raise InvalidInputError("a reduction in a pipeline is of one array: put its map before it, as a Map")
+        assert isinstance(first, VectorArg)
+        return first
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of the number of elements of a row and, where there are several, of rows."""
+        return self._operation.sizes
+
+    def of(self, map: str, arguments: str, preamble: str) -> Self:
+        """Return the same reduction of other elements; tuned files go along.
+
+        Args:
+            map: an element, as of `Reduce`.
+            arguments: what the map needs, as of `Reduce`.
+            preamble: OpenCL C that the map needs.
+        """
+        own, parsed = self._operation, parsed_arguments(arguments)
+        operation = replace(own, map=map, arguments=parsed, preamble=f"{own.preamble}\n{preamble}")
+        check_operation(operation)
+        return self._of(operation, self._files or None, self._checks_laws, self._is_pinned)
 
     def _begin(self, operation: Operation, tuned: TunedChoice, checks_laws: bool, reproducible: bool) -> None:
         if reproducible and tuned is not None:
