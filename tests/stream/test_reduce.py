@@ -19,8 +19,8 @@ from tests.conftest import context_of
 from tests.stream.forms import FORMS, summed, take, whole
 
 pytestmark = pytest.mark.compiled_devices
-DOT = {"map": "x[i] * y[i]", "arguments": "const float *x, const float *y"}
-TYPES: Mapping[str, type[np.generic]] = {
+DOT: dict[str, Any] = {"map": "x[i] * y[i]", "arguments": "const float *x, const float *y"}
+TYPES: Mapping[str, Any] = {
     "char": np.int8, "short": np.int16, "int": np.int32, "ulong": np.uint64, "long": np.int64,
     "float": np.float32, "double": np.float64,
 }  # fmt: skip
@@ -129,7 +129,7 @@ def test_what_is_no_reduction_is_refused(change: dict[str, Any], message: str) -
 def test_arguments_are_checked(queue: cl.CommandQueue) -> None:
     dot = Reduce("a + b", identity="0", **DOT)
     x = cl.array.zeros(queue, 8, np.float32)
-    for values, sizes, message in (
+    cases: tuple[tuple[tuple[Any, ...], dict[str, Any], str], ...] = (
         ((x,), {}, "takes 2 arguments, not 1"),
         ((x, x[:7]), {}, "y has 7 elements, and 8 are needed"),
         ((x, x.astype(np.int32)), {}, "y is of the type int32"),
@@ -137,8 +137,10 @@ def test_arguments_are_checked(queue: cl.CommandQueue) -> None:
         ((x, 3), {}, "y is an array"),
         ((x, x), {"m": 3}, "there is no size m"),
         ((x, x), {"n": -1}, "are not known"),
-    ):
+        ((x, x), {"out": x}, "out has 8 elements"),
+    )
+    for values, sizes, message in cases:
         with pytest.raises(InvalidInputError, match=message):
             dot(queue, *values, **sizes)
-    with pytest.raises(InvalidInputError, match="out has 8 elements"):
-        dot(queue, x, x, out=x)
+    with pytest.raises(TypeError, match="lengths"):
+        Reduce("a + b", identity="0", **{**DOT, "lengths": "m"})
