@@ -206,6 +206,12 @@ class _Writing:
         """Yield the lines of the text."""
         pipeline = self._pipeline
         yield f"/* {' -> '.join(each.name for each in pipeline.stages)}: a pipeline, by coarsen.stream. */"
+        # A tile is for one local size: `-D WORK_GROUP=16,4,1` lets kernels demand it.
+        yield from (
+            "#ifdef WORK_GROUP",
+            "#define STREAM_DEMANDED __attribute__((reqd_work_group_size(WORK_GROUP)))",
+        )
+        yield from ("#else", "#define STREAM_DEMANDED", "#endif")
         for macro, values in pipeline.macros.items():
             yield f"#pragma coarsen values {','.join(map(str, values))}"
             yield f"#define {macro} {values[0]}"
@@ -343,7 +349,7 @@ class _Writing:
             *(f"int {name}" for name in pipeline.sizes),
             *self._declared("", [*pipeline.arguments]),
         ]
-        yield f"kernel void {pipeline.kernel(place)}({', '.join(given)})"
+        yield f"kernel STREAM_DEMANDED void {pipeline.kernel(place)}({', '.join(given)})"
         yield "{"
         yield f"    global const {source} *{HIDDEN}from = (global const {source} *) input;"
         at = ("place",)

@@ -14,6 +14,7 @@ import pyopencl.array
 import pytest
 from numpy.typing import NDArray
 
+import coarsen
 from coarsen.dispatch.features import Feature
 from coarsen.dispatch.launch_sizes import sequence_function, size_inputs
 from coarsen.dispatch.tree import Leaf, Split, Tree
@@ -134,6 +135,22 @@ def test_a_reduction_computes_what_it_takes(case: str, queue: cl.CommandQueue) -
         found = step(queue, source, **passed, **rows).get()
         np.testing.assert_allclose(found, expected, rtol=1e-4, err_msg=f"{n} elements")
     assert "computed where the reduction takes" in step.explain()
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+def test_a_stencil_has_tiles_and_super_tiles(factor: int, queue: cl.CommandQueue) -> None:
+    stencil = Stencil("cross", "u(-1, 0) + 3 * u(1, 0) - u(0, -2)", border="7")
+    plan = coarsen.array_plan("input", place="local")
+    demanded = ["-DWORK_GROUP=16,4,1"]
+    tiled = coarsen.coarsen(pipeline(stencil).source, factor=factor, dim=1, options=demanded, arrays=[plan])
+    assert "local float input_tile[" in tiled.opencl_c
+    image = np.random.default_rng(1).integers(0, 9, (37, 50)).astype(np.float32)
+    source, out = cl.array.to_device(queue, image), cl.array.zeros(queue, image.shape, np.float32)
+    kernel = cl.Program(queue.context, tiled.opencl_c).build().cross_stream
+    sizes = map(np.int32, (image.size, 50, 37))
+    kernel(queue, (64, 40 // factor), (16, 4 // factor), source.data, out.data, *sizes)
+    expected = interpret([stencil], image, width=50, height=37).reshape(image.shape)
+    np.testing.assert_array_equal(out.get(), expected)
 
 
 def test_a_reduction_with_a_map_of_its_own_is_refused() -> None:
