@@ -207,11 +207,8 @@ class _Writing:
         pipeline = self._pipeline
         yield f"/* {' -> '.join(each.name for each in pipeline.stages)}: a pipeline, by coarsen.stream. */"
         # A tile is for one local size: `-D WORK_GROUP=16,4,1` lets kernels demand it.
-        yield from (
-            "#ifdef WORK_GROUP",
-            "#define STREAM_DEMANDED __attribute__((reqd_work_group_size(WORK_GROUP)))",
-        )
-        yield from ("#else", "#define STREAM_DEMANDED", "#endif")
+        demanded = "__attribute__((reqd_work_group_size(WORK_GROUP)))"
+        yield f"#ifdef WORK_GROUP\n#define STREAM_DEMANDED {demanded}\n#else\n#define STREAM_DEMANDED\n#endif"
         for macro, values in pipeline.macros.items():
             yield f"#pragma coarsen values {','.join(map(str, values))}"
             yield f"#define {macro} {values[0]}"
@@ -356,7 +353,7 @@ class _Writing:
         if len(pipeline.global_size(place)) > 1:
             at = ("x", "y")
             yield "    const int x = get_global_id(0), y = get_global_id(1), place = y * width + x;"
-            yield f"    if (x < width && place < {count}) {{"
+            yield "    if (x < width && y < height) {"
         else:
             yield "    const int place = get_global_id(0);"
             yield f"    if (place < {count}) {{"
