@@ -26,7 +26,6 @@ from coarsen.stream.actor import (
     EDGE,
     HIDDEN,
     Actor,
-    Argument,
     SplitJoin,
     Stage,
     actors_of,
@@ -36,6 +35,7 @@ from coarsen.stream.actor import (
     is_array,
 )
 from coarsen.stream.graph import c_text, element_counts, firings, turns
+from coarsen.stream.reduction_text import Argument
 
 SIZES = ("n", "width", "height")
 
@@ -349,7 +349,7 @@ class _Writing:
         yield f"kernel STREAM_DEMANDED void {pipeline.kernel(place)}({', '.join(given)})"
         yield "{"
         yield f"    global const {source} *{HIDDEN}from = (global const {source} *) input;"
-        at = ("place",)
+        at: tuple[str, ...] = ("place",)
         if len(pipeline.global_size(place)) > 1:
             at = ("x", "y")
             yield "    const int x = get_global_id(0), y = get_global_id(1), place = y * width + x;"

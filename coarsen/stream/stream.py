@@ -232,9 +232,12 @@ class Stream:
             device: that it is for, where it isn't tuned.
         """
         self._check_whole("saved")
-        if self._tuned is None and device is None:
+        if self._tuned is not None:
+            self._tuned.write(Path(path))
+        elif device is not None:
+            file_of(self._pipeline, self.source, self.versions[:1], device).write(Path(path))
+        else:
             raise InvalidInputError("the pipeline isn't tuned: name the device that the file is for")
-        (self._tuned or file_of(self._pipeline, self.source, self.versions[:1], device)).write(Path(path))
 
     def _check_whole(self, how: str) -> None:
         if self.reduction is not None:
@@ -290,7 +293,7 @@ class Stream:
         )
 
     def _kernel(self, context: pyopencl.Context) -> Any:  # noqa: ANN401 (a kernel)
-        own = self._kernels.__dict__
+        own: dict[Any, Any] = self._kernels.__dict__
         if context not in own:
             files = [file_of(self._pipeline, self.source, self.versions[:1], each) for each in context.devices]
             dtypes = [*self._pipeline.dtypes, *(each.dtype for each in self._pipeline.arguments.values())]

@@ -127,10 +127,12 @@ def test_a_reduction_computes_what_it_takes(case: str, queue: cl.CommandQueue) -
         image = shaped(elements, "stencil" in case)
         size = {"height": image.shape[0], "width": image.shape[1]} if image.ndim > 1 else {}
         taken = interpret(stages, elements, **size, **given)
-        rows = {"rows": n // 3} if end is ROWS else {}
-        expected = {SUM: np.sum, LARGEST: lambda own: own.argmax() if own.size else -1}.get(
-            end, lambda own: own.reshape(-1, 3).sum(1)
-        )(taken)
+        rows: dict[str, Any] = {"rows": n // 3} if end is ROWS else {}
+        expected = taken.sum()
+        if end is LARGEST:
+            expected = taken.argmax() if taken.size else -1
+        elif end is ROWS:
+            expected = taken.reshape(-1, 3).sum(1)
         source = cl.array.empty(queue, image.shape, np.float32) if not n else cl.array.to_device(queue, image)
         found = step(queue, source, **passed, **rows).get()
         np.testing.assert_allclose(found, expected, rtol=1e-4, err_msg=f"{n} elements")
@@ -175,8 +177,8 @@ def test_an_image_stays_one(queue: cl.CommandQueue) -> None:
 
 def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
     step, own = pipeline(GAIN, FIR), cl.array.zeros(queue, 8, np.float32)
-    given = {"k": 1, "h": own, "taps": 3}
-    for changed, words in (
+    given: dict[str, Any] = {"k": 1, "h": own, "taps": 3}
+    changes: tuple[tuple[dict[str, Any], str], ...] = (
         ({"k": None}, "k is no float32"),
         ({"taps": 2.5}, "taps is no int32"),
         ({"taps": 0}, "a rate between gain and fir is 0"),
@@ -184,7 +186,8 @@ def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
         ({"h": own[2:]}, "h is neither a buffer nor an array"),
         ({"b": 1}, "the argument b is none of the actors'; there are k, h, taps"),
         ({"out": cl.array.zeros(queue, 8, np.float32)}, "out has 8 elements, and 6 come out"),
-    ):
+    )
+    for changed, words in changes:
         with pytest.raises(InvalidInputError) as error:
             step(queue, own, **{**given, **changed})
         assert words in str(error.value)
