@@ -66,7 +66,6 @@ ON_ONE_DEVICE = (
     "loops",
     "opencl_bench/inputs",
     "opencl_bench/measure",
-    "opencl_bench/studies",
     "opencl_bench/sweep",
     "opencl_bench/tuning",
     "opencl_bench/workloads/described",

@@ -76,13 +76,10 @@ class Kernel(NotedKernel):
         Arguments may be named, as PyOpenCL names them: `arg0`, `arg1` and so on. For an array that lies otherwise
         it takes a `LaidOutArray`.
         """
-        if self._launches.plan.region is not None:
-            sizes = in_tuples(global_size, local_size)
-            given = global_offset, g_times_l, allow_empty_ndrange, wait_for
-            return self._collected(queue, sizes, args, *given, by_name)
         if self._layouts is not None:
             args = self._layouts.passed(positional(args, by_name))
-        if global_offset is None and not g_times_l and not by_name:
+        region = self._launches.plan.region
+        if region is None and global_offset is None and not g_times_l and not by_name:
             key: tuple[Any, ...] = (*map(type, args), global_size, local_size)
             try:
                 if self._has_long_keys:
@@ -101,7 +98,10 @@ class Kernel(NotedKernel):
             "allow_empty_ndrange": allow_empty_ndrange,
             "wait_for": wait_for,
         }
-        return self._call(queue, in_tuples(global_size, local_size), args, options, by_name)
+        sizes = in_tuples(global_size, local_size)
+        if region is not None:
+            return self._collected(queue, sizes, args, options, by_name)
+        return self._call(queue, sizes, args, options, by_name)
 
     def enqueue(
         self,
@@ -114,13 +114,8 @@ class Kernel(NotedKernel):
         allow_empty_ndrange: bool = False,
     ) -> pyopencl.Event:
         """Launch with the arguments set before (`set_args`, `set_arg`), as `pyopencl.enqueue_nd_range_kernel`."""
-        if self._launches.plan.region is not None:
-            if self._types is not None or not self._set.are_complete:
-                raise InvalidInputError(f"kernel {self._launches.name}: `together` takes calls with all arguments")
-            sizes = in_tuples(global_work_size, local_work_size)
-            given = global_work_offset, g_times_l, allow_empty_ndrange, wait_for
-            return self._collected(queue, sizes, self._set.in_order(), *given, {})
-        if self._ready_set and global_work_offset is None and not g_times_l:
+        region = self._launches.plan.region
+        if region is None and self._ready_set and global_work_offset is None and not g_times_l:
             try:
                 kernel, *known = self._ready_set[global_work_size, local_work_size]
                 _check_whole(global_work_size, local_work_size)
@@ -138,6 +133,10 @@ class Kernel(NotedKernel):
             "wait_for": wait_for,
         }
         sizes = in_tuples(global_work_size, local_work_size)
+        if region is not None:
+            if self._types is not None or not self._set.are_complete:
+                raise InvalidInputError(f"kernel {self._launches.name}: `together` takes calls with all arguments")
+            return self._collected(queue, sizes, self._set.in_order(), options, {})
         self._called = None
         target = self._handed_over(self._target(queue, sizes, options))
         event, target = self._enqueued(queue, target, sizes, options)
@@ -151,19 +150,10 @@ class Kernel(NotedKernel):
         queue: pyopencl.CommandQueue,
         sizes: tuple[Any, Any],
         args: tuple[Argument, ...],
-        global_offset: AnySizes | None,
-        g_times_l: bool,
-        allow_empty_ndrange: bool,
-        wait_for: WaitList,
+        options: LaunchOptions,
         by_name: dict[str, Argument],
-    ) -> Any:  # noqa: ANN401 (it stands for an event)
-        """Hand a launch to the region that collects it. Raises InvalidInputError."""
-        options: LaunchOptions = {
-            "global_offset": global_offset,
-            "g_times_l": g_times_l,
-            "allow_empty_ndrange": allow_empty_ndrange,
-            "wait_for": wait_for,
-        }
+    ) -> pyopencl.Event:
+        """Hand a launch to the region that collects it; what it returns stands for an event."""
         args = positional(args, by_name)
         count = self._launches.argument_count if self._types is None else len(self._types)
         if len(args) > count:
@@ -171,7 +161,8 @@ class Kernel(NotedKernel):
         if by_name or len(args) != count:
             name = self._launches.name
             raise InvalidInputError(f"kernel {name} takes {count} arguments, {len(args)} were given")
-        return self._launches.plan.region.collect(self, queue, sizes, args, options)
+        event: pyopencl.Event = self._launches.plan.region.collect(self, queue, sizes, args, options)
+        return event
 
     def _enqueued(
         self, queue: pyopencl.CommandQueue, target: Target | None, sizes: tuple[Any, Any], options: LaunchOptions

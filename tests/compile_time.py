@@ -1,4 +1,4 @@
-"""Time that coarsening takes, against clang's: `python -m coarsen.opencl_bench.studies.compile_time`.
+"""Time that coarsening takes, against clang's: `python -m tests.compile_time`.
 
 Do analysis, factor 4 and OpenCL C text of mriQ together take no longer than `clang -O2 -S -emit-llvm` takes? Both
 are timed in turns within this one run, since machines are noisy; beside it, for comparison, the same with the

@@ -1,6 +1,6 @@
 """Count the instructions per replica against the uncoarsened kernel.
 
-    python -m coarsen.opencl_bench.studies.instruction_counts
+    python -m tests.instruction_counts
 
 For each benchmark, dimension and stride: the instructions of the code, uncoarsened and at factor 8 with clean-up
 and without. The rule is that a replica never has more than 1.1 times the instructions of the uncoarsened kernel;

@@ -8,8 +8,8 @@ from types import FrameType
 import pytest
 
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.studies import compile_time
-from coarsen.opencl_bench.studies.compile_time import coarsen_to_text
+from tests import compile_time
+from tests.compile_time import coarsen_to_text
 
 
 def synthetic_source(statements: int) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.opencl_bench.studies import instruction_counts
-from coarsen.opencl_bench.studies.instruction_counts import STRIDES, main, rows
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from tests import instruction_counts
+from tests.instruction_counts import STRIDES, main, rows
 
 
 @pytest.mark.parametrize("name", [*SUITE])
