@@ -86,7 +86,7 @@ class _Collected(NamedTuple):
 
 
 def _thing(argument: Argument) -> Hashable:
-    """What an argument is, as `fuse_launches` takes it. Raises TypeError where that can't be told."""
+    """Return an argument as `fuse_launches` takes it. Raises TypeError where it can't be told."""
     if argument is None or isinstance(argument, pyopencl.LocalMemory):
         return None
     return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -88,7 +89,8 @@ def test_barriers_and_atomics_go_side_by_side(queue: cl.CommandQueue) -> None:
     contents = {"mosts": np.zeros(1, np.int32), "leasts": np.zeros(1, np.int32), "a": numbers}
     buffers = {name: cl.Buffer(queue.context, flags, hostbuf=each) for name, each in contents.items()}
     kernel = cl.Kernel(build_uncached(queue.context, fused.opencl_c), fused.kernel.name)
-    kernel(queue, (64,), (8,), *(buffers.get(n, cl.LocalMemory(32)) for n in fused.kernel.argument_names))
+    arguments: list[Any] = [buffers.get(name, cl.LocalMemory(32)) for name in fused.kernel.argument_names]
+    kernel(queue, (64,), (8,), *arguments)
     for name, of in (("mosts", np.max), ("leasts", np.min)):
         found = np.empty(1, np.int32)
         cl.enqueue_copy(queue, found, buffers[name])
