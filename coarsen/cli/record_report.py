@@ -80,7 +80,8 @@ def tuned_lines(script: Script, run: RecordedRun, tuned: TunedRun) -> Iterator[s
 
 def _found(finding: Finding) -> str:
     if finding.shelved:
-        return finding.shelved if finding.is_new else f"{finding.shelved} (remembered)"
+        found = finding.shelved if finding.is_new else f"{finding.shelved} (remembered)"
+        return f"{found}; {finding.reason}" if finding.reason else found
     if finding.choice is not None and finding.choice.leaves_as_is:
         return "nothing is faster"
     return f"as it is: {finding.reason}" if finding.reason else "as it is"
@@ -165,8 +166,7 @@ def _next(script: Script, run: RecordedRun) -> Iterator[str]:
     for row in worth[:_MOST_COMMANDS]:
         yield f"  coarsen tune {shlex.quote(str(row.path))} -d {shlex.quote(row.device)}"
     if recording.launch_list is not None:
-        folder = shlex.quote(str(recording.launch_list.parent))
-        yield f"listed what all launches pass: coarsen tune KERNEL.toml --inputs-from {folder}"
+        yield f"listed what all launches pass: {recording.launch_list}"
 
 
 def write_recording(script: Script, run: RecordedRun, tuned: TunedRun | None, file: Path) -> None:

@@ -47,8 +47,7 @@ class RunOptions:
     seconds: float | None = option("The most that tuning may take, for all kernels.  [default: 120]", "NUMBER")
     record: str | None = option(
         "Leave the kernels as they are, and write the first launch of each kernel and class of sizes as NAME.npz, "
-        "for coarsen tune, bench and predict, and a list of what all launches pass, for coarsen tune KERNEL.toml "
-        "--inputs-from FOLDER.",
+        "for coarsen tune, bench and predict, and a list of what all launches pass.",
         "FOLDER",
     )
     most_bytes: str | None = option(
@@ -131,7 +130,7 @@ def run_with(options: RunOptions) -> int:
     Raises:
         InvalidInputError: options that exclude each other or are out of range; a package is missing; no such
             program.
-        KeyboardInterrupt: tuning was interrupted.
+        KeyboardInterrupt: the program that was to be tuned, or tuning, was interrupted.
     """
     if options.seconds is not None and not options.tune:
         raise InvalidInputError("--seconds says how long to tune: add --tune")
@@ -174,14 +173,17 @@ def _recorded(options: RunOptions, script: Script, program: Path | None, file: P
     with tempfile.TemporaryDirectory(prefix="coarsen-recorded-") as place:
         folder = Path(place if options.record is None else options.record).absolute()
         result = recorded_run(script, program, folder, most_bytes)
-        tuned = None if settings is None else _tuned(result.recording.rows, settings)
+        is_interrupted = settings is not None and result.is_interrupted
+        tuned = None if settings is None or is_interrupted else _tuned(result.recording.rows, settings)
+        if options.record is None:
+            result = result.without_files()
         if file is not None:
             write_recording(script, result, tuned, file)
         elif tuned is None:
             print_recording(script, result)
         else:
             print_tuned(script, result, tuned)
-    if tuned is not None and tuned.is_interrupted:
+    if is_interrupted or (tuned is not None and tuned.is_interrupted):
         raise KeyboardInterrupt
     return result.exit_code
 

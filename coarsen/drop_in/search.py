@@ -73,9 +73,11 @@ class SearchNow(Remembered):
         from coarsen.drop_in.live_line import say_ending, tuning_is_shown
         from coarsen.drop_in.measured_launch import choice_of, no_result, remember, tune_request
         from coarsen.tuning.captured_tuning import alone_on
-        from coarsen.tuning.settings import TimeOverError
+        from coarsen.tuning.progress import TimeOverError
 
         settings = replace(self._settings, seconds=self._seconds(key))
+        by_macros = self._by_macros(request) if self._by_macros and settings.local_sizes else None
+        own = by_macros.sizes[0].definitions if by_macros else ()
         try:
             check_sizes_are_known(request.arguments)
             with alone_on(device, settings.seconds), tuning_is_shown(key.kernel, settings) as shown:
@@ -84,7 +86,8 @@ class SearchNow(Remembered):
                 if found is not None:
                     return found
                 before = self._found_at_other_sizes(key)
-                tuned = tune_request(request, device, self._facts_of(request, device).groups_matter, shown, before)
+                groups_matter = self._facts_of(request, device).groups_matter
+                tuned = tune_request(request, device, groups_matter, shown, before, by_macros)
         except TimeOverError as error:
             nothing = no_result(key, device, *request.launch[1:3], settings.seconds)
             self._say_unless_kept(remember(nothing, settings.store))
@@ -99,7 +102,7 @@ class SearchNow(Remembered):
         if tuned.doubt:
             return self._not_tuned(key.kernel, tuned.doubt)
         say_ending(str(tuned), settings)
-        choice = choice_of(tuned, key, device)
+        choice = choice_of(tuned, key, device, own)
         self._say_unless_kept(remember(choice, settings.store))
         return Known(choice, "tuned just now")
 

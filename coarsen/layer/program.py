@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
@@ -23,7 +24,7 @@ import platformdirs
 from coarsen.base.files import replace_file
 from coarsen.devices.drivers import linked_libraries, packaged_loader, prepare_loader
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.clang import INSTALL_HINT, packaged_clang
+from coarsen.frontend.clang import INSTALL_HINT, Clang, packaged_clang
 from coarsen.layer.script import ELF, Script
 from coarsen.layer.unit import SUFFIX
 
@@ -50,11 +51,25 @@ class RecordedRun(NamedTuple):
         exit_code: as a shell has it: 128 and a signal's number where one ended it.
         seconds: that it took.
         recording: what it launched.
+        is_interrupted: whether Ctrl-C came meanwhile, whatever the program did about it.
     """
 
     exit_code: int
     seconds: float
     recording: Recording
+    is_interrupted: bool = False
+
+    def without_files(self) -> RecordedRun:
+        """Return it for a folder of the recording that is gone."""
+        rows = tuple(replace(row, path=None) for row in self.recording.rows)
+        return self._replace(recording=self.recording._replace(rows=rows, launch_list=None))
+
+
+class Ended(NamedTuple):
+    """A program's exit code, as a shell has it, and whether Ctrl-C came before it ended."""
+
+    exit_code: int
+    is_interrupted: bool
 
 
 def recorded_run(script: Script, program: Path | None, folder: Path, most_bytes: int) -> RecordedRun:
@@ -86,9 +101,10 @@ def recorded_run(script: Script, program: Path | None, folder: Path, most_bytes:
         (place / "left").write_bytes(struct.pack("<QQ", most_bytes, most_bytes))
         environment = recording_environment(program, place)
         start = time.monotonic()
-        exit_code = run_to_end(_words(script, program), environment, program)
+        ended = run_to_end(_words(script, program), environment, program)
         seconds = time.monotonic() - start
-        return RecordedRun(exit_code, seconds, read_recording(place, folder, captures=most_bytes > 0))
+        recording = read_recording(place, folder, captures=most_bytes > 0)
+        return RecordedRun(ended.exit_code, seconds, recording, ended.is_interrupted)
 
 
 def counted_run(script: Script, program: Path | None, shelf: Path, counts: Path) -> tuple[int, float]:
@@ -106,7 +122,8 @@ def counted_run(script: Script, program: Path | None, shelf: Path, counts: Path)
     environment = substituting_environment(program, shelf)
     environment[_COUNTS] = str(counts / "counts")
     start = time.monotonic()
-    return run_to_end(_words(script, program), environment, program), time.monotonic() - start
+    ended = run_to_end(_words(script, program), environment, program)
+    return ended.exit_code, time.monotonic() - start
 
 
 def become(script: Script, program: Path | None, shelf: Path) -> NoReturn:
@@ -155,7 +172,8 @@ def layer_library(source: str, folder: Path) -> Path:
     clang = packaged_clang()
     if clang is None:
         raise InvalidInputError(f"the layer is compiled by the packaged clang: {INSTALL_HINT}")
-    made_of = (*texts, repr((clang.command, _CLANG_OPTIONS, Path(clang.command[0]).stat().st_mtime_ns)).encode())
+    options = (*_CLANG_OPTIONS, *header_options(clang))
+    made_of = (*texts, repr((clang.command, options, Path(clang.command[0]).stat().st_mtime_ns)).encode())
     name = f"{main.stem}-{hashlib.sha256(b''.join(made_of)).hexdigest()[:16]}.so"
     kept = platformdirs.user_cache_path("coarsen") / "layers" / name
     is_kept_nameable = _SEPARATOR not in str(kept)
@@ -168,7 +186,7 @@ def layer_library(source: str, folder: Path) -> Path:
     made = folder / name
     unlinked = made.with_suffix(".o")
     for words in (
-        (*clang.command, *_CLANG_OPTIONS, str(main), "-o", str(unlinked)),
+        (*clang.command, *options, str(main), "-o", str(unlinked)),
         (clang.command[0], "ld.lld", "-shared", "-z", "nodelete", str(unlinked), "-o", str(made)),
     ):
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
@@ -183,6 +201,15 @@ def layer_library(source: str, folder: Path) -> Path:
     except (OSError, InvalidInputError):
         return made
     return kept if _is_own(kept) else made
+
+
+def header_options(clang: Clang) -> tuple[str, ...]:
+    """Return the options by which the packaged clang finds the headers of C's library, which lie beside it."""
+    folder, machine = Path(clang.command[0]).parent / "lib", os.uname().machine.replace("x86_64", "x86")
+    names = (f"{machine}-linux-gnu", "generic-glibc", f"{machine}-linux-any", "any-linux-any")
+    places = (folder / "include", *(folder / "libc" / "include" / name for name in names))
+    # The oldest version that has all functions that the layers call.
+    return ("-D__GLIBC_MINOR__=28", *(word for place in places for word in ("-isystem", str(place))))
 
 
 def _is_own(path: Path) -> bool:
@@ -342,7 +369,7 @@ def _dynamic_linker(program: Path) -> str | None:
     return None
 
 
-def run_to_end(words: Sequence[str], environment: Mapping[str, str], program: Path | None = None) -> int:
+def run_to_end(words: Sequence[str], environment: Mapping[str, str], program: Path | None = None) -> Ended:
     """Run a program to its end, with this process's standard streams and the signals that this one is sent.
 
     Args:
@@ -361,18 +388,20 @@ def run_to_end(words: Sequence[str], environment: Mapping[str, str], program: Pa
             raise _no_start(words, error) from None
         forward.to(process)
         code = process.wait()
-    return _OF_SIGNALS - code if code < 0 else code
+    return Ended(_OF_SIGNALS - code if code < 0 else code, forward.is_interrupted)
 
 
 class _Forwarder:
     """Passes signals on to a program; those that come before it is there, once it is."""
 
     def __init__(self) -> None:
+        self.is_interrupted = False
         self._process: subprocess.Popen[bytes] | None = None
         self._early: list[int] = []
 
     def __call__(self, number: int, _frame: object) -> None:
         """Take a signal."""
+        self.is_interrupted |= number == signal.SIGINT
         if number == signal.SIGINT and _is_on_terminal():
             return
         if self._process is None:

@@ -86,8 +86,8 @@ def shelve(
         if any(anything_remembered(store, name) for name in names):
             if any(file_directives(program.source)):
                 raise InvalidInputError("its source reads files, which may change")
-            if "\ufffd" in program.source:
-                raise InvalidInputError("its source is not in UTF-8")
+            if "\ufffd" in program.source + program.options:
+                raise InvalidInputError("its source or its build options are not in UTF-8")
             unit = _Unit(program, opened, kinds, store)
             found = [each for kernel in unit.kernels for each in unit.shelved(kernel, rows)]
     except (CoarsenError, pyopencl.Error) as error:
@@ -143,16 +143,21 @@ class _Unit:
         for choice in choices:
             name = str(choice.key.size_class)
             try:
-                made = self._rows(cast("KernelLaunches", launches), choice)
+                made, left = self._rows(cast("KernelLaunches", launches), choice)
             except CoarsenError as error:
                 yield Shelved(kernel, name, reason=str(error))
                 continue
             rows.extend(row for row, _ in made)
             for words in dict.fromkeys(words for _, words in made):
                 yield Shelved(kernel, name, words)
+            if left:
+                yield Shelved(kernel, name, reason=left)
 
-    def _rows(self, launches: KernelLaunches, choice: RememberedChoice) -> list[tuple[Row, str]]:
-        """Return the rows of a choice, each in words, too. Raises InvalidInputError where there can be none."""
+    def _rows(self, launches: KernelLaunches, choice: RememberedChoice) -> tuple[list[tuple[Row, str]], str]:
+        """Return the rows of a choice, each in words, too, and why not all sizes have one; else no text.
+
+        Raises InvalidInputError where no size has one.
+        """
         kernel = lower(self._sources.unit(self._source, self._options, self._macros), launches.name)
         kinds = [kind_of(parameter) for parameter in kernel.arguments]
         memory = tuple(index for index, kind in enumerate(kinds) if kind not in ("scalar", "local", "sampler"))
@@ -166,15 +171,22 @@ class _Unit:
         )
         sizes = [*dict.fromkeys(kind.global_size for kind in alike)] or [choice.global_size]
         found: list[tuple[Row, str]] = []
+        problems: list[InvalidInputError] = []
         for global_size in sizes[:_MOST_SIZES]:
             launch = OriginalLaunch(self._device, global_size, choice.key.size_class.local_size, local_bytes)
-            divided = launches.choose(launch)
-            variant = _variant_of(launches, divided)
-            row = self._row(launches, choice, launch, divided, variant, memory)
+            try:
+                divided = launches.choose(launch)
+                row = self._row(launches, choice, launch, divided, _variant_of(launches, divided), memory)
+            except InvalidInputError as error:
+                # Other sizes may have rows.
+                problems.append(error)
+                continue
             found.append((replace(row, saved=_saved(alike, choice)), words_of(divided)))
             if row.factor:
                 break
-        return found
+        if not found:
+            raise problems[0]
+        return found, f"not at all sizes: {problems[0]}" if problems else ""
 
     def _row(
         self,

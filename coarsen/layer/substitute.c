@@ -41,7 +41,7 @@ static struct {
 
 /* What a program's variants are made of. */
 struct Variants {
-    int users; /* the program, and threads that make kernels */
+    int users; /* programs, kernels, threads that make kernels, and the context as long as the program has it */
     const struct Unit *unit;
     cl_device_id device;
     cl_context context;
@@ -52,6 +52,7 @@ struct Variants {
         cl_program program;    /* NULL where it can't be built */
     } *built;
     struct Spare *spares;
+    struct Variants *after; /* of the same context */
 };
 
 struct Variant {
@@ -155,9 +156,9 @@ static void count_launch(struct Count *count)
 
 static uint64_t now(void)
 {
-    struct Time time = {0};
-    clock_gettime(MONOTONIC, &time);
-    return time.seconds * 1000000000 + time.nanoseconds;
+    struct timespec time = {0};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
 /* --- Programs. --- */
@@ -199,6 +200,61 @@ static void release_variants(struct Variants *variants)
     free(variants);
 }
 
+/* --- Contexts. --- */
+
+/* Count that a program gets or gives up a context. Returns the first of the variants that are kept for it where it has given
+ * it up in whole: they would keep it alive. */
+static struct Variants *counted(cl_context context, int change)
+{
+    struct Variants *kept = NULL;
+    if (!context || !IS_ON)
+        return NULL;
+    lock();
+    struct Object *object = found(context, CONTEXT);
+    if (!object && change > 0)
+        made(context, CONTEXT);
+    else if (object && !(object->references += change)) {
+        kept = object->kept;
+        forget(context);
+    }
+    unlock();
+    return kept;
+}
+
+cl_context clCreateContext(const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
+                           void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *error)
+{
+    cl_context context = NEXT(clCreateContext)(properties, count, devices, notify, data, error);
+    counted(context, 1);
+    return context;
+}
+
+cl_context clCreateContextFromType(const cl_context_properties *properties, cl_device_type type,
+                                   void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
+                                   cl_int *error)
+{
+    cl_context context = NEXT(clCreateContextFromType)(properties, type, notify, data, error);
+    counted(context, 1);
+    return context;
+}
+
+cl_int clRetainContext(cl_context context)
+{
+    cl_int status = NEXT(clRetainContext)(context);
+    if (!status)
+        counted(context, 1);
+    return status;
+}
+
+cl_int clReleaseContext(cl_context context)
+{
+    for (struct Variants *each = counted(context, -1), *after; each; each = after) {
+        after = each->after;
+        release_variants(each);
+    }
+    return NEXT(clReleaseContext)(context);
+}
+
 /* What a file of the shelf says of its device. */
 static void describe(cl_device_id device, char *text, size_t size)
 {
@@ -225,6 +281,27 @@ static int shares_memory(cl_context context)
     return 0;
 }
 
+/* Variants with one more user, those of an earlier program with the same text where there are any: some programs make one
+ * for each launch. NULL where there is no memory. With the lock. */
+static struct Variants *shared_variants(const struct Variants *looked_up)
+{
+    struct Object *context = looked_up->unit ? found(looked_up->context, CONTEXT) : NULL;
+    struct Variants *variants = context ? context->kept : NULL;
+    while (variants && (variants->unit != looked_up->unit || variants->device != looked_up->device))
+        variants = variants->after;
+    if (!variants && (variants = allocated(malloc(sizeof *variants)))) {
+        *variants = *looked_up;
+        if (context) {
+            variants->after = context->kept;
+            variants->users++;
+            context->kept = variants;
+        }
+    }
+    if (variants)
+        variants->users++;
+    return variants;
+}
+
 /* Look for a program on the shelf, when its first kernel is made. Returns what is known, for `release_variants`, whose unit
  * is NULL where nothing is remembered; NULL where it is left alone. */
 static struct Variants *variants_of(cl_program program)
@@ -232,7 +309,7 @@ static struct Variants *variants_of(cl_program program)
     lock();
     struct Object *object = found(program, PROGRAM);
     int is_known = object && object->program.problem == NONE && object->program.source && object->program.options;
-    struct Variants *variants = is_known ? object->program.variants : NULL, looked_up = {.users = 1};
+    struct Variants *variants = is_known ? object->program.variants : NULL, looked_up = {0};
     if (variants)
         variants->users++;
     unlock();
@@ -248,15 +325,13 @@ static struct Variants *variants_of(cl_program program)
     else
         describe(looked_up.device, device, sizeof device);
     looked_up.is_shared = device_count && shares_memory(looked_up.context);
-    int before = set_cancelling(NOT_CANCELLED);
+    int before = set_cancelling(PTHREAD_CANCEL_DISABLE);
     lock();
     object = found(program, PROGRAM);
-    if (object && !object->program.variants && object->program.source && object->program.options &&
-        (variants = allocated(malloc(sizeof *variants)))) {
+    if (object && !object->program.variants && object->program.source && object->program.options) {
         if (device_count)
             looked_up.unit = unit_of(object->program.source, object->program.size, object->program.options, device);
-        *variants = looked_up;
-        object->program.variants = variants;
+        object->program.variants = shared_variants(&looked_up);
     }
     if ((variants = object ? object->program.variants : NULL))
         variants->users++;
@@ -314,12 +389,6 @@ static cl_program program_of(struct Variants *variants, const struct Row *row)
 }
 
 /* --- Kernels. --- */
-
-static cl_uint argument_count_of(cl_kernel kernel)
-{
-    cl_uint count = 0;
-    return NEXT(clGetKernelInfo)(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL) ? ~0u : count;
-}
 
 /* The place of a row's variant among those of a kernel, where it is made if it is not there. */
 static uint32_t variant_of(struct Kernel *kernel, struct Variants *variants, const struct Row *row, const char *name)
@@ -413,6 +482,7 @@ static int is_reused(cl_kernel handle, struct Variants *variants, const char *na
 /* Keep what a kernel had that is released, but no memory. */
 static void give_back(struct Kernel *kernel)
 {
+    __atomic_fetch_sub(&here.kernels, 1, __ATOMIC_RELAXED);
     const struct Row *row = kernel->choices->row;
     struct Variants *variants = kernel->of;
     int is_whole = !kernel->points_elsewhere;
@@ -426,10 +496,10 @@ static void give_back(struct Kernel *kernel)
         lock();
         *spare = (struct Spare){variants->spares, *kernel};
         variants->spares = spare;
+        *kernel = (struct Kernel){0};
         unlock();
     } else {
         release_kernels(kernel->variants, kernel->variant_count);
-        free_kernel(kernel);
     }
     release_variants(variants);
 }
@@ -457,38 +527,6 @@ static struct Kernel *known_kernel(cl_kernel handle)
     struct Object *object = found(handle, KERNEL);
     unlock();
     return object ? &object->kernel : NULL;
-}
-
-cl_int clRetainKernel(cl_kernel handle)
-{
-    cl_int status = NEXT(clRetainKernel)(handle);
-    if (!status && known_kernel(handle)) {
-        lock();
-        struct Object *object = found(handle, KERNEL);
-        if (object)
-            object->references++;
-        unlock();
-    }
-    return status;
-}
-
-cl_int clReleaseKernel(cl_kernel handle)
-{
-    if (known_kernel(handle)) {
-        struct Kernel kernel = {0};
-        lock();
-        struct Object *object = found(handle, KERNEL);
-        if (object && !--object->references) {
-            kernel = object->kernel;
-            object->kernel = (struct Kernel){0};
-            forget(handle);
-            __atomic_fetch_sub(&here.kernels, 1, __ATOMIC_RELAXED);
-        }
-        unlock();
-        if (kernel.of)
-            give_back(&kernel);
-    }
-    return NEXT(clReleaseKernel)(handle);
 }
 
 /* A copy of so many bytes; NULL where there is no memory. */
@@ -578,15 +616,6 @@ static void note_argument(struct Kernel *kernel, cl_uint index, size_t size, con
     argument->releases = releases;
 }
 
-static void note_unknown(struct Kernel *kernel, cl_uint index)
-{
-    if (index >= kernel->argument_count)
-        return;
-    struct Argument *argument = &kernel->arguments[index];
-    kernel->unset_count -= !argument->is_set;
-    *argument = (struct Argument){UNKNOWN, 1, argument->is_looked_at, 0, NULL, NULL, 0};
-}
-
 /* Do to each variant what was done to the kernel. */
 #define EACH_VARIANT(kernel, set)                                                                                    \
     for (uint32_t i = 0; i < (kernel)->variant_count; i++) {                                                         \
@@ -611,7 +640,7 @@ cl_int clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, const void *poi
     struct Kernel *kernel = status ? NULL : known_kernel(handle);
     if (kernel) {
         EACH_VARIANT(kernel, NEXT(clSetKernelArgSVMPointer)(variant, index, pointer) != CL_SUCCESS)
-        note_unknown(kernel, index);
+        note_argument(kernel, index, 0, pointer);
     }
     return status;
 }
@@ -630,11 +659,11 @@ cl_int clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name, size_t si
 /* --- Launches. --- */
 
 /* Whether what a row says of the memory that is passed surely holds. */
-static int holds(const struct Kernel *kernel, const struct Header *header, const struct Row *row)
+static int holds(const struct Kernel *kernel, const struct Row *row)
 {
     if (kernel->points_elsewhere && (row->apart_count || row->objects_below))
         return 0;
-    const uint32_t *apart = numbers_of(header, row->apart), *memory = numbers_of(header, row->memory);
+    const uint32_t *apart = numbers_of(kernel->header, row->apart), *memory = numbers_of(kernel->header, row->memory);
     for (uint32_t i = 0; i < row->apart_count; i++) {
         const struct Argument *one = &kernel->arguments[apart[2 * i]], *other = &kernel->arguments[apart[2 * i + 1]];
         int is_null = one->knowledge == NULL_POINTER || other->knowledge == NULL_POINTER;
@@ -660,10 +689,9 @@ struct Launch {
 };
 
 /* Set what a row adds to the kernel's own arguments. Returns 0 where that fails. */
-static int set_added(const struct Kernel *kernel, const struct Header *header, const struct Row *row, cl_kernel variant,
-                     const struct Launch *launch)
+static int set_added(const struct Kernel *kernel, const struct Row *row, cl_kernel variant, const struct Launch *launch)
 {
-    const uint32_t *added = numbers_of(header, row->added);
+    const uint32_t *added = numbers_of(kernel->header, row->added);
     cl_int status = CL_SUCCESS;
     for (uint32_t i = 0; !status && i < row->added_count; i++, added += 2) {
         cl_uint index = row->argument_count + i;
@@ -677,15 +705,15 @@ static int set_added(const struct Kernel *kernel, const struct Header *header, c
 }
 
 /* Launch a variant. Returns 0 where that can't be done. */
-static int is_launched(struct Kernel *kernel, const struct Header *header, const struct Choice *choice,
-                       const size_t *global, const size_t *local, const struct Launch *launch)
+static int is_launched(struct Kernel *kernel, const struct Choice *choice, const size_t *global, const size_t *local,
+                       const struct Launch *launch)
 {
     struct Variant *variant = &kernel->variants[choice->variant];
     const struct Row *row = choice->row;
     /* A thread that sets other sizes meanwhile leaves them to this one. */
     if (row->added_count && __atomic_exchange_n(&kernel->is_busy, 1, __ATOMIC_ACQUIRE))
         return 0;
-    int is_done = set_added(kernel, header, row, variant->kernel, launch) &&
+    int is_done = set_added(kernel, row, variant->kernel, launch) &&
                   !NEXT(clEnqueueNDRangeKernel)(launch->queue, variant->kernel, launch->dimensions, launch->offset, global,
                                                 row->has_new_local ? local : NULL, launch->event_count, launch->events,
                                                 launch->event);
@@ -695,8 +723,7 @@ static int is_launched(struct Kernel *kernel, const struct Header *header, const
 }
 
 /* The first row that holds for a launch, and the sizes of its variant; NULL where none does. */
-static const struct Choice *chosen(const struct Kernel *kernel, const struct Header *header, const struct Launch *launch,
-                                   size_t *global, size_t *local)
+static const struct Choice *chosen(const struct Kernel *kernel, const struct Launch *launch, size_t *global, size_t *local)
 {
     cl_device_id device = NULL;
     /* A variant may have an argument from before where this kernel has none. */
@@ -704,7 +731,7 @@ static const struct Choice *chosen(const struct Kernel *kernel, const struct Hea
         const struct Choice *choice = &kernel->choices[i];
         if (kernel->variants[choice->variant].is_off ||
             !coarsen_divided(choice->row, launch->dimensions, launch->offset, launch->global, launch->local, global, local) ||
-            !holds(kernel, header, choice->row))
+            !holds(kernel, choice->row))
             continue;
         int is_here = !NEXT(clGetCommandQueueInfo)(launch->queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) &&
                       device == kernel->device;
@@ -722,8 +749,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel handle, cl_uint 
     if (kernel) {
         const struct Launch launch = {queue, dimensions, offset, global, local, event_count, events, event};
         size_t new_global[DIMENSIONS], new_local[DIMENSIONS];
-        const struct Choice *choice = chosen(kernel, kernel->header, &launch, new_global, new_local);
-        if (choice && is_launched(kernel, kernel->header, choice, new_global, new_local, &launch)) {
+        const struct Choice *choice = chosen(kernel, &launch, new_global, new_local);
+        if (choice && is_launched(kernel, choice, new_global, new_local, &launch)) {
             count_launch(choice->count);
             return CL_SUCCESS;
         }
@@ -758,7 +785,8 @@ static const struct Replaced replaced[] = {
     REPLACED(clCreateKernel), REPLACED(clCreateKernelsInProgram), REPLACED(clCloneKernel), REPLACED(clRetainKernel),
     REPLACED(clReleaseKernel), REPLACED(clSetKernelArg), REPLACED(clSetKernelArgSVMPointer),
     REPLACED(clSetKernelExecInfo), REPLACED(clReleaseMemObject), REPLACED(clEnqueueNDRangeKernel),
-    REPLACED(clSetEventCallback),
+    REPLACED(clSetEventCallback), REPLACED(clCreateContext), REPLACED(clCreateContextFromType),
+    REPLACED(clRetainContext), REPLACED(clReleaseContext),
     REPLACED(clGetExtensionFunctionAddress), REPLACED(clGetExtensionFunctionAddressForPlatform),
 };
 

@@ -23,9 +23,10 @@ from coarsen.layer.shelf import Shelved, shelve
 from coarsen.policy.keys import kernel_facts, key_of
 from coarsen.policy.remembered import without_result
 from coarsen.tuning.captured_tuning import alone_on, tune_file
+from coarsen.tuning.progress import Deadline, TimeOverError
 from coarsen.tuning.remembered.choice import RememberedChoice, SizeClass, problem_of
 from coarsen.tuning.remembered.look_up import remembered_choice
-from coarsen.tuning.settings import Deadline, TimeOverError, Tune
+from coarsen.tuning.settings import Tune
 from coarsen.variant.transforms import Transforms, device_kind_of
 from coarsen.variant.variant import Variant
 
@@ -49,7 +50,7 @@ class Finding:
         share: of all kernels' time.
         choice: what is remembered; None where nothing is.
         is_new: whether that was found now.
-        reason: why there is no choice, or none on the shelf; empty otherwise.
+        reason: why there is no choice, or none on the shelf for some sizes; empty otherwise.
         shelved: what is on the shelf, in words; empty where nothing is.
     """
 

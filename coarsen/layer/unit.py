@@ -16,7 +16,7 @@ from typing import NamedTuple
 from coarsen.base.files import replace_file
 from coarsen.base.version import __version__
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.store.place import chosen_store, default_file, sqlite_file
+from coarsen.tuning.store.place import store_file
 
 SUFFIX = ".shelf"
 GLOBAL_SIZE, LOCAL_MEMORY = range(2)  # kinds of added arguments
@@ -107,17 +107,13 @@ def hash_of(data: bytes) -> int:
 def shelf_folder(store: str | None) -> Path:
     """Return the folder of the units made of what a store remembers; it need not be there.
 
-    Units of another version of coarsen are in another folder, as its choices no longer hold.
+    Units of another version of coarsen are in another folder: other code made their variants, which may be wrong.
 
     Args:
-        store: a file or a URL; None for the user's store.
+        store: its file; None for the user's store.
     """
-    chosen = chosen_store(store)
-    file = sqlite_file(chosen)
-    name = "shelf" if file is None else file.stem
-    place = default_file().parent if file is None else file.parent
-    server = f"-{hash_of(chosen.encode()):016x}" if file is None else ""
-    return place / f"{name}{server}-{'.'.join(__version__.split('.')[:2])}.units"
+    file = store_file(store)
+    return file.parent / f"{file.stem}.units" / __version__
 
 
 def write_unit(folder: Path, key: UnitKey, rows: Sequence[Row]) -> None:
@@ -131,7 +127,8 @@ def write_unit(folder: Path, key: UnitKey, rows: Sequence[Row]) -> None:
         if not rows:
             path.unlink(missing_ok=True)
             return
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for each in (folder.parent, folder):
+            each.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInputError(f"{path}: can't be written: {error.strerror}") from None
     tail = _Tail(_BEGINNING.size + _HEADER.size + len(rows) * _ROW.size)
@@ -200,8 +197,16 @@ def read_rows(path: Path) -> list[ShelvedRow]:
     return [ShelvedRow(name, row[-1]) for name, row in zip(names, rows, strict=True)] if magic == _MAGIC else []
 
 
-def forget_kernels(folder: Path, kernels: set[str]) -> None:
-    """Remove the units that have rows of kernels of these names: what they are made of is forgotten."""
-    for path in folder.glob(f"*{SUFFIX}"):
-        if kernels & {row.kernel for row in read_rows(path)}:
-            path.unlink(missing_ok=True)
+def forget_kernels(folder: Path, kernels: set[str] | None) -> int:
+    """Remove the units that have rows of kernels of these names, of all if None; those of other versions, too.
+
+    Returns the number of those that were there.
+    """
+    units = [
+        path
+        for path in folder.parent.glob(f"*/*{SUFFIX}")
+        if kernels is None or kernels & {row.kernel for row in read_rows(path)}
+    ]
+    for path in units:
+        path.unlink(missing_ok=True)
+    return len(units)

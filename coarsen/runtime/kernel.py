@@ -41,7 +41,7 @@ from coarsen.runtime.enqueue import (
     with_added,
     without_options,
 )
-from coarsen.runtime.launch import plain_offset
+from coarsen.runtime.launch import OwnLaunch, plain_offset
 from coarsen.runtime.noted_kernel import NotedKernel
 
 # The number of kinds of calls that a kernel object keeps at hand.
@@ -184,8 +184,7 @@ class Kernel(NotedKernel):
             return enqueue_target(queue, target, sizes[1], options), target
         wait_for = as_tuple(options["wait_for"])
         try:
-            kernels = self._variants.sequence(own.steps)
-            return kernels.enqueue(queue, own.sizes, self._set.in_order(), wait_for), target
+            return self._launch_several(queue, own, self._set.in_order(), wait_for), target
         except CoarsenError as error:
             otherwise = self._launches.otherwise(target.original, str(error))
             instead = self._handed_over(self._as_divided(target.original, otherwise))
@@ -280,6 +279,9 @@ class Kernel(NotedKernel):
         """Set the arguments and launch; None where these arguments do not allow it."""
         if ready.buffers is not None and not are_plain(ready.buffers(args), ready.limit, ready.is_distinct):
             return None
+        if ready.own is not None and not isinstance(wait_for, list | tuple | None):
+            # What fails half-way is made another way, for which an iterator would be at its end.
+            return None
         if self._called is not ready:
             self._begin_call()
         if self._local_places:
@@ -301,9 +303,12 @@ class Kernel(NotedKernel):
                     SET_NUMBERS(self, pairs)
                 if launched is not None and (pairs or added_numbers):
                     SET_NUMBERS(kernel, pairs + added_numbers)
-                event = ENQUEUE(queue, kernel, global_size, local_size, None, wait_for, False, allow_empty)
-        except struct.error:
-            # PyOpenCL says what is wrong.
+                if ready.own is None:
+                    event = ENQUEUE(queue, kernel, global_size, local_size, None, wait_for, False, allow_empty)
+                else:
+                    event = self._launch_several(queue, ready.own, args, wait_for)
+        except (struct.error, CoarsenError):
+            # PyOpenCL says what is wrong, or the launch is made another way.
             self._called = None
             return None
         except BaseException:
@@ -314,6 +319,13 @@ class Kernel(NotedKernel):
         if observer is not None and ready.shown is not None:
             observer.launched(self._launches.name, *ready.shown)
         return event
+
+    def _launch_several(
+        self, queue: pyopencl.CommandQueue, own: OwnLaunch, args: tuple[Argument, ...], wait_for: WaitList
+    ) -> pyopencl.Event:
+        """Make the launches of a version that takes several. Raises CoarsenError where none of them is made."""
+        assert own.steps is not None and own.sizes is not None, "of several launches"
+        return self._variants.sequence(own.steps).enqueue(queue, own.sizes, args, wait_for)
 
     def _launch_converted(
         self,

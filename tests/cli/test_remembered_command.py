@@ -6,11 +6,13 @@ import json
 import sqlite3
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from coarsen.layer.unit import Row, UnitKey, shelf_folder, write_unit
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.remembered.choice_json import choice_to_json, read_choices
 from coarsen.tuning.store.database import open_store
@@ -24,6 +26,8 @@ POCL = some_choice(
 )
 CHOICES = [CHOICE, POCL, AS_IT_IS]
 KEYS = [choice.key.digest for choice in CHOICES]
+
+ROW = Row("advect", "", b"binary", 2, (64,), (16,), (1024,), (2047,), (64,), (1024,), (4,))
 
 
 def fill(path: Path, *choices: Any) -> Path:  # noqa: ANN401
@@ -202,6 +206,32 @@ def test_forgetting_where_nothing_is_remembered(tmp_path: Path, run: Run) -> Non
     assert (outcome.code, outcome.error) == (2, f"nothing of that is remembered in {path}")
 
 
+def test_the_shelf_is_cleared_where_the_store_is_gone(store: Path, run: Run) -> None:
+    shelf = shelf_folder(str(store))
+
+    def put(*kernels: str) -> None:
+        for folder in (shelf, shelf.parent / "0.3.9"):
+            for kernel in kernels:
+                write_unit(folder, UnitKey(kernel.encode(), b"", b""), [replace(ROW, kernel=kernel)])
+
+    def units() -> int:
+        return len([*shelf.parent.glob("*/*")])
+
+    put("advect", "gone")
+    assert run("results", "forget", "--kernel", "gone").code == 0 and units() == 2
+    assert run("results", "forget", "--device", "xeon").code == 0 and units() == 0
+    store.unlink()
+    put("advect", "blur")
+    outcome = run("results", "forget", KEYS[0])
+    assert (outcome.code, units()) == (2, 4) and outcome.error.startswith("there is no store at")
+    outcome = run("results", "forget", "--kernel", "blur")
+    assert outcome.out == f"2 files removed from {shelf.parent}; there is no store at {store}\n"
+    assert (outcome.code, units()) == (0, 2)
+    assert run("results", "forget", "--all").code == 0 and units() == 0
+    outcome = run("results", "forget", "--all")
+    assert outcome.code == 2 and outcome.error.startswith("there is no store at") and not store.exists()
+
+
 def test_a_key_that_several_have(store: Path, run: Run) -> None:
     keys = [some_choice(kernel=f"kernel{number}").key.digest for number in range(17)]
     fill(store, *(some_choice(kernel=f"kernel{number}") for number in range(17)))
@@ -274,7 +304,10 @@ def test_a_damaged_file_stops_the_import_before_it_begins(store: Path, tmp_path:
         ),
         (("import", "none.json"), "none.json: can't be read: No such file or directory"),
         (("export", "c.json", "--remembered", "--preset", "cpu"), "--preset is for rows: leave out --remembered"),
-        (("ls", "--remembered", "--store", "mysql://server/rows"), "the store must be in SQLite or PostgreSQL"),
+        (
+            ("ls", "--remembered", "--store", "mysql://server/rows"),
+            "the store is an SQLite file: give its path, not a URL",
+        ),
     ],
 )
 def test_refusals(

@@ -16,10 +16,10 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.drop_in.program import Program
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.tuning import tuner
-from coarsen.tuning.measure.speedup import Conversion, Speedup
+from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.database import open_existing_store
-from coarsen.tuning.tuned import Decision, LaidOutChoice, Tuned
+from coarsen.tuning.tuned import Conversion, Decision, LaidOutChoice, Tuned
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan
@@ -296,7 +296,7 @@ def test_json_has_the_layout(
         (("--layout", "bodys=soa"), "the kernel grow has no argument bodys (did you mean bodies?)"),
         (("--layout", "bodies=sao"), "sao"),
         (("--runs", "3"), "--runs goes with --layout and --order"),
-        (("--layout", "all", "--inputs", "3"), "layouts are tuned at one size: leave out --inputs, --inputs-from"),
+        (("--layout", "all", "--inputs", "3"), "layouts are tuned at one size: leave out --inputs and --caches"),
         (("--layout", "all", "-o", "grow.txt"), "the tuned file's name must end with .json"),
     ],
 )

@@ -1,9 +1,13 @@
-"""What the layers cost a launch, and a program's start: `python -m tests.layer.overhead [PLATFORM …]`.
+"""What the layers cost a launch, and a program's start: `python -m tests.layer.overhead [--program] [PLATFORM …]`.
 
 For launches they stand above functions that do nothing, so that the driver's time is not part of it: of many short
 rounds the fastest counts. What a driver takes longer for queues with profiling, and to set an argument of a second
 kernel, is not part of it either. Starts are those of a short program on each platform, in turns without the layer,
 with it and an empty shelf, and with a kernel on the shelf.
+
+With `--program` it is what `coarsen.Program` costs a start beside `pyopencl.Program`: of a process that makes a
+program and launches its kernel once, of which a choice is remembered. They take turns; it is processor time that
+counts, with bytecode, as installed packages have it.
 """
 
 from __future__ import annotations
@@ -16,12 +20,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from coarsen.devices.discovery import discover_devices
 from coarsen.devices.drivers import packaged_loader, prepare_loader
+from coarsen.layer.log import RecordedProgram
 from coarsen.layer.program import RECORDER, SUBSTITUTE, layer_library, layers_value
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
+from tests.drop_in.tuned_programs import COUNT as PROGRAM_COUNT
+from tests.drop_in.tuned_programs import SOURCE as PROGRAM_SOURCE
 from tests.layer.conftest import PROGRAMS, compiled_program
+from tests.layer.remembered_kinds import kind, remember
 from tests.layer.shelf_files import SOURCE as SHELF_SOURCE
 from tests.layer.shelf_files import Row, device_text, marking_rows, write_unit
 
@@ -38,7 +49,12 @@ WAYS = ("of which nothing is remembered", "with remembered sizes that are others
 
 
 def main() -> None:
-    """Print the nanoseconds that a launch, and setting its argument, takes longer with each layer."""
+    """Print the nanoseconds that a launch, and setting its argument, takes longer with each layer; and starts."""
+    platforms = [each for each in cl.get_platforms() if any(word in each.name for word in sys.argv[1:])]
+    if "--program" in sys.argv:
+        for platform in platforms:
+            print_starts_of_programs(platform)
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = compiled_program(PROGRAMS / "overhead.c", folder / "program")
@@ -65,9 +81,8 @@ def main() -> None:
         print(f"recorded: a launch {words}: {more:.0f} ns more")
     for index, more in enumerate(substituted):
         print(f"a launch {WAYS[index // 3]}, {WORDS[index % 3]}: {more:.0f} ns more")
-    for platform in cl.get_platforms():
-        if any(word in platform.name for word in sys.argv[1:]):
-            print_starts(platform)
+    for platform in platforms:
+        print_starts(platform)
 
 
 def print_starts(platform: cl.Platform, rounds: int = 15) -> None:
@@ -113,9 +128,65 @@ def print_starts(platform: cl.Platform, rounds: int = 15) -> None:
             )
 
 
-def output_of(program: Path, environment: Mapping[str, str]) -> str:
+START = """\
+import sys
+import pyopencl as cl
+import numpy as np
+from {module} import Program
+
+[device] = [p.get_devices()[0] for p in cl.get_platforms() if p.name == sys.argv[1]]
+context = cl.Context([device])
+queue = cl.CommandQueue(context)
+program = Program(context, open(sys.argv[2]).read()).build()
+buffers = [cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * {count}) for _ in range(3)]
+kernel = program.add
+kernel(queue, ({count},), (64,), buffers[0], buffers[1], np.float32(2), buffers[2])
+queue.finish()
+if len(sys.argv) > 3:
+    print(kernel.divided(device, ({count},), (64,)).coarsenings)
+"""
+
+
+def print_starts_of_programs(platform: cl.Platform, rounds: int = 25) -> None:
+    """Print what processes with `coarsen.Program` take longer than those with PyOpenCL's."""
+    device = next(each for each in discover_devices() if each.platform_name == platform.name)
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "source.cl").write_text(PROGRAM_SOURCE)
+        program = RecordedProgram("", PROGRAM_SOURCE, "")
+        store = str(Path(name) / "store.sqlite")
+        recorded = kind(program, "add", device, (PROGRAM_COUNT,), (64,))
+        remember(store, device, [(recorded, Variant((), (Coarsening(4),)))])
+        environment = {**os.environ, "XDG_CACHE_HOME": name, "COARSEN_STORE": store}
+        environment["PYTHONPYCACHEPREFIX"] = f"{name}/bytecode"
+        for variable in ("COARSEN_NO_CACHE", "PYTHONDONTWRITEBYTECODE"):
+            environment.pop(variable, None)
+        words = [platform.name, str(Path(name) / "source.cl")]
+        ways = [
+            [sys.executable, "-c", START.format(module=module, count=PROGRAM_COUNT), *words]
+            for module in ("pyopencl", "coarsen")
+        ]
+        for _ in range(2):
+            # The first one fills caches.
+            assert "factor=4" in output_of([*ways[1], "divided"], environment)
+        times: list[list[tuple[float, float]]] = [[], []]
+        for _ in range(rounds + 1):
+            for way, taken in zip(ways, times, strict=True):
+                before, begin = processor_seconds(), time.perf_counter()
+                output_of(way, environment)
+                taken.append((processor_seconds() - before, time.perf_counter() - begin))
+    plain, own = (list(zip(*each[1:], strict=True)) for each in times)
+    for index, what in enumerate(("of processors", "of wall-clock time")):
+        least, middle = (1e3 * (take(own[index]) - take(plain[index])) for take in (min, statistics.median))
+        print(
+            f"{platform.name}: a start with coarsen.Program takes {middle:.1f} ms {what} more than the "
+            f"{1e3 * statistics.median(plain[index]):.0f} of PyOpenCL's (medians of {rounds}; least {least:.1f})"
+        )
+
+
+def output_of(program: Path | Sequence[str], environment: Mapping[str, str]) -> str:
     """Return what a program prints."""
-    return subprocess.run([program], env=environment, check=True, capture_output=True).stdout.decode().strip()
+    words = [program] if isinstance(program, Path) else program
+    return subprocess.run(words, env=environment, check=True, capture_output=True).stdout.decode().strip()
 
 
 def processor_seconds() -> float:

@@ -216,6 +216,19 @@ def test_signals_are_passed_on(tmp_path: Path) -> None:
         assert process.wait(60) == 7
 
 
+@pytest.mark.parametrize("end", ["exit 0", "trap - INT; kill -INT $$"])
+def test_nothing_is_tuned_after_ctrl_c(end: str, tmp_path: Path) -> None:
+    program = shell_script(tmp_path, f"trap '{end}' INT\necho ready\nwhile :; do sleep 0.05; done")
+    words = [sys.executable, "-m", "coarsen", "run", "--tune", str(program)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, **pipes, text=True, start_new_session=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "loaded no OpenCL loader" in said and said.splitlines()[-1] == "coarsen: interrupted"
+
+
 def without_layers(folder: Path) -> Path:
     """A loader that knows no layers, and has the functions that programs here call."""
     clang = packaged_clang()

@@ -76,7 +76,7 @@ def tune_one_size(asked: TuneOptions, find_device: Callable[[], DeviceDescriptio
     # Imported late: they load the suite.
     from coarsen.cli.bench.inputs import benchmarks_of
     from coarsen.drop_in.live_line import tuning_is_shown
-    from coarsen.tuning.settings import TimeOverError
+    from coarsen.tuning.progress import TimeOverError
     from coarsen.tuning.tuner import tune_described
 
     settings = asked.one_size()
@@ -134,7 +134,8 @@ def _remember(tuned: Tuned, subject: Subject, facts: KernelFacts, settings: Tune
     if reason:
         return Kept("", reason)
     key = _key(subject, facts, tuned.global_size, tuned.local_size)
-    return remember(choice_of(tuned, key, subject.device), settings.store)
+    choice = choice_of(tuned, key, subject.device, subject.benchmark.own_definitions)
+    return remember(choice, settings.store)
 
 
 def _remember_no_result(subject: Subject, facts: KernelFacts, settings: Tune) -> None:

@@ -87,6 +87,27 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
+class MacroSizes:
+    """The sizes of a launch with some values of its source's macros, in work-items; names in their order."""
+
+    definitions: Definitions
+    global_size: tuple[int, ...]
+    local_size: LocalSize
+
+
+@dataclass(frozen=True, slots=True)
+class ByMacros:
+    """A launch whose sizes follow from its source's macros.
+
+    `sizes` has those that may be tried, the source's own first; `roundings` says how many lead to an element one
+    after the other, None where that isn't known.
+    """
+
+    sizes: tuple[MacroSizes, ...] = ()
+    roundings: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """Everything needed to run a benchmark once and to judge what came out.
 

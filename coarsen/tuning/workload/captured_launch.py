@@ -40,6 +40,7 @@ from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
     BufferArgument,
+    ByMacros,
     Launch,
     LocalArgument,
     LocalSize,
@@ -115,6 +116,7 @@ class CapturedLaunch:
         global_offset: of the first work-item, an entry per dimension; empty where it is 0.
         macros: what the source may find out about its device.
         lowered: the kernel, where it was lowered already.
+        by_macros: its sizes by values of the source's macros; None where these aren't tried.
     """
 
     source: str
@@ -126,6 +128,7 @@ class CapturedLaunch:
     global_offset: tuple[int, ...] = ()
     macros: DeviceMacros = PORTABLE
     lowered: Kernel | None = field(default=None, compare=False, repr=False)
+    by_macros: ByMacros | None = None
 
     @property
     def byte_count(self) -> int:
@@ -320,7 +323,7 @@ def write_launch(launch: CapturedLaunch, file: Path | BinaryIO, name: str = "") 
     entries = captured_entries(launch, kernel)
     held = [each for each in entries if isinstance(each.argument, CapturedBuffer | PassedBuffer | CapturedImage)]
     arguments = tuple(_argument(entry, entries) for entry in entries)
-    outputs = captured_outputs(kernel, entries)
+    outputs, tried = captured_outputs(kernel, entries), launch.by_macros
     described = KeptLaunch(
         name,
         launch.source,
@@ -328,7 +331,8 @@ def write_launch(launch: CapturedLaunch, file: Path | BinaryIO, name: str = "") 
         Launch(launch.kernel, launch.global_size, launch.local_size, arguments, launch.global_offset),
         tuple(map(_buffer, held)),
         tuple(dict.fromkeys(_owner(name, entries) for name in outputs)),
-        captured_roundings(kernel, entries, outputs),
+        (tried and tried.roundings) or captured_roundings(kernel, entries, outputs),
+        tried.sizes if tried else (),
     )
     text = json.dumps(encoded(described, dict.fromkeys(KINDS, _argument_as_data))).encode()
     arrays: dict[str, Array] = {LAUNCH: np.frombuffer(text, np.uint8)}

@@ -100,7 +100,7 @@ int main(void)
     static char whole[MOST], changed[MOST] __attribute__((aligned(8)));
     size_t size = read(open(getenv("UNIT"), 0), whole, MOST), valid = 0;
     CHECK(size > 500 && size < MOST);
-    char *memory = mmap(NULL, 2 * MOST, READABLE | WRITABLE, PRIVATE | ANONYMOUS, -1, 0);
+    char *memory = mmap(NULL, 2 * MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     end = memory + MOST;
     CHECK(!mprotect(end, MOST, 0));
     void *target[LENGTH(next)];
@@ -172,6 +172,21 @@ int main(void)
         CHECK(is_coarsened(each, 2) && !clReleaseKernel(each));
     }
     CHECK(!clReleaseProgram(program));
+    /* A program for each launch has the variants of the last one, as long as there is their context. */
+    cl_context context = clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
+    int before = objects_left, loaded = binaries_loaded;
+    context_of_programs = context;
+    CHECK(!clRetainContext(context) && !clReleaseContext(context));
+    for (int i = 0; i < 4; i++) {
+        cl_kernel each = kernel_by_path("text");
+        CHECK(is_coarsened(each, 2) && binaries_loaded == loaded + 1 && !clReleaseKernel(each));
+    }
+    cl_kernel last = kernel_by_path("text");
+    CHECK(objects_left > before && !clReleaseContext(context));
+    CHECK(is_coarsened(last, 2) && !clReleaseKernel(last) && objects_left == before);
+    CHECK((last = kernel_by_path("text")) && binaries_loaded == loaded + 2 && !clReleaseKernel(last));
+    CHECK(objects_left == before);
+    context_of_programs = NULL;
     context_property = 0x2008; /* of OpenGL */
     cl_kernel shared = kernel_by_path("text");
     CHECK(known_kernel(shared) && !is_coarsened(shared, 2));

@@ -3,7 +3,9 @@
 void *malloc(size_t size);
 void free(void *memory);
 
-static int kernels_made;
+static int kernels_made, binaries_loaded;
+static int objects_left;
+static const void *context_of_programs;
 static const void *launched; /* the kernel of the last launch */
 static size_t launched_size; /* its global size */
 static int launches_fail;
@@ -21,6 +23,7 @@ static cl_int nothing(void)
 
 static void *an_object(void)
 {
+    objects_left++;
     return malloc(64);
 }
 
@@ -41,6 +44,7 @@ static void *a_clone(const cl_uint *kernel)
 
 static cl_int a_release(void *object)
 {
+    objects_left--;
     free(object);
     return CL_SUCCESS;
 }
@@ -53,6 +57,8 @@ static cl_int an_info(void *object, cl_uint name, size_t size, void *value, size
         number = device_count;
     if (name == CL_CONTEXT_PROPERTIES)
         number = context_property;
+    if (name == CL_PROGRAM_CONTEXT)
+        number = (cl_ulong)context_of_programs;
     if (name == CL_QUEUE_DEVICE)
         number = (cl_ulong)device_of_queue;
     if (name == CL_KERNEL_NUM_ARGS)
@@ -87,6 +93,7 @@ static cl_program a_program(cl_context context, cl_uint count, const cl_device_i
     for (size_t i = 0; i < *sizes; i++)
         sum += binaries[0][i]; /* It has to be there. */
     *states = sum == 1;
+    binaries_loaded++;
     return an_object();
 }
 
@@ -103,7 +110,8 @@ static void fill_table(void **target, size_t count)
     for (size_t i = 0; i < count; i++)
         target[i] = (void *)nothing;
     const int objects[] = {PLACE_clCreateCommandQueue, PLACE_clCreateProgramWithSource, PLACE_clCreateBuffer,
-                           PLACE_clLinkProgram,        PLACE_clSVMAlloc,                PLACE_clCreateSubBuffer};
+                           PLACE_clLinkProgram,        PLACE_clSVMAlloc,                PLACE_clCreateSubBuffer,
+                           PLACE_clCreateContext};
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         target[objects[i]] = (void *)an_object;
     const int infos[] = {PLACE_clGetPlatformInfo, PLACE_clGetDeviceInfo,       PLACE_clGetContextInfo,

@@ -2,7 +2,8 @@
  * coarsened, by which its numbers are greater by MARK. Without a shelf all run as they are written. SOURCE is the file of
  * the kernels, BINARY that of their binary. */
 #include "host.h"
-#include "threads.h"
+#include <pthread.h>
+#include <sched.h>
 
 enum { MARK = 1000000, SIZE = 4096, THREADS = 4, ROUNDS = 50 };
 #define CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE (1 << 0)
@@ -194,6 +195,13 @@ static void programs(void)
     /* Intel's runtime builds no program a second time after that. */
     if (!clBuildProgram(program, 1, &device, "", NULL, NULL))
         expect(COARSENED, "second-build", kernel_of(program, "moved", 3), 0, 1024, 32, 3);
+    for (int i = 0; i < 3; i++) {
+        program = built(source, "");
+        kernel = kernel_of(program, "moved", 3);
+        CHECK(!clReleaseProgram(program));
+        expect(COARSENED, "a-program-for-each-launch", kernel, 0, 1024, 32, 3);
+        CHECK(!clReleaseKernel(kernel));
+    }
     program = built(source, "");
     kernel = kernel_of(program, "moved", 3);
     CHECK(!clReleaseKernel(kernel));
@@ -213,6 +221,31 @@ static void programs(void)
     program = clCreateProgramWithBinary(context, 1, &device, &size, &given, NULL, NULL);
     CHECK(program && !clBuildProgram(program, 1, &device, NULL, NULL, NULL));
     expect(COARSENED, "binary", kernel_of(program, "moved", 3), 0, 1024, 32, 3);
+}
+
+/* A context for each launch, which the program gives up afterwards, or before it launches the kernel. */
+static void contexts(void)
+{
+    cl_context own_context = context;
+    cl_command_queue own_queue = queue;
+    cl_mem own_out = out, own_in = in;
+    for (int i = 0; i < 3; i++) {
+        context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+        queue = clCreateCommandQueue(context, device, 0, NULL);
+        out = room(CL_MEM_READ_WRITE, NULL);
+        in = room(CL_MEM_READ_WRITE, NULL);
+        clear(queue, in);
+        cl_program program = built(source, "");
+        cl_kernel kernel = kernel_of(program, "moved", 3);
+        CHECK(!i || !clReleaseContext(context));
+        expect(COARSENED, "another-context", kernel, 0, 1024, 32, 3);
+        CHECK(!clReleaseKernel(kernel) && !clReleaseProgram(program) && !clReleaseMemObject(out) && !clReleaseMemObject(in));
+        CHECK(!clReleaseCommandQueue(queue) && (i || !clReleaseContext(context)));
+    }
+    context = own_context;
+    queue = own_queue;
+    out = own_out;
+    in = own_in;
 }
 
 static void queues(cl_kernel kernel)
@@ -351,6 +384,7 @@ int main(void)
     arguments(kernel);
     handles(program, unknown);
     programs();
+    contexts();
     queues(kernel);
     added(program);
     threads(program);

@@ -1,0 +1,376 @@
+"""Pipelines that are called with arrays: the versions of their kernels, launched as a tuned file says.
+
+    step = pipeline(Map("gain", "k * u", arguments="float k"), Stencil("blur", "…", border="edge"))
+    blurred = step(queue, image, k=2.0)
+
+Which actors are one kernel is a choice of macros. A pipeline that isn't tuned has the tuned file of one version.
+A reduction at the end looks at each element once, so what comes before it is never worth a channel in memory:
+
+    scale ─▶ blur ─▶ square ─▶ sum      ─▶ scale, into a channel in memory ─▶ sum of square(blur(…))
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyopencl
+import pyopencl.array
+from pyopencl.tools import dtype_to_ctype
+
+from coarsen.base.files import replace_file
+from coarsen.dispatch.expressions import parse_expression
+from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.dispatch.tuned_version import TunedVersion
+from coarsen.drop_in.program import Program
+from coarsen.errors import InvalidInputError, aligned
+from coarsen.frontend.source_text import hash_with_headers
+from coarsen.stream.actor import Map, Stage, actors_of, is_array
+from coarsen.stream.check_rates import check_rates
+from coarsen.stream.graph import MOST_FIRINGS, buffers, channels_of, repetitions
+from coarsen.stream.kernels import Pipeline, fused_text, opencl_text, reads_once
+from coarsen.stream.reduce import Reduce
+from coarsen.stream.versions import OPTIONS, file_of, versions_of
+
+_MOST_ELEMENTS = 2**31 - 1
+_LONGEST_NAME = 60
+_Array = pyopencl.array.Array
+
+
+class Call(NamedTuple):
+    """What a call passes: the input, the sizes of an image and arguments; the events before it, how many elements
+    each channel gets, and the shape of the output."""
+
+    passed: tuple[Any, ...]
+    events: list[pyopencl.Event]
+    counts: list[int]
+    shape: tuple[int, ...]
+
+
+class Stream:
+    """A pipeline that is called with arrays on a device.
+
+    Args:
+        stages: actors and split-joins, one after the other; the last one may be a reduction of one array.
+        name: of its last kernel, as in C; those of the stages where it is left out.
+        tuned: a tuned file of it, or its path; without one, neighbours are fused where nothing is computed twice.
+
+    Attributes:
+        front: with a reduction, the pipeline before the stages that it computes; None where it computes all.
+        reduction: that of the last stages; None without one. It has versions of its own, and is tuned by itself.
+
+    Raises:
+        InvalidInputError: neighbours that don't go together, a work that doesn't compile, a tuned file of another
+            pipeline, a reduction with a map or with several arrays.
+        RefusalError: `stream-rates`, for rates that aren't those of the work, or never balance.
+    """
+
+    def __init__(
+        self,
+        stages: Sequence[Stage | Reduce],
+        *,
+        name: str | None = None,
+        tuned: str | Path | TunedFile | None = None,
+    ) -> None:
+        self.front: Stream | None = None
+        self.reduction: Reduce | None = None
+        end = stages[-1] if stages and isinstance(stages[-1], Reduce) else None
+        actors = [each for each in stages if not isinstance(each, Reduce)]
+        if end is not None:
+            first, taken = _first_reduced(actors), dtype_to_ctype(end.argument.dtype)
+            self.front = Stream(actors[:first], name=name, tuned=tuned) if first else None
+            name, tuned = None, None
+            actors = actors[first:] or [Map("element", "u", type=taken)]
+        name = name or "_".join(each.name for each in actors)[:_LONGEST_NAME]
+        # A word alone may be a builtin function.
+        self._pipeline = Pipeline(name if "_" in name else f"{name}_stream", tuple(actors))
+        check_rates(self._pipeline.actors)
+        self._channels = channels_of(self._pipeline.stages)
+        self._named = {name for each in self._channels for name in each.names}
+        if not self._named:
+            repetitions(self._channels)
+        self._counts = tuple(map(parse_expression, self._pipeline.counts))
+        # Arguments of a kernel object are a launch's: each thread has its own.
+        self._kernels = threading.local()
+        self._tuned = TunedFile.read(Path(tuned)) if isinstance(tuned, str | Path) else tuned
+        if end is not None:
+            self.reduction = _fused(end, self._pipeline)
+        elif self._tuned is not None and self._tuned.source_hash != hash_with_headers(self.source, OPTIONS):
+            raise InvalidInputError(f"the tuned file of {self._tuned.kernel} is of another pipeline")
+
+    @cached_property
+    def source(self) -> str:
+        """The kernels in OpenCL C, as they are before anything is coarsened; of a reduction those of its own."""
+        return opencl_text(self._pipeline) if self.reduction is None else self.reduction.source
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of what a call takes besides its input."""
+        return (*self._pipeline.sizes[1:], *self._pipeline.arguments)
+
+    @cached_property
+    def versions(self) -> tuple[TunedVersion, ...]:
+        """The versions that differ in what is fused, the default one first."""
+        return tuple(versions_of(self._pipeline))
+
+    def __call__(
+        self,
+        queue: pyopencl.CommandQueue,
+        elements: Any,  # noqa: ANN401 (an array or a buffer)
+        *,
+        out: _Array | None = None,
+        wait_for: Sequence[pyopencl.Event] | None = None,
+        **given: Any,  # noqa: ANN401 (numbers and arrays)
+    ) -> _Array:
+        """Launch the kernels; it does not wait for them.
+
+        Args:
+            queue: where to launch.
+            elements: the input, an array of PyOpenCL's that starts where its buffer does; or a buffer. An image
+                has two dimensions, or its `width` and `height` are given.
+            out: where the output goes; a new array where it is left out. Its memory is not that of `elements`.
+            wait_for: events before the first launch.
+            given: the actors' arguments by name.
+
+        Returns:
+            The output: an image where the actors make one, else of one dimension.
+
+        Raises:
+            InvalidInputError: an argument too many or too few, an array of another type or size, rates below 1.
+        """
+        if self.reduction is not None:
+            return self._reduced(self.reduction, queue, elements, out, wait_for, given)
+        call = self._prepared(elements, given)
+        dtype, count = self._pipeline.dtypes[-1], call.counts[-1]
+        found = pyopencl.array.empty(queue, call.shape, dtype) if out is None else out
+        if _memory("out", found, dtype) == call.passed[0] and count:
+            raise InvalidInputError("the output is the input's memory: the kernels need two arrays")
+        if found.size != count:
+            raise InvalidInputError(f"out has {found.size} elements, and {count} come out")
+        if count:
+            waiting = [*call.events, *found.events, *(wait_for or ())] or None
+            source, *passed = call.passed
+            event = self._kernel(queue.context).launch(
+                queue, source, found.base_data, np.int32(call.counts[0]), *passed, wait_for=waiting
+            )
+            found.add_event(event)
+        return found
+
+    def _reduced(
+        self,
+        reduction: Reduce,
+        queue: pyopencl.CommandQueue,
+        elements: Any,  # noqa: ANN401
+        out: _Array | None,
+        wait_for: Sequence[pyopencl.Event] | None,
+        given: dict[str, Any],
+    ) -> _Array:
+        """Launch what is before the reduction, and then this."""
+        length, *rows = reduction.sizes
+        sizes = {name: int(given.pop(name)) for name in rows if name in given}
+        if self.front is not None:
+            own = {
+                name: given[name] for name in given if name in self.front.arguments or name not in self.arguments
+            }
+            elements = self.front(queue, elements, wait_for=wait_for, **own)
+            given = {name: given[name] for name in given if name in self.arguments}
+        call = self._prepared(elements, given)
+        lines = 1
+        for name in rows:
+            lines = sizes.setdefault(name, call.shape[0] if len(call.shape) > 1 else 1)
+        sizes[length] = call.counts[-1] // max(lines, 1)
+        if sizes[length] * lines != call.counts[-1]:
+            raise InvalidInputError(f"{call.counts[-1]} elements are not {lines} rows of equal length")
+        waiting = [*call.events, *(wait_for or ())]
+        return reduction(queue, elements, *call.passed[1:], out=out, wait_for=waiting, **sizes)
+
+    def _prepared(self, elements: Any, given: dict[str, Any]) -> Call:  # noqa: ANN401
+        """Return what kernels are passed. Raises InvalidInputError, as a call does."""
+        pipeline = self._pipeline
+        source = _memory("elements", elements, pipeline.dtypes[0])
+        numbers, shape = self._sizes(elements, given)
+        values = self._values(given)
+        whole = {name: int(each) for name, each in values.items() if isinstance(each, np.integer)}
+        for each in self._channels:
+            # An image without elements is none to fire for.
+            each.rates({**whole, **{name: max(size, 1) for name, size in numbers.items()}})
+        counts = [each.evaluate({**whole, **numbers}) for each in self._counts]
+        if max(counts) > _MOST_ELEMENTS:
+            raise InvalidInputError(f"a channel would have {max(counts)} elements, more than {_MOST_ELEMENTS}")
+        passed = (getattr(each, "base_data", each) for each in values.values())
+        return Call(
+            (source, *(np.int32(numbers[name]) for name in pipeline.sizes[1:]), *passed),
+            [event for each in (elements, *values.values()) for event in getattr(each, "events", ())],
+            counts,
+            shape if pipeline.keeps_shape else (counts[-1],),
+        )
+
+    def describe(self, path: str | Path) -> None:
+        """Write the kernels, and beside them their description for `coarsen tune`.
+
+        Args:
+            path: of the description, which ends with `.toml`; that of the kernels ends with `.cl`.
+        """
+        self._check_whole("described")
+        # Imported late: only who tunes describes.
+        from coarsen.stream.description import description_of
+
+        kernels = Path(path).with_suffix(".cl")
+        replace_file(self.source.encode(), kernels)
+        replace_file(description_of(self._pipeline, kernels.name).encode(), Path(path))
+
+    def save(self, path: str | Path, device: pyopencl.Device | None = None) -> None:
+        """Write the tuned file that it runs by, which programs in Python and C take.
+
+        Args:
+            path: the file.
+            device: that it is for, where it isn't tuned.
+        """
+        self._check_whole("saved")
+        if self._tuned is None and device is None:
+            raise InvalidInputError("the pipeline isn't tuned: name the device that the file is for")
+        (self._tuned or file_of(self._pipeline, self.source, self.versions[:1], device)).write(Path(path))
+
+    def _check_whole(self, how: str) -> None:
+        if self.reduction is not None:
+            raise InvalidInputError(f"a pipeline with a reduction is {how} by its parts, `front` and `reduction`")
+
+    def explain(self, **sizes: int) -> str:
+        """Return rates, firings, channels and what is fused, in words.
+
+        Args:
+            sizes: values of the names in rates, where there are some.
+        """
+        told = [] if self.front is None else [self.front.explain(**sizes)]
+        told += self._rates(sizes)
+        if self.reduction is None:
+            told += (f"version {number}: {self._told(each)}" for number, each in enumerate(self.versions))
+        else:
+            told.append("these are computed where the reduction takes their elements")
+        return "\n".join(told)
+
+    def _rates(self, sizes: Mapping[str, int]) -> Iterator[str]:
+        stages, lacking = self._pipeline.stages, sorted(self._named - sizes.keys())
+        fired = {} if lacking else repetitions(self._channels, sizes)
+        yield f"pipeline {self._pipeline.name}: {' -> '.join(each.name for each in stages)}"
+        headings = ["actor", "takes", "looks at", "puts out", "firings"]
+        rows = (
+            (
+                each.name,
+                *map(str, (each.pop, each.peek, each.push)),
+                str(fired.get(each.name, "" if lacking else 1)),
+            )
+            for each in self._pipeline.actors
+        )
+        yield from aligned(headings, rows, numbers=headings[1:])
+        if lacking:
+            yield f"firings of a steady state depend on {', '.join(lacking)}"
+        elif sum(fired.values()) <= MOST_FIRINGS:
+            for each, most in buffers(self._channels, sizes).items():
+                yield f"channel {each.source} -> {each.sink}: {most} elements at most in a steady state"
+        yield "n elements come in"
+        yield from (
+            f"{text} elements after {each.name}"
+            for text, each in zip(self._pipeline.counts[1:], stages, strict=True)
+        )
+
+    def _told(self, version: TunedVersion) -> str:
+        macros = dict(version.variant.definitions)
+        again = [name for name, values in self._pipeline.macros.items() if not values[0] and macros[name] == "1"]
+        told = f"{' '.join(f'{name}={value}' for name, value in macros.items()) or 'the only one'}: "
+        told += ", ".join(each.kernel for each in version.launches)
+        return told + "".join(
+            f"; what {name.partition('_')[2]} puts out is computed by each firing that looks at it"
+            for name in again
+        )
+
+    def _kernel(self, context: pyopencl.Context) -> Any:  # noqa: ANN401 (a kernel)
+        own = self._kernels.__dict__
+        if context not in own:
+            files = [file_of(self._pipeline, self.source, self.versions[:1], each) for each in context.devices]
+            program = Program(context, self.source, tuned=self._tuned or files).build(options=[*OPTIONS])
+            own[context] = getattr(program, self._pipeline.name)
+        return own[context]
+
+    def _sizes(self, elements: Any, given: dict[str, Any]) -> tuple[dict[str, int], tuple[int, ...]]:  # noqa: ANN401
+        """Return the sizes that kernels are given, and the shape of the input."""
+        is_array = hasattr(elements, "base_data")
+        count = int(elements.size if is_array else elements.size // self._pipeline.dtypes[0].itemsize)
+        shape: tuple[int, ...] = elements.shape if is_array else (count,)
+        if len(self._pipeline.sizes) == 1:
+            return {"n": count}, shape
+        if len(shape) != 2 or {"width", "height"} & given.keys():
+            shape = tuple(given.pop(name, -1) for name in ("height", "width"))
+            most = shape[0] * shape[1]
+            if min(shape) < 0 or most > count or (is_array and most != count):
+                raise InvalidInputError(
+                    f"an image of {count} elements: its width and height are not known or wrong"
+                )
+        return {"n": shape[0] * shape[1], "width": shape[1], "height": shape[0]}, shape
+
+    def _values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        known = self._pipeline.arguments
+        if wrong := sorted(known.keys() ^ given.keys()):
+            what = "is missing" if wrong[0] in known else "is none of the actors'"
+            raise InvalidInputError(f"the argument {wrong[0]} {what}; there are {', '.join(known) or 'none'}")
+        for name, each in known.items():
+            if is_array(each):
+                _memory(name, given[name], each.dtype)
+        return {
+            name: given[name] if is_array(each) else _number(name, given[name], each.dtype)
+            for name, each in known.items()
+        }
+
+
+def _number(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+    """Return a number of a type. Raises InvalidInputError where it is none."""
+    try:
+        found = dtype.type(value)
+    except (TypeError, ValueError, OverflowError):
+        found = None
+    if found is None or value is None or (dtype.kind in "iu" and found != value):
+        raise InvalidInputError(f"{name} is no {dtype}: {value!r:.60}")
+    return found
+
+
+def _memory(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+    """Return the memory of an array. Raises InvalidInputError for another type, and for a part of a buffer."""
+    if isinstance(value, pyopencl.MemoryObject):
+        return value
+    if not isinstance(value, _Array) or value.offset or not value.flags.c_contiguous:
+        raise InvalidInputError(f"{name} is neither a buffer nor an array in C's order that starts where one does")
+    if value.dtype != dtype:
+        raise InvalidInputError(f"{name} is of {value.dtype}, not {dtype}")
+    return value.base_data
+
+
+def _first_reduced(stages: Sequence[Stage]) -> int:
+    """Return the number of the first stage that a reduction behind them computes."""
+    first = len(stages)
+    while first and all(each.puts_one for each in actors_of(stages[first - 1])):
+        first -= 1
+        if not reads_once(stages[first]):
+            break
+    return first
+
+
+def _fused(end: Reduce, pipeline: Pipeline) -> Reduce:
+    """Return a reduction that computes its elements by the actors of a pipeline."""
+    length, *rows = end.sizes
+    text, call = fused_text(pipeline, f"(int)(row * {length} + i)" if rows else "(int)i")
+    given = [f"const {pipeline.stages[0].type} *input", *(f"int {name}" for name in pipeline.sizes[1:])]
+    for name, each in pipeline.arguments.items():
+        type_ = dtype_to_ctype(each.dtype)
+        given.append(f"const {type_} *{name}" if is_array(each) else f"{type_} {name}")
+    return end.of(call, ", ".join(given), text)
+
+
+def pipeline(
+    *stages: Stage | Reduce, name: str | None = None, tuned: str | Path | TunedFile | None = None
+) -> Stream:
+    """Return actors and split-joins, one after the other, as something to call; as `Stream`."""
+    return Stream(stages, name=name, tuned=tuned)
