@@ -122,7 +122,7 @@ class Chain:
     def _fused(self, gives_up: Collection[Hashable]) -> FusedKernel:
         launches = [*zip(self.kernels, self.things, strict=True)]
         options = self.launches[0].kernel.options
-        return fuse_launches(self.source.read_text(), launches, options, PORTABLE, gives_up)
+        return fuse_launches(launches, self.source.read_text(), options, PORTABLE, gives_up)
 
     def unread_memory(self, launches: Sequence[_Launch]) -> dict[Hashable, int]:
         """Return which buffers were at one time what is not read."""

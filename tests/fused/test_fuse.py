@@ -107,7 +107,7 @@ def test_several_kernels_are_one() -> None:
     apart = fuse(steps, "one", "two ( a , b )")
     assert apart.kernel.argument_names == ("in", "out", "a", "b") and apart.is_side_by_side
     # By what is passed, it is told in words that make the same.
-    by_things = fuse_launches(steps, [("one", "ab"), ("two", "bc"), ("three", "cd")], (), PORTABLE, {"b"})
+    by_things = fuse_launches([("one", "ab"), ("two", "bc"), ("three", "cd")], steps, (), PORTABLE, {"b"})
     assert by_things.calls == ("one", "two(out, out_2)", "three(out_2, out_2_2)")
     again = fuse(steps, *by_things.calls, gives_up=["out"])
     assert again.opencl_c == by_things.opencl_c and by_things.dropped == ("out",)
