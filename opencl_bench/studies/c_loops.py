@@ -152,7 +152,7 @@ class _Measured:
         if case.function == "mm":
             without = replace(settings, tiles=False, store=f"{settings.store}-untiled")
             programs["tuned without tiles"] = LoopProgram(context, path, tune=without)
-        if any(each.kernel.split for each in self._read.kernels):
+        if self._read.shares_sums:
             for lanes, size in _LANES:
                 defined = [f"-D{LANES}={lanes}", f"-D{GROUP_SIZE}={size}"]
                 programs[f"{lanes} lanes of {size}"] = LoopProgram(context, path, options=defined, tune=settings)
