@@ -43,7 +43,7 @@ docs-serve: $(VENV)/.docs-installed
 
 # How long coarsening takes, against clang in the same run.
 benchmark: $(VENV)/.test-installed
-	$(BIN)/python -m coarsen.opencl_bench.studies.compile_time
+	$(BIN)/python -m tests.compile_time
 
 clean:
 	rm -rf $(VENV) build *.egg-info

@@ -20,6 +20,7 @@ from coarsen.base.names import folders_of_parts, lazy_names
 from coarsen.errors import makes_readable
 
 if TYPE_CHECKING:
+    from coarsen import stream as stream
     from coarsen.api import coarsen as coarsen
     from coarsen.api import explain as explain
     from coarsen.api import predict as predict
@@ -92,6 +93,7 @@ _MODULE_OF = {
     "lower": "coarsen.frontend.lower",
     "open_device": "coarsen.devices.discovery",
     "predict": "coarsen.api",
+    "stream": "coarsen.stream",
     "target_of": "coarsen.targets",
     "tune": "coarsen.drop_in.ahead",
 }

@@ -1,4 +1,4 @@
-"""Two kernels of a source, launched one after the other over the same NDRange, as one kernel.
+"""Kernels of a source, launched one after the other over the same NDRange, as one kernel.
 
     kernel void scale(int n, float k, global const float *a, global float *t) { … }
     kernel void add(int n, global const float *t, global const float *b, global float *c) { … }
@@ -6,52 +6,80 @@
 
     wrapper ─▶ lower ─▶ parts told ─▶ clean up, checked ─▶ dead stores dropped ─▶ normal form ─▶ OpenCL C
 
-A kernel that calls both is written behind the source and lowered, so that each keeps its own early returns.
-Whether one launch of it does what the two did, `transform/fusion.py` decides. What only the launch can keep to is
-said: the same NDRange for both, memory that doesn't overlap, buffers that are given up.
+A kernel that calls them all is written behind the source and lowered, so that each keeps its own early returns.
+Whether one launch of it does what they did, `transform/fusion.py` decides, of the first two, then of these and the
+third, and so on. What only the launch can keep to is said: the same NDRange for all, memory that doesn't overlap,
+buffers that are given up.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
-from coarsen.analysis.distinct_arguments import distinct_arguments
+from coarsen.analysis.distinct_arguments import ArgumentPairs, distinct_arguments
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots
 from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.normal_form import normalised
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.opencl.builtins import is_barrier
 from coarsen.ir.types import AddressSpace, PointerType
 from coarsen.transform.distinct import apart_in_words, listed
-from coarsen.transform.fusion import Accesses, GivenUp, asked_ids, drop_arguments, drop_dead_stores, tell_parts
+from coarsen.transform.fusion import (
+    Accesses,
+    GivenUp,
+    accessed_bytes,
+    asked_ids,
+    drop_arguments,
+    drop_dead_stores,
+    tell_parts,
+)
 from coarsen.transform.simplify import forward_stores, merge_guards
 from coarsen.transform.value_numbering.shared_values import share_values
 
 _SPACES = {AddressSpace.GLOBAL: "global", AddressSpace.CONSTANT: "constant", AddressSpace.LOCAL: "local"}
+_LOCAL = PointerType(AddressSpace.LOCAL)
+_ARRAY = re.compile(r"(.*?)((?:\[\d+\])+)\*")
+# Each of them is lowered, and a kernel of more is hardly what anybody wants.
+MOST_KERNELS = 16
+Names = tuple[str, ...]
+_CALL = re.compile(r"\s*(\w+)\s*(?:\(((?:\s*[A-Za-z_]\w*\s*,?)*)\))?\s*")
 
 
 @dataclass(frozen=True)
 class FusedKernel:
-    """Two kernels as one.
+    """Several kernels as one.
 
     Attributes:
         kernel: in normal form; its arguments are what a launch passes, in this order.
         given_up: what became of the arguments whose contents nobody asks for.
         dropped: the arguments that are gone.
         assumptions: what a launch must keep to, in words.
+        passed: for each kernel the names of the fused kernel's arguments, dropped ones too, that it is passed.
+        calls: for each kernel what `fuse` takes for the same.
+        distinct: pairs of the fused kernel's arguments, by index, whose memory must not overlap.
+        is_side_by_side: whether no kernel writes what another one accesses.
+        saved_bytes: how many fewer bytes of global memory a work-item accesses than with launches apart.
     """
 
     kernel: Kernel
     given_up: tuple[GivenUp, ...]
-    dropped: tuple[str, ...]
+    dropped: Names
     assumptions: tuple[str, ...]
+    passed: tuple[Names, ...]
+    calls: Names
+    distinct: ArgumentPairs
+    is_side_by_side: bool
+    saved_bytes: int
 
     @property
     def opencl_c(self) -> str:
@@ -61,63 +89,136 @@ class FusedKernel:
 
 def fuse(
     source: str | Path,
-    first: str,
-    second: str,
+    *kernels: str,
     options: Sequence[str] = (),
-    *,
-    same: Mapping[str, str] | None = None,
     gives_up: Collection[str] = (),
     name: str | None = None,
 ) -> FusedKernel:
-    """Make one kernel of two that a program launches one after the other over the same NDRange.
+    """Make one kernel of several that a program launches one after the other over the same NDRange.
 
-    Arguments of one name are one argument, local memory excepted; other ones of the second kernel come last.
+    Arguments of one name are one argument, local memory excepted; other ones of later kernels come last. Kernels
+    of which none writes what another one accesses go side by side: they may have barriers and atomics, too.
 
     Args:
         source: OpenCL C, or the path of a `.cl` file.
-        first: the kernel that is launched first.
-        second: the kernel that is launched next.
+        kernels: in their order. One that is passed other things than its arguments' names say is written as a
+            call, `add(n, t, b, c)`, by the names of the fused kernel's arguments.
         options: OpenCL build options.
-        same: further arguments that are passed the same, those of the second kernel by those of the first.
         gives_up: arguments of the fused kernel whose buffers nobody reads after the launch, nor accesses by
             another argument.
-        name: of the fused kernel; `first_second` where it is left out.
+        name: of the fused kernel; the kernels' names with `_` between them where it is left out.
 
     Raises:
         InvalidInputError: there are no such kernels or arguments, or they don't fit together.
-        RefusalError: one launch is not known to do what two do, or a kernel can't be written as OpenCL C.
+        RefusalError: one launch is not known to do what several do, or a kernel can't be written as OpenCL C.
     """
+    return _fused(source, [*map(_call, kernels)], options, PORTABLE, gives_up, name, are_names=True)
+
+
+def _call(text: str) -> tuple[str, Names | None]:
+    """Return a kernel, and what it is passed, if that is said."""
+    found = _CALL.fullmatch(text)
+    if found is None:
+        raise InvalidInputError(f"'{text}' is neither a kernel nor a call of one, such as add(n, t, b, c)")
+    return found[1], None if found[2] is None else tuple(re.findall(r"\w+", found[2]))
+
+
+def fuse_launches(
+    source: str,
+    launches: Sequence[tuple[str, Sequence[Hashable]]],
+    options: Sequence[str],
+    macros: DeviceMacros,
+    gives_up: Collection[Hashable] = (),
+) -> FusedKernel:
+    """As `fuse`, of launches of which is known what each passes.
+
+    Args:
+        source: OpenCL C.
+        launches: the kernel of each, and what each of its arguments is passed: equal things are one argument where
+            they are memory, or have one name; None is nothing else's equal.
+        options: OpenCL build options, one by one.
+        macros: what the source may find out about its device.
+        gives_up: those of these things that nobody reads afterwards.
+    """
+    return _fused(source, launches, options, macros, gives_up)
+
+
+def _fused(
+    source: str | Path,
+    launches: Sequence[tuple[str, Sequence[Hashable] | None]],
+    options: Sequence[str],
+    macros: DeviceMacros,
+    gives_up: Collection[Hashable],
+    name: str | None = None,
+    *,
+    are_names: bool = False,
+) -> FusedKernel:
     text = opencl_c_of(source)
     if text is None:
         raise InvalidInputError("only OpenCL C can be fused, not LLVM IR")
-    unit = compile_source(source, options)
-    kernels = [lower(unit, each) for each in (first, second)]
-    name = name or f"{first}_{second}"
-    mark = f"{name}_next_part"
-    is_taken = re.search(rf"\b({name}|{mark})\b", text)
-    if not re.fullmatch(r"[A-Za-z_]\w*", name) or is_taken:
-        raise InvalidInputError(f"the fused kernel can't be called '{name}': give it another name (--name)")
-    size = _demanded_size(kernels)
-    signature = _Signature.of(kernels, same or {})
-    wrapper = signature.wrapper(name, kernels, mark, size)
+    if not 2 <= len(launches) <= MOST_KERNELS:
+        raise InvalidInputError(f"two to {MOST_KERNELS} kernels are fused, not {len(launches)}")
+    unit = compile_source(source, options, macros)
+    kernels = [lower(unit, each) for each, _ in launches]
+    name = _free_name(name, [each for each, _ in launches], text)
+    passed, name_of = _passed(kernels, launches, are_names)
+    given_up = [str(each) if are_names else name_of[each] for each in gives_up if are_names or each in name_of]
+    signature, size = _Signature.of(kernels, passed), _demanded_size(kernels)
     folders = [] if isinstance(source, str) else [f"-I{source.parent}"]
-    kernel = lower(f"{text}\n\n{wrapper}", name, [*folders, *options])
+    kernel, is_side_by_side = kernels[0], True
+    for count in range(2, len(kernels) + 1):
+        wrapper = signature.wrapper(name, kernels[:count], size)
+        kernel = lower(f"{text}\n\n{wrapper}", name, [*folders, *options], macros)
+        kernel, is_independent = _joined(kernel, signature.mark(name))
+        is_side_by_side &= is_independent
+    kernel, found, dropped = _without_stores(kernel, given_up)
+    apart = distinct_arguments(kernel.function, EffectsOfKernel.of_kernel(kernel), PointerRoots())
+    assert apart is not None
+    every = "both" if len(kernels) == 2 else "all"
+    pairs = apart_in_words(apart.apart, kernel.argument_names)
+    assumptions = [f"{every} kernels are launched over the same NDRange", *pairs]
+    if given_up:
+        each = "it" if len({*given_up}) == 1 else "them"
+        assumptions.append(
+            f"nobody reads {listed(given_up)} after the launch, nor accesses {each} by another argument"
+        )
+    saved = sum(map(accessed_bytes, kernels)) - accessed_bytes(kernel)
+    calls = (
+        of.name if row == of.argument_names else f"{of.name}({', '.join(row)})"
+        for of, row in zip(kernels, passed, strict=True)
+    )
+    told = tuple(assumptions), tuple(passed), tuple(calls)
+    return FusedKernel(kernel, found, dropped, *told, apart.apart, is_side_by_side, saved)
+
+
+def _joined(kernel: Kernel, mark: str) -> tuple[Kernel, bool]:
+    """Clean up a kernel of two parts, and say if they are independent.
+
+    Raises RefusalError where they are not known to do what two launches do.
+
+    Args:
+        kernel: its parts follow each other.
+        mark: the function that is called between them.
+    """
     module = kernel.editable_graph()
-    tell_parts(module, name, mark)
-    kernel = Kernel(name, normalised(module))
+    tell_parts(module, kernel.name, mark)
+    kernel = Kernel(kernel.name, normalised(module))
     while (merged := merge_guards(kernel)) is not None:
-        kernel = Kernel(name, normalised(merged))
+        kernel = Kernel(kernel.name, normalised(merged))
     accesses = Accesses.of(kernel)
-    accesses.check_stores()
+    is_independent = accesses.are_independent
+    if not is_independent:
+        accesses.check_stores()
     clean = kernel
     while (cleaner := merge_guards(clean) or forward_stores(clean, is_distinct=True)) is not None:
-        clean = Kernel(name, normalised(cleaner))
-    Accesses.of(clean).check_loads(accesses.written_first)
-    return _given_up(clean, gives_up)
+        clean = Kernel(kernel.name, normalised(cleaner))
+    if not is_independent:
+        Accesses.of(clean).check_loads(accesses.written_first)
+    return clean, is_independent
 
 
-def _given_up(kernel: Kernel, gives_up: Collection[str]) -> FusedKernel:
-    """Drop what is given up."""
+def _without_stores(kernel: Kernel, gives_up: Collection[str]) -> tuple[Kernel, tuple[GivenUp, ...], Names]:
+    """Drop what is given up: the stores, then the arguments; return what became of them, and the dropped ones."""
     names = kernel.argument_names
     for each in gives_up:
         if each not in names:
@@ -128,22 +229,31 @@ def _given_up(kernel: Kernel, gives_up: Collection[str]) -> FusedKernel:
             raise InvalidInputError(f"'{each}' is no buffer in global memory, which alone can be given up")
     module = kernel.editable_graph()
     found = drop_dead_stores(module, kernel.name, gives_up)
-    share_values(module, kernel.name)
+    share_values(module, kernel.name, is_distinct=True)
     kernel = Kernel(kernel.name, normalised(module))
     module = kernel.editable_graph()
     dropped = drop_arguments(module, kernel.name, gives_up)
-    if dropped:
-        kernel = Kernel(kernel.name, normalised(module))
-    apart = distinct_arguments(kernel.function, EffectsOfKernel.of_kernel(kernel), PointerRoots())
-    assert apart is not None
-    pairs = apart_in_words(apart.apart, kernel.argument_names)
-    assumptions = ["both kernels are launched over the same NDRange", *pairs]
-    if gives_up:
-        each = "it" if len({*gives_up}) == 1 else "them"
-        assumptions.append(
-            f"nobody reads {listed([*gives_up])} after the launch, nor accesses {each} by another argument"
-        )
-    return FusedKernel(kernel, found, dropped, tuple(assumptions))
+    return (Kernel(kernel.name, normalised(module)) if dropped else kernel), found, dropped
+
+
+def _free_name(name: str | None, kernels: Sequence[str], text: str) -> str:
+    """Return the fused kernel's name. Raises InvalidInputError where it can't be called so."""
+    if name is None:
+        name = next((each for each in ("_".join(kernels), "_then_".join(kernels)) if not _is_builtin(each)), "")
+    is_name = re.fullmatch(r"[A-Za-z_]\w*", name)
+    if not is_name or re.search(rf"\b({name}|{_Signature.mark(name)})\b", text) or _is_builtin(name):
+        raise InvalidInputError(f"the fused kernel can't be called '{name}': give it another name (--name)")
+    return name
+
+
+@lru_cache(maxsize=64)
+def _is_builtin(name: str) -> bool:
+    """Return True for what OpenCL C knows already: a function, a type, a word."""
+    try:
+        compile_source(f"void called(void) {{ {name}(); }}")
+    except InvalidInputError as error:
+        return "undeclared" not in str(error)
+    return True
 
 
 def _demanded_size(kernels: Sequence[Kernel]) -> tuple[int, int, int] | None:
@@ -151,11 +261,42 @@ def _demanded_size(kernels: Sequence[Kernel]) -> tuple[int, int, int] | None:
     sizes = {kernel.required_work_group_size for kernel in kernels} - {None}
     if len(sizes) > 1:
         raise RefusalError("fusion-ndrange", "the kernels demand different local sizes")
-    along = [{dimension for _, dimension in asked_ids(kernel.instructions())} for kernel in kernels]
-    if along[0] != along[1]:
+    along = {frozenset(dimension for _, dimension in asked_ids(kernel.instructions())) for kernel in kernels}
+    if len(along) > 1:
         reason = "the kernels ask for ids along different dimensions: they are not launched over one NDRange"
         raise RefusalError("fusion-ndrange", reason)
     return next(iter(sizes), None)
+
+
+# Which arguments are one.
+
+
+def _passed(
+    kernels: Sequence[Kernel], launches: Sequence[tuple[str, Sequence[Hashable] | None]], are_names: bool
+) -> tuple[list[Names], dict[Hashable, str]]:
+    """Return the fused kernel's arguments that each kernel is passed, and the name of each thing among them."""
+    name_of: dict[Hashable, str] = {}
+    known: dict[str, None] = {}
+    passed = []
+    for kernel, (_, given) in zip(kernels, launches, strict=True):
+        things = kernel.argument_names if given is None else given
+        if len(things) != len(kernel.arguments):
+            raise InvalidInputError(f"{kernel.name} takes {len(kernel.arguments)} arguments, not {len(things)}")
+        row = []
+        for argument, thing in zip(kernel.arguments, things, strict=True):
+            key = thing if are_names or isinstance(argument.type, PointerType) else (argument.name, thing)
+            if thing is None or argument.type == _LOCAL or key not in name_of:
+                name_of[key] = _free(str(thing) if are_names else argument.name, known)
+                known[name_of[key]] = None
+            row.append(name_of[key])
+        passed.append(tuple(row))
+    return passed, name_of
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "_2"
+    return name
 
 
 @dataclass(frozen=True)
@@ -163,76 +304,82 @@ class _Signature:
     """The arguments of a fused kernel.
 
     Attributes:
-        arguments: by name, each with those of the two kernels that it is passed for.
+        arguments: by name, each with those of the kernels that it is passed for.
         passed: the names of what each kernel is passed.
     """
 
-    arguments: Mapping[str, tuple[Argument, ...]]
-    passed: tuple[tuple[str, ...], ...]
+    arguments: Mapping[str, Sequence[Argument]]
+    passed: Sequence[Names]
 
     @classmethod
-    def of(cls, kernels: Sequence[Kernel], same: Mapping[str, str]) -> _Signature:
-        """Return the arguments of two kernels as one list. Raises InvalidInputError where they don't fit."""
-        first, second = ({each.name: each for each in kernel.arguments} for kernel in kernels)
-        for kernel, told, known in ((kernels[0], [*same], first), (kernels[1], [*same.values()], second)):
-            for name in told:
-                if name not in known:
-                    near = did_you_mean(name, [*known])
-                    raise InvalidInputError(f"--same: {kernel.name} has no argument '{name}'{near}")
-        if len({*same.values()}) < len(same):
-            raise InvalidInputError("--same: an argument of the second kernel is named twice")
-        arguments: dict[str, tuple[Argument, ...]] = {name: (argument,) for name, argument in first.items()}
-        own_name = {other: own for own, other in same.items()}
-        passed = []
-        for name, argument in second.items():
-            # What --same says of an argument of the first kernel takes the place of names that are equal.
-            is_apart = argument.type == PointerType(AddressSpace.LOCAL) or name in same
-            own = own_name.get(name, "" if is_apart else name)
-            if own in first:
-                _check_same(kernels, first[own], argument)
-                arguments[own] = (*arguments[own], argument)
-            else:
-                own = name
-                while own in arguments:
-                    own += "_2"
-                arguments[own] = (argument,)
-            passed.append(own)
-        return cls(arguments, (tuple(first), tuple(passed)))
+    def of(cls, kernels: Sequence[Kernel], passed: Sequence[Names]) -> _Signature:
+        """Return the arguments of kernels as one list. Raises InvalidInputError where they don't fit."""
+        arguments: dict[str, list[Argument]] = {}
+        owner: dict[str, str] = {}
+        for kernel, row in zip(kernels, passed, strict=True):
+            for name, argument in zip(row, kernel.arguments, strict=True):
+                if name in (each.name for each in kernels):
+                    reason = f"an argument is called '{name}', as one of the kernels is: rename one of them"
+                    raise InvalidInputError(reason)
+                one, other = _type_of(arguments.get(name, [argument])[0]), _type_of(argument)
+                if one != other:
+                    raise InvalidInputError(
+                        f"'{name}' of {owner[name]} is {one}, '{argument.name}' of {kernel.name} is {other}: "
+                        "they can't be one argument; rename one"
+                    )
+                arguments.setdefault(name, []).append(argument)
+                owner.setdefault(name, kernel.name)
+        return cls(arguments, passed)
 
-    def wrapper(self, name: str, kernels: Sequence[Kernel], mark: str, size: Sequence[int] | None) -> str:
-        """Return the kernel that calls both, with a call of a function without a body between them."""
-        declared = ", ".join(_declared(n, arguments) for n, arguments in self.arguments.items())
-        one, other = (
-            f"{kernel.name}({', '.join(given)});" for kernel, given in zip(kernels, self.passed, strict=True)
-        )
+    @staticmethod
+    def mark(name: str) -> str:
+        """Return the name of the function that is called between two parts."""
+        return f"{name}_next_part"
+
+    def wrapper(self, name: str, kernels: Sequence[Kernel], size: Sequence[int] | None) -> str:
+        """Return the kernel that calls some of the kernels, the last one after a call of the mark.
+
+        Where some before have barriers, too, a barrier comes between: drivers get those under conditions wrong
+        that may follow others without one that is always reached.
+        """
+        used = dict.fromkeys(each for row in self.passed[: len(kernels)] for each in row)
+        declared = ", ".join(_declared(each, self.arguments[each]) for each in used)
+        calls, waits = [], [any(map(is_barrier, kernel.instructions())) for kernel in kernels]
+        for index, (kernel, given) in enumerate(zip(kernels, self.passed, strict=False)):
+            calls += ["barrier(CLK_LOCAL_MEM_FENCE);"] * (waits[index] and any(waits[:index]))
+            calls += [f"{self.mark(name)}();"] * (index == len(kernels) - 1)
+            calls.append(f"{kernel.name}({', '.join(given)});")
+        # A macro that the source defines after its kernels.
+        undefined = "".join(f"#undef {each}\n" for each in (*used, *dict.fromkeys(each.name for each in kernels)))
         demanded = f"__attribute__((reqd_work_group_size({', '.join(map(str, size))}))) " if size else ""
-        return f"void {mark}(void);\n{demanded}kernel void {name}({declared})\n{{\n{one}\n{mark}();\n{other}\n}}\n"
-
-
-def _check_same(kernels: Sequence[Kernel], first: Argument, second: Argument) -> None:
-    """Raise InvalidInputError for arguments of two kernels that can't be passed the same."""
-    one, other = _type_of(first), _type_of(second)
-    if one != other:
-        raise InvalidInputError(
-            f"'{first.name}' of {kernels[0].name} is {one}, '{second.name}' of {kernels[1].name} is {other}: "
-            "they can't be one argument; rename one"
+        body = "\n".join(calls)
+        return (
+            f"{undefined}void {self.mark(name)}(void);\n{demanded}kernel void {name}({declared})\n{{\n{body}\n}}\n"
         )
 
 
 def _type_of(argument: Argument) -> str:
-    """The type as OpenCL C spells it, without qualifiers."""
+    """The type as OpenCL C spells it, without qualifiers and names that a source gives it."""
     if not argument.type_name or argument.access != "none":
         reason = f"'{argument.name}' is neither a buffer nor a value: images, samplers and pipes are not fused"
         raise RefusalError("fusion-alias", reason)
+    return f"{_space_of(argument)}{argument.base_type_name or argument.type_name}"
+
+
+def _space_of(argument: Argument) -> str:
     space = _SPACES.get(argument.type.address_space, "") if isinstance(argument.type, PointerType) else ""
-    return f"{space} {argument.type_name}".strip()
+    return f"{space} " if space else ""
 
 
-def _declared(name: str, arguments: Sequence[Argument]) -> str:
-    """An argument's declaration: `const` where each that it is passed for is, `volatile` where one is."""
-    type_ = _type_of(arguments[0])
-    words = [
-        *(["const"] if all("const" in each.qualifiers for each in arguments) and type_.endswith("*") else []),
-        *(["volatile"] if any("volatile" in each.qualifiers for each in arguments) else []),
-    ]
-    return " ".join([*words, type_, name])
+def _declared(name: str, arguments: Iterable[Argument]) -> str:
+    """An argument's declaration: `const` where each that it is passed for is, other qualifiers where one is."""
+    first, *others = arguments
+    qualifiers = [each.qualifiers for each in (first, *others)]
+    has = {word for each in qualifiers for word in each}
+    is_constant = all("const" in each for each in qualifiers) and first.type_name.endswith("*")
+    words = ("const " if is_constant else "") + ("volatile " if "volatile" in has else "")
+    restrict = "restrict " if "restrict" in has else ""
+    array = _ARRAY.fullmatch(first.type_name)
+    if array:
+        return f"{words}{_space_of(first)}{array[1]} (*{restrict}{name}){array[2]}"
+    return f"{words}{_space_of(first)}{first.type_name} {restrict}{name}"

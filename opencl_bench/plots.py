@@ -20,11 +20,6 @@ from coarsen.opencl_bench.reporting.draw_evaluations import (
     factor_table,
     markdown,
 )
-from coarsen.opencl_bench.reporting.draw_input_times import (
-    draw_input_times,
-    input_times,
-    section_times,
-)
 from coarsen.opencl_bench.reporting.sheet import legend_entry, page, rendered, save
 from coarsen.opencl_bench.results.rows import best_table, comparisons, geometric_means
 
@@ -34,17 +29,14 @@ __all__ = [
     "comparisons",
     "curve_points",
     "draw_curves",
-    "draw_input_times",
     "draw_predictions",
     "factor_table",
     "geometric_means",
-    "input_times",
     "legend_entry",
     "markdown",
     "page",
     "rendered",
     "save",
-    "section_times",
     "worth_of_choice",
     "worth_of_versions",
 ]

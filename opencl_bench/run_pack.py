@@ -29,9 +29,6 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a pack as the command line says; returns the exit status."""
-    if "--cuda" in (sys.argv if arguments is None else arguments):
-        print("error: there is no --cuda any more: leave it out, OpenCL measures NVIDIA devices", file=sys.stderr)
-        return BAD_INPUT
     options = _parser().parse_args(arguments)
     with whole_output():
         return _run(options)

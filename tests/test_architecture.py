@@ -72,10 +72,7 @@ LIBRARY = {*MAY_IMPORT}
 # What tunes knows neither suite nor sweeps nor reports: these stand on it.
 MAY_IMPORT["tuning"] = {*LIBRARY}
 LIBRARY |= {"tuning"}
-ROOMS = (
-    *("workloads", "results", "sweep", "inputs", "calibration"),
-    *("reporting", "studies"),
-)
+ROOMS = ("workloads", "results", "sweep", "inputs", "reporting", "studies")
 for number, room in enumerate(ROOMS):
     above = {f"opencl_bench.{name}" for name in ROOMS[:number]}
     MAY_IMPORT[f"opencl_bench.{room}"] = LIBRARY | {"policy"} | above
@@ -83,14 +80,14 @@ MAY_IMPORT["opencl_bench"] = LIBRARY | {"policy"} | {f"opencl_bench.{room}" for 
 # What decides reads what is remembered; what searches and runs programs stands on it.
 MAY_IMPORT["policy"] = {*LIBRARY}
 MAY_IMPORT["drop_in"] = (
-    LIBRARY
-    | {"policy"}
-    | {f"opencl_bench.{room}" for room in ROOMS if room not in ("calibration", "reporting", "studies")}
+    LIBRARY | {"policy"} | {f"opencl_bench.{room}" for room in ROOMS if room not in ("reporting", "studies")}
 )
+# What writes kernels of its own runs them as a program's, and tunes them as described ones.
+MAY_IMPORT["stream"] = {*MAY_IMPORT["drop_in"], "drop_in"}
 # What runs any program and records it reads what Python writes for a script.
 MAY_IMPORT["layer"] = LIBRARY | {"policy", "drop_in"}
 MAY_IMPORT["opencl_bench"] |= {"drop_in"}
-MAY_IMPORT["opencl_bench.studies"] |= {"drop_in"}
+MAY_IMPORT["opencl_bench.studies"] |= {"drop_in", "stream"}
 MAY_IMPORT["__init__"] = LIBRARY | {"drop_in"}
 MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench", "drop_in", "policy", "layer"}
 MAY_IMPORT["__main__"] = {"cli"}
@@ -308,7 +305,7 @@ def test_predicting_is_light(words: list[str], most: int, others: set[str]) -> N
 
 
 def test_features_are_light() -> None:
-    assert not loaded_by(DONE.format(words=["apply", SGEMM, "--features", "paper"]))
+    assert not loaded_by(DONE.format(words=["apply", SGEMM, "--features"]))
 
 
 def test_the_package_is_the_one_of_this_checkout() -> None:
@@ -346,17 +343,14 @@ def test_the_house_is_no_larger_than_was_decided() -> None:
 # they ask whether a launch keeps to what it assumes, tell what came of it, or let a person forbid it.
 OPTION_NAMES: dict[str, set[str]] = {
     "fast_path": {
-        "coarsen.cli.main",
         "coarsen.cost.planned_work.axes",
     },
     "lock_step": {
-        "coarsen.cli.main",
         "coarsen.cost.planned_work.axes",
     },
     "wide_accesses": {
         "coarsen.cli.apply.report_json",
         "coarsen.cli.apply.report_text",
-        "coarsen.cli.main",
         "coarsen.cli.tune.options",
         "coarsen.cost.planned_work.counting",
         "coarsen.cost.planned_work.planned_kernel",
@@ -375,16 +369,13 @@ OPTION_NAMES: dict[str, set[str]] = {
     },
     "clean_up": {
         "coarsen.cli.apply.options",
-        "coarsen.cli.main",
         "coarsen.cost.planned_work.planned_kernel",
-        "coarsen.opencl_bench.studies.instruction_counts",
         "coarsen.pipeline",
     },
     "distinct": {
         "coarsen.cli.apply.command",
         "coarsen.cli.apply.report_json",
         "coarsen.cli.apply.report_text",
-        "coarsen.cli.main",
         "coarsen.cli.tune.command",
         "coarsen.cli.tune.options",
         "coarsen.opencl_bench.inputs.over_inputs",
@@ -406,7 +397,6 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.cost.planned_work.planned_kernel",
         "coarsen.models.flat_forest",
         "coarsen.models.launch.model",
-        "coarsen.opencl_bench.calibration.memory",
         "coarsen.pipeline",
         "coarsen.runtime.choice",
         "coarsen.runtime.launches",
@@ -416,7 +406,6 @@ OPTION_NAMES: dict[str, set[str]] = {
     },
     "any_size": {
         "coarsen.cli.apply.request",
-        "coarsen.cli.main",
         "coarsen.cost.planned_work.counting",
         "coarsen.cost.planned_work.planned_kernel",
         "coarsen.dispatch.header",

@@ -98,7 +98,7 @@ def test_making_the_pages_installs_what_they_need_and_no_more() -> None:
             wanted += own.rstrip("]").split(",") if name == "coarsen" else []
             seen.add(re.split(r"[<>=\[]", requirement)[0])
     assert "mkdocs-material" in seen
-    assert not seen & {"torch", "scikit-learn", "scipy", "distributed"}
+    assert not seen & {"torch", "scikit-learn", "scipy"}
 
 
 def test_asking_for_the_packages_leaves_logging_alone() -> None:

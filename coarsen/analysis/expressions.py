@@ -6,7 +6,7 @@
     width                    OTHERWISE: its first part where all names in it have values, else its second
 
 Trees are made by the functions here, which fold numbers, collect equal terms and cancel equal factors; they never
-change once they are made. They are printed, and written as JSON, by the functions further below.
+change once they are made. They are printed by the functions further below.
 
 They predict. Nothing here proves anything, so nothing that decides what is legal may use them.
 """
@@ -378,7 +378,7 @@ _RULES: Mapping[Operator, Callable[[Sequence[Quantity]], Quantity]] = {
 }
 
 
-# Expressions over sizes as people read them, `⌈(width - 3) / 4⌉` or `4·width·height`, and as JSON.
+# Expressions over sizes as people read them, `⌈(width - 3) / 4⌉` or `4·width·height`.
 
 _CALLS = {Operator.MINIMUM: "min", Operator.MAXIMUM: "max"}
 
@@ -440,17 +440,3 @@ def _divisor(expression: Expression) -> str:
 def _in_parentheses(expression: Expression, looser: set[Operator]) -> str:
     text = _text(expression)
     return f"({text})" if isinstance(expression, Combined) and expression.operator in looser else text
-
-
-# Expressions over sizes as JSON: a number, a name in quotation marks, or {operator: [operands]}.
-#
-#     {"ceiling": [{"sum": ["width", -3]}, 4]}
-
-
-def expression_as_data(expression: Expression) -> object:
-    """Return an expression as what `json.dumps` takes."""
-    if isinstance(expression, Number):
-        return expression.value
-    if isinstance(expression, Name):
-        return expression.text
-    return {expression.operator.value: [expression_as_data(operand) for operand in expression.operands]}

@@ -24,7 +24,7 @@ from coarsen.errors import InvalidInputError
 T = TypeVar("T")
 # Databases and Parquet hold whole numbers in 64 bits.
 WHOLE_NUMBERS = range(-(2**63), 2**63)
-# PostgreSQL takes no NUL, and no database takes half of a surrogate pair.
+# What no database takes: NUL, and half of a surrogate pair.
 _NOT_STORED = "[\0\ud800-\udfff]"
 # By the type that a field is annotated with.
 Coders = Mapping[Any, Callable[[Any], Any]]

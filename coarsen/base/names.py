@@ -56,7 +56,7 @@ def lazy_names(
 
     Args:
         package: its name.
-        module_of: for each name that it offers the module that defines it.
+        module_of: for each name that it offers the module that defines it, or that it is.
         instead_of: what to write instead of names that it offered once.
     """
 
@@ -69,10 +69,12 @@ def lazy_names(
         # To look for garbage among what PyOpenCL and NumPy have made takes a fifth of the time, and there is none.
         gc.disable()
         try:
-            value = getattr(importlib.import_module(module_of[name]), name)
+            value: Any = importlib.import_module(module_of[name])
         finally:
             if is_collecting:
                 gc.enable()
+        if module_of[name] != f"{package}.{name}":
+            value = getattr(value, name)
         setattr(sys.modules[package], name, value)
         return value
 

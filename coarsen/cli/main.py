@@ -63,56 +63,11 @@ _FIRST: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "fuse": ("file", "first", "second", "same", "gives_up", "name", "output"),
         "predict": ("file", "device", "kernel", "local_size", "global_size", "measure"),
-        "devices": ("check", "calibrate", "profile"),
+        "devices": ("check",),
         "results": ("action", "words", "kernel", "device", "remembered", "output", "store"),
         "bench": ("kernels", "device", "preset", "space", "quick", "store"),
         "train": ("device", "model", "data", "output"),
         "evaluate": ("data", "model", "device", "details"),
-    }
-)
-# Names of former versions, and what to do instead.
-_GONE = MappingProxyType(
-    {
-        "search": "'coarsen bench --search NAME' searches a kernel's space",
-        "loadings": "the notebook paper.ipynb draws the components' loadings",
-        "features": "'coarsen apply KERNEL.cl --features paper' shows them",
-        "explore": "'coarsen results best' lists, 'coarsen results plot -o FILE' draws",
-        "remembered": "'coarsen results' has ls, show, forget, export and import; --remembered chooses these",
-        "doctor": "'coarsen devices --check' does that",
-        "calibrate": "'coarsen devices --calibrate NAME' does that",
-        "bench init": "'coarsen describe KERNEL.cl' does that",
-        "bench pack": "'coarsen bench KERNEL --pack FOLDER' does that",
-        "tune init": "'coarsen describe KERNEL.cl --inputs' does that",
-        "tune show": "'coarsen results show FILE.tuned.json' does that",
-        "tune export": "'coarsen apply KERNEL.cl --tuned FILE.tuned.json -o FOLDER' does that",
-    }
-)
-_OF_SPACE = ("factor", "stride", "dim", "local-size", "level")
-_OF_BOTH = ("wide-accesses", "clean-up", "any-size", "distinct", "fast-path", "lock-step")
-_GONE_OPTIONS = MappingProxyType(
-    {
-        **{f"bench --{name}s": f"--space {name}=VALUE,..." for name in _OF_SPACE},
-        **{f"bench --{name}": f"--space {name}=VALUE,..." for name in _OF_BOTH},
-        "bench --at-once": "--space at-once=NUMBER",
-        "bench --sample": "--space sample=NUMBER",
-        "bench --suite": "a KERNEL called seventeen, records or judge",
-        "bench --design": "--space grid",
-        "bench --cold-cache": "--caches cold",
-        "bench --repetitions": "--quick",
-        "bench --device-kind": "--device cpu or gpu",
-        "bench --form=ptx": "--form opencl_c",
-        **dict.fromkeys(("bench --tls-ca-file", "bench --tls-cert", "bench --tls-key"), "--tls FOLDER"),
-        "tune --levels": "--space level=item",
-        "tune --no-wide-accesses": "--space wide-accesses=no",
-        "tune --no-distinct": "--space distinct=no",
-        "tune --layouts": "--layout all",
-        "tune --budget": "--trials",
-        "tune --cold-cache": "--caches cold",
-        "apply --time-passes": "-v",
-        "evaluate --figures": "the notebook prediction.ipynb",
-        "evaluate --without-sizes": "coarsen at commit 6a791860",
-        "results --benchmark": "--kernel",
-        "results --compact": "FILE.compact.parquet",
     }
 )
 # All that comes after the first word of these that is no option belongs to a program.
@@ -161,9 +116,6 @@ class LazyCommands(TyperGroup):
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
         """Return the command itself, and what is left of the words; an unknown one's error names its like."""
-        for old in (" ".join(args[:2]), *args[:1]):
-            if old in _GONE:
-                ctx.fail(f"there is no '{old}' any more: {_GONE[old]}")
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             ctx.fail(f"no such command '{args[0]}'{did_you_mean(args[0], COMMANDS)}")
         name, _, rest = super().resolve_command(ctx, args)
@@ -173,18 +125,6 @@ class LazyCommands(TyperGroup):
 
 class PlainUsage(TyperCommand):
     """A command whose help fits a screen, and whose usage has no braces, which typer may put there."""
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Read the words. Fails for an option of a former version, and says what took its place."""
-        name = self.name or ""
-        own = args if name not in _ENDS_WITH_ANOTHER else []
-        own = own[: own.index("--")] if "--" in own else own
-        for word, following in zip(own, [*own[1:], ""], strict=False):
-            for option in (word.partition("=")[0], word, f"{word}={following}"):
-                instead = _GONE_OPTIONS.get(f"{name} {option}")
-                if instead is not None:
-                    ctx.fail(f"there is no {option} any more: {instead} does that")
-        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401
         """Write what fits a screen, or everything."""

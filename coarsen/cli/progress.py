@@ -112,7 +112,6 @@ class Tally(Line, SweepsObserver):
         self._trial = ""
         self._is_open = False
         self._expected = expected
-        self._finished = 0
 
     @property
     def per_minute(self) -> float:
@@ -168,18 +167,11 @@ class Tally(Line, SweepsObserver):
         if gain and (gain.ratio > known or measurement.role is Role.CONFIRMATION):
             self.best = best_row(self._rows)
 
-    def counted(self, rows: int, measured: int) -> None:
-        """See `SweepsObserver`."""
-        self.rows, self.measured = rows, measured
-        self.current = f"{self._finished} sweeps finished"
-        self.moved()
-
     def finished(self, result: SweepResult) -> None:
         """See `SweepsObserver`."""
         # A failed sweep does not measure its remaining rows any more.
         self.total -= max(0, self._expected[result.plan] - len(result.feasible_rows))
         self._is_open = False
-        self._finished += 1
         self.say(result_line(result))
 
     def __str__(self) -> str:

@@ -166,8 +166,7 @@ def _next(script: Script, run: RecordedRun) -> Iterator[str]:
     for row in worth[:_MOST_COMMANDS]:
         yield f"  coarsen tune {shlex.quote(str(row.path))} -d {shlex.quote(row.device)}"
     if recording.launch_list is not None:
-        folder = shlex.quote(str(recording.launch_list.parent))
-        yield f"listed what all launches pass: coarsen tune KERNEL.toml --inputs-from {folder}"
+        yield f"listed what all launches pass: {recording.launch_list}"
 
 
 def write_recording(script: Script, run: RecordedRun, tuned: TunedRun | None, file: Path) -> None:

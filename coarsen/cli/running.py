@@ -47,8 +47,7 @@ class RunOptions:
     seconds: float | None = option("The most that tuning may take, for all kernels.  [default: 120]", "NUMBER")
     record: str | None = option(
         "Leave the kernels as they are, and write the first launch of each kernel and class of sizes as NAME.npz, "
-        "for coarsen tune, bench and predict, and a list of what all launches pass, for coarsen tune KERNEL.toml "
-        "--inputs-from FOLDER.",
+        "for coarsen tune, bench and predict, and a list of what all launches pass.",
         "FOLDER",
     )
     most_bytes: str | None = option(

@@ -23,9 +23,8 @@ _NAMED_KEYS = 4  # in an error
 def store_option() -> Any:  # noqa: ANN401 (as `field`)
     """Return the option that names a store."""
     return option(
-        "The store of rows: an SQLite file or a postgresql:// URL.  "
-        "[default: $COARSEN_STORE, or a file in the user's data folder]",
-        "URL|FILE",
+        "The store of rows, an SQLite file.  [default: $COARSEN_STORE, or a file in the user's data folder]",
+        "FILE",
         "--store",
     )
 
@@ -42,7 +41,7 @@ def existing_store(text: str | None, packages: Iterable[str] = STORE_PACKAGES) -
     """Open a store that is there.
 
     Args:
-        text: its URL or file; None: the default one.
+        text: its file; None: the default one.
         packages: that the command needs.
 
     Raises:

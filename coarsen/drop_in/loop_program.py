@@ -3,23 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl
 
-from coarsen.drop_in.mode import TuneChoice
+from coarsen.dispatch.expressions import parse_expression
+from coarsen.drop_in.mode import Otherwise, TuneChoice, mode_of
 from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError
 from coarsen.loops.program import read_program
+from coarsen.policy.remembered import Remembered
 from coarsen.policy.tuned_checks import TunedChoice
+from coarsen.runtime.advice import LaunchRequest, Policy
+from coarsen.runtime.launch import OriginalLaunch
+from coarsen.tuning.workload.benchmark import MacroSizes
+
+if TYPE_CHECKING:
+    from coarsen.loops.kernel_text import KernelText
 
 _TYPES: Mapping[str, type[np.generic]] = {
     "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32, "uint": np.uint32,
     "long": np.int64, "ulong": np.uint64, "float": np.float32, "double": np.float64,
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """The launches of a kernel with one parallel loop, by the number of lanes that share its sums.
+
+    `macros` are the program's own, `whole_type` is that of whole numbers among the arguments.
+    """
+
+    text: KernelText
+    macros: Mapping[str, int]
+    whole_type: type[np.generic]
+
+    def sizes(self, launch: OriginalLaunch) -> tuple[MacroSizes, ...]:
+        """Return the sizes for each number of lanes, the program's own first."""
+        # Imported late, as all that loads islpy.
+        from coarsen.loops.splits import GROUP_SIZE, GROUP_SIZES, LANE_COUNTS, LANES
+
+        split = self.text.kernel.split
+        assert split is not None, "only its lanes are tried"
+        rows = launch.global_size[1 - split.dimension]
+        own = self.macros[LANES], self.macros[GROUP_SIZE]
+        found = []
+        for lanes, size in dict.fromkeys((own, *product(LANE_COUNTS, GROUP_SIZES))):
+            if size % lanes == 0:
+                local = [size // lanes, size // lanes]
+                whole = [-(-rows // local[0]) * local[0]] * 2
+                local[split.dimension] = whole[split.dimension] = lanes
+                definitions = (GROUP_SIZE, str(size)), (LANES, str(lanes))
+                found.append(MacroSizes(definitions, tuple(whole), tuple(local)))
+        return tuple(found)
+
+    def roundings(self, request: LaunchRequest) -> int | None:
+        """Return how many roundings lead to an element, one after the other."""
+        # Imported late, as all that loads islpy.
+        from coarsen.loops.launches import operations_in
+
+        names, given = self.text.arguments, request.arguments or ()
+        sizes = self.text.kernel.nest.parameters
+        values = {
+            name: int(np.frombuffer(value, self.whole_type)[0])
+            for name, value in zip(names, given, strict=False)
+            if name in sizes
+        }
+        expression = parse_expression(operations_in([self.text]))
+        return expression.evaluate(values) if expression.names <= values.keys() else None
 
 
 class LoopProgram:
@@ -35,7 +91,8 @@ class LoopProgram:
         path: the C file.
         function: the function's name; needed where several have loops.
         options: for clang: definitions of macros, folders of headers.
-        tune: how the kernels are coarsened, as `coarsen.Program` takes it.
+        tune: how the kernels are coarsened, as `coarsen.Program` takes it, and how many lanes share a sum, unless
+            `options` say so.
         tuned: tuned files of the kernels, as `coarsen.Program` takes them.
 
     Raises:
@@ -144,9 +201,21 @@ class LoopProgram:
         found = {}
         for each in self._program.kernels:
             text = self.source if self._tuned is not None else opencl_text([each], self._program.macros)
-            program = Program(self._context, text, tune=self._tune, tuned=self._tuned)
+            program = Program(self._context, text, tune=self._policy_of(each), tuned=self._tuned)
             found[each.kernel.name] = getattr(program.build(options=["-cl-std=CL1.2"]), each.kernel.name)
         return found
+
+    def _policy_of(self, text: KernelText) -> TuneChoice | Policy:
+        """What decides about a kernel: about the number of its lanes, too, where that may be another."""
+        kernel, mode = text.kernel, mode_of(self._tune)
+        has_lanes = kernel.split is not None and len(kernel.dimensions) == 1 and not self._program.has_own_lanes
+        if not has_lanes or self._tuned is not None or mode is None or mode[0] is Otherwise.PREDICT:
+            return self._tune
+        # Imported late: a program that remembers measures nothing.
+        from coarsen.drop_in.search import SearchNow
+
+        kind = SearchNow if mode[0] is Otherwise.TUNE else Remembered
+        return kind(mode[1], macros=_Lanes(text, self._program.macros, self._whole_type))
 
     def _given(self, arguments: Sequence[object], named: Mapping[str, object]) -> dict[str, Any]:
         names = self.arguments

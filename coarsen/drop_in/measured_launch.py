@@ -20,7 +20,8 @@ from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, pr
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.tuned import Tuned
-from coarsen.variant.variant import Variant
+from coarsen.tuning.workload.benchmark import MacroSizes
+from coarsen.variant.variant import Definitions, Variant
 
 _AS_IT_WAS = Speedup(1.0, 1.0, 1.0)
 
@@ -31,6 +32,8 @@ def tune_request(
     groups_matter: bool,
     settings: Tune,
     first: Variant | None = None,
+    sizes: tuple[MacroSizes, ...] = (),
+    roundings: int | None = None,
 ) -> Tuned:
     """Copy what a launch's buffers hold, and find the fastest variant of it; the buffers are only read.
 
@@ -41,6 +44,8 @@ def tune_request(
         settings: how to tune.
         first: a variant to begin with, such as what was found for launches of other sizes; its local size is that
             of the launch before coarsening, empty for the launch's own.
+        sizes: by values of the source's macros that are tried, its own first.
+        roundings: how many lead to an element one after the other; None where that isn't known.
 
     Raises:
         CoarsenError: it can't be captured, or not be measured apart.
@@ -50,7 +55,7 @@ def tune_request(
     deadline = Deadline(settings.seconds)
     memory = request.launch.device.global_mem_size
     most_bytes = settings.most_bytes or most_captured_bytes(memory, Path(tempfile.gettempdir()))
-    captured = captured_launch(request, most_bytes)
+    captured = replace(captured_launch(request, most_bytes), sizes=sizes, roundings=roundings)
     return tune_captured(
         captured, device, request.transforms, groups_matter, settings, deadline, first, request.cache_dir
     )
@@ -69,7 +74,7 @@ def remember(choice: RememberedChoice, store: str | None) -> Kept:
 
     Args:
         choice: what was found; it is worth having also where it can't be remembered.
-        store: a file or a URL; None for the user's store.
+        store: its file; None for the user's store.
 
     Returns:
         The store's location, or the reason why the choice isn't in it.
@@ -114,18 +119,21 @@ def no_result(
     )
 
 
-def choice_of(tuned: Tuned, key: RememberedKey, device: DeviceDescription) -> RememberedChoice:
+def choice_of(
+    tuned: Tuned, key: RememberedKey, device: DeviceDescription, own: Definitions = ()
+) -> RememberedChoice:
     """Return what is remembered of a tuning.
 
     Args:
         tuned: what was found.
         key: of the launch.
         device: where it was found.
+        own: the program's own macros, among those that were tried.
     """
-    # Macros are the program's own.
-    variant = replace(tuned.choice, definitions=())
-    if variant.local_size == (tuned.local_size or ()):
-        variant = replace(variant, local_size=())
+    variant = tuned.choice
+    if variant.definitions == own:
+        is_own = variant.local_size == (tuned.local_size or ())
+        variant = replace(variant, definitions=(), local_size=() if is_own else variant.local_size)
     return replace(
         no_result(key, device, tuned.global_size, tuned.local_size, tuned.seconds),
         variant=variant,

@@ -37,6 +37,7 @@ from coarsen.variant.transforms import TransformKeywords, transforms_of
 
 if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.drop_in.together import Fuser, Together
     from coarsen.policy.tuned import TunedFiles
     from coarsen.policy.tuned_checks import TunedChoice
     from coarsen.runtime.laid_out_kernel import RewrittenKernel
@@ -118,6 +119,7 @@ class Program(pyopencl.Program):
         # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
         self._plan: CoarseningPlan | None = None
         self._launches: dict[str, KernelLaunches] = {}
+        self._fuser: Fuser | None = None
         self._text = source_of(context, source)
         self._files = _given_files(tuned, factor, form)
         requested = requested_of(factor, dim, stride, level)
@@ -181,7 +183,8 @@ class Program(pyopencl.Program):
         if cache_dir is None:
             cache_dir = getattr(self._opencl_context, "cache_dir", None)
         self._built_for = devices or self._opencl_context.devices, devices, cache_dir
-        self._launches = {}
+        self._launches, self._fuser = {}, None
+        self._options = device_options(options)
         self._rewritten = self._build_rewritten(options)
         files = tuple(file for file in self._files if file.kernel not in self._rewritten)
         kernels = self._kernels_to_coarsen(files)
@@ -192,7 +195,7 @@ class Program(pyopencl.Program):
             from coarsen.policy.predicted import FirstOf
 
             policy = tuned if policy is None else FirstOf(tuned, policy)
-        self._plan = plan = self._new_plan(self, self._text, device_options(options), kernels, policy)
+        self._plan = plan = self._new_plan(self, self._text, self._options, kernels, policy)
         if tuned is not None:
             tuned.build(plan, lambda name: plan.original(name).num_args)
         plan.build_known()
@@ -252,6 +255,34 @@ class Program(pyopencl.Program):
         if name not in self._launches:
             self._launches[name] = KernelLaunches(name, plan)
         return Kernel(self, self._launches[name], layouts)
+
+    def together(self, queue: pyopencl.CommandQueue, *, measure: bool = True) -> Together:
+        """Return a region (`with program.together(queue) as t:`) whose launches may be made as one.
+
+        This program's launches are collected in it, and made at its end: as one where that does the same, else as
+        they are. Whatever else the program does in it (copies, other programs' kernels) is done at once, before.
+        `t.gives_up(buffer)` says that nobody reads what is written there; `t.event` is the last launch's event,
+        `t.is_fused` and `t.reason` say what was done.
+
+        Args:
+            queue: for all launches; one that keeps their order.
+            measure: whether one launch has to be faster. The first times, both ways run in turns, and the queue is
+                waited for. With False it is made wherever it does the same.
+
+        Raises:
+            InvalidInputError: the program is not built from OpenCL C.
+        """
+        if self._plan is None or self._text is None:
+            raise InvalidInputError("`together` takes a program that is built from OpenCL C")
+        # Imported late: it loads LLVM, and most programs have no such region.
+        from coarsen.drop_in.together import Fuser, Together
+
+        if self._fuser is None:
+            all_devices, devices, cache_dir = self._built_for
+            macros = common_macros_of(all_devices)
+            self._fuser = Fuser(self._opencl_context, self._text, self._options, devices, macros, cache_dir)
+        plans = [self._plan, *(plan for _, plan in self._rewritten.values())]
+        return Together(queue, plans, self._fuser, measure)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (as `kernel` has it)
         # Before `__init__` has set them, both are looked up here.

@@ -25,6 +25,7 @@ from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
     from coarsen.drop_in.measured_launch import Kept
+    from coarsen.tuning.workload.benchmark import MacroSizes
 
 # Of the seconds, what the search may take for other sizes of a kernel, since it begins with what was found.
 _OTHER_SIZES_SHARE = 0.5
@@ -76,6 +77,8 @@ class SearchNow(Remembered):
         from coarsen.tuning.progress import TimeOverError
 
         settings = replace(self._settings, seconds=self._seconds(key))
+        sizes, roundings = self._tried(request)
+        own = sizes[0].definitions if sizes else ()
         try:
             check_sizes_are_known(request.arguments)
             with alone_on(device, settings.seconds), tuning_is_shown(key.kernel, settings) as shown:
@@ -84,7 +87,8 @@ class SearchNow(Remembered):
                 if found is not None:
                     return found
                 before = self._found_at_other_sizes(key)
-                tuned = tune_request(request, device, self._facts_of(request, device).groups_matter, shown, before)
+                groups_matter = self._facts_of(request, device).groups_matter
+                tuned = tune_request(request, device, groups_matter, shown, before, sizes, roundings)
         except TimeOverError as error:
             nothing = no_result(key, device, *request.launch[1:3], settings.seconds)
             self._say_unless_kept(remember(nothing, settings.store))
@@ -99,9 +103,15 @@ class SearchNow(Remembered):
         if tuned.doubt:
             return self._not_tuned(key.kernel, tuned.doubt)
         say_ending(str(tuned), settings)
-        choice = choice_of(tuned, key, device)
+        choice = choice_of(tuned, key, device, own)
         self._say_unless_kept(remember(choice, settings.store))
         return Known(choice, "tuned just now")
+
+    def _tried(self, request: LaunchRequest) -> tuple[tuple[MacroSizes, ...], int | None]:
+        """The sizes by values of macros that are tried, and the roundings; nothing where none may be."""
+        if self._macros is None or not self._settings.local_sizes:
+            return (), None
+        return self._macros.sizes(request.launch), self._macros.roundings(request)
 
     def _say_unless_kept(self, kept: Kept) -> None:
         if kept.reason:

@@ -38,6 +38,33 @@ class Clang(NamedTuple):
         """The options by which it finds this package's `opencl-c-base.h`, where it has none."""
         return () if self.has_base_header else ("-isystem", str(HEADERS))
 
+    def shared_library(self, words: list[str], text: str, folder: Path) -> Path:
+        """Compile a text for this machine and link it, into a folder.
+
+        Args:
+            words: after the name of clang: the language, the target and what is optimised.
+            text: with all that it needs but the C libraries.
+            folder: where the library goes, which is returned.
+
+        Raises:
+            InvalidInputError: with the first error.
+        """
+        import subprocess
+
+        unlinked, library = folder / "function.o", folder / "function.so"
+        outcome = self.run([*words, "-c", "-o", str(unlinked), "-"], text)
+        if outcome.returncode == 0:
+            linker = (self.command[0], "ld.lld") if self == packaged_clang() else self.command
+            outcome = subprocess.run(
+                [*linker, "-shared", str(unlinked), "-o", str(library)],
+                capture_output=True, text=True, errors="replace", check=False,
+            )  # fmt: skip
+        if outcome.returncode != 0:
+            raise InvalidInputError(
+                next((line for line in outcome.stderr.splitlines() if "error:" in line), "clang failed")
+            )
+        return library
+
     def version(self) -> str:
         """Return its version, such as "22.1.8"; empty if it doesn't say."""
         match = re.search(r"clang version (\d+(?:\.\d+)*)", self.run(["--version"]).stdout)

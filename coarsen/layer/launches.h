@@ -7,20 +7,21 @@ struct Passed {
     uint64_t whole;
     int is_image;
     const void *handle; /* a memory object, a sampler or a pointer */
+    int is_part;
 };
 
 static struct Passed passed(const struct Argument *argument)
 {
-    struct Passed result = {argument->form, argument->size, 0, 0, 0, argument->pointer};
+    struct Passed result = {argument->form, argument->size, 0, 0, 0, argument->pointer, 0};
     if (argument->form == VALUE && argument->size == sizeof result.handle) {
         const void *handle;
         memcpy(&handle, argument->bytes, sizeof handle);
         struct Object *memory = found(handle, MEMORY);
         if (memory)
             return (struct Passed){REGION, memory->memory.size, memory->memory.origin, memory->memory.whole,
-                                   memory->memory.is_image, handle};
+                                   memory->memory.is_image, handle, memory->memory.is_part};
         if (found(handle, SAMPLER))
-            return (struct Passed){SAMPLED, 0, 0, 0, 0, handle};
+            return (struct Passed){SAMPLED, 0, 0, 0, 0, handle, 0};
     }
     if (argument->form == SHARED_MEMORY && argument->pointer) {
         struct Allocation *of = allocation_of(argument->pointer);
@@ -334,7 +335,7 @@ static void end_capture(struct Capture *capture, uint32_t kind, int is_made)
 /* What is known of a launch that is about to be made; NULL where it can't be counted. It is captured where it is the
  * first of its class. */
 static struct Entry *seen(cl_command_queue queue, cl_kernel kernel, const struct Sizes *sizes, cl_uint event_count,
-                          const cl_event *events, int *is_timed, struct Capture *capture)
+                          const cl_event *events, int *is_timed, struct Capture *capture, struct Step *step)
 {
     lock();
     struct Object *of_queue = found(queue, QUEUE), *object = found(kernel, KERNEL);
@@ -346,7 +347,7 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel kernel, const struct
             return NULL;
         cl_command_queue_properties properties = 0;
         NEXT(clGetCommandQueueInfo)(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
-        add_queue(queue, device, (properties & CL_QUEUE_PROFILING_ENABLE) != 0, 0, NULL);
+        add_queue(queue, device, (properties & CL_QUEUE_PROFILING_ENABLE) != 0, 0, NULL, properties);
         lock();
         of_queue = found(queue, QUEUE);
         object = found(kernel, KERNEL);
@@ -360,6 +361,8 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel kernel, const struct
     struct Entry *entry = object->kernel.last, *class = object->kernel.last_class;
     if (object->kernel.is_same && class && class->state == DONE && object->kernel.last_device == device &&
         object->kernel.last_wholes == objects.wholes && !memcmp(&object->kernel.last_sizes, sizes, sizeof *sizes)) {
+        *step = object->kernel.last_step;
+        step->queue = of_queue->queue.number;
         unlock();
         return entry;
     }
@@ -373,6 +376,13 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel kernel, const struct
         all[i] = passed(&object->kernel.arguments[i]);
     entry = kind_of_launch(object, device, sizes, all);
     class = class_of_launch(object, device, sizes);
+    *step = (struct Step){LAUNCH, entry ? entry->number : NOT_KNOWN, of_queue->queue.number, 0, {0}};
+    for (uint32_t i = 0; i < count; i++)
+        if (all[i].form == REGION || all[i].form == SHARED_MEMORY)
+            add_memory(step, all[i].form == REGION ? all[i].whole : 0, all[i].is_part);
+    if (object->kernel.points_elsewhere)
+        step->count = NOT_KNOWN;
+    object->kernel.last_step = *step;
     object->kernel.last = entry;
     object->kernel.last_class = class;
     object->kernel.last_device = device;
@@ -410,6 +420,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     int is_timed = 0;
     struct Capture capture = {0};
     struct Entry *entry = NULL;
+    struct Step step = {.kind = NOT_KNOWN, .count = NOT_KNOWN};
     if (IS_ON && global && dimensions >= 1 && dimensions <= DIMENSIONS) {
         struct Sizes sizes = {.dimensions = dimensions, .has_local = local != NULL};
         memcpy(sizes.global, global, dimensions * sizeof *global);
@@ -418,7 +429,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
         if (offset)
             memcpy(sizes.offset, offset, dimensions * sizeof *offset);
         harvest(2);
-        entry = seen(queue, kernel, &sizes, event_count, events, &is_timed, &capture);
+        entry = seen(queue, kernel, &sizes, event_count, events, &is_timed, &capture, &step);
     }
     /* Of a kind that is launched often, some times tell the others. */
     uint64_t number = entry ? __atomic_fetch_add(&here.counts[entry->number].launches, 1, __ATOMIC_RELAXED) : 0;
@@ -429,6 +440,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
         __atomic_fetch_sub(&here.counts[entry->number].launches, 1, __ATOMIC_RELAXED);
     if (capture.class)
         end_capture(&capture, entry->number, !status);
+    if (!status && IS_ON)
+        add_step(&step);
     if (status || !entry || !is_timed)
         return status;
     if (event)

@@ -1,6 +1,7 @@
 """Reads what the recorder wrote of one process: kinds of launches, how often and how long, and what was captured.
 
     PROCESS.log, .counts, -NUMBER.content (`recorder.c`) ─▶ RecordedKind
+    PROCESS.order (`order.h`)                            ─▶ Step
 
 A log may end in the middle of a record: its process may have been killed.
 """
@@ -13,8 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from coarsen.tuning.workload.launch_list import Order, Step
+
 _HEAD = struct.Struct("<IIQ")
 _COUNTS = struct.Struct("<QQQ")
+_STEP = struct.Struct("<4I12I")
+_ORDER_HEAD = 64
+# `enum Action` of `order.h`.
+ACTIONS = ("launch", "read", "write", "map", "unmap", "free")
 # `enum Form` of `objects.h`: what an argument is, in a kind of launch (L) or a capture (C).
 UNSET, VALUE, EMPTY, REGION, SAMPLED, SHARED_MEMORY, AGAIN = range(7)
 # `enum Problem` there: why the text of a program isn't known.
@@ -157,13 +164,41 @@ class _Reader:
         return self._data[self._at - size : self._at]
 
 
-def read_logs(folder: Path) -> list[RecordedKind]:
-    """Return what the recorder wrote into a folder, of all processes, in the order of first launches."""
-    logs = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime_ns)
-    return [kind for log in logs for kind in _read_log(log) if kind.launches]
+def read_logs(folder: Path) -> tuple[list[RecordedKind], list[Order]]:
+    """Return what the recorder wrote into a folder, of all processes, in the order of first launches.
+
+    Returns:
+        Kinds of launches, and the order of each process: `kernel` is a launch's kind, by its place.
+    """
+    kinds: list[RecordedKind] = []
+    orders = []
+    for log in sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime_ns):
+        own = _read_log(log)
+        launched = [number for number, kind in own.items() if kind.launches]
+        places = {number: place for place, number in enumerate(launched, len(kinds))}
+        kinds += [own[number] for number in launched]
+        orders.append(_read_order(log.with_suffix(".order"), places))
+    return kinds, [order for order in orders if order]
 
 
-def _read_log(log: Path) -> list[RecordedKind]:
+def _read_order(file: Path, places: dict[int, int]) -> Order:
+    data = file.read_bytes()[_ORDER_HEAD:] if file.exists() else b""
+    steps = [*_STEP.iter_unpack(data[: len(data) - len(data) % _STEP.size])]
+    if not steps:
+        return ()
+    # The ring begins anew after its last place.
+    count = int.from_bytes(file.read_bytes()[:8], "little")
+    first = count % len(steps) if count > len(steps) else 0
+    return tuple(_step(each, places) for each in (*steps[first:], *steps[:first])[: min(count, len(steps))])
+
+
+def _step(numbers: tuple[int, ...], places: dict[int, int]) -> Step:
+    action, kind, queue, count, *memory = numbers
+    told = tuple(memory[:count]) if count <= len(memory) else None
+    return Step(ACTIONS[action], queue, places.get(kind), None, told)
+
+
+def _read_log(log: Path) -> dict[int, RecordedKind]:
     devices: dict[int, RecordedDevice] = {}
     programs: dict[int, RecordedProgram] = {}
     kinds: dict[int, RecordedKind] = {}
@@ -187,7 +222,7 @@ def _read_log(log: Path) -> list[RecordedKind]:
     for number, kind in kinds.items():
         if counts:
             kind.launches, kind.timed, kind.nanoseconds = _COUNTS.unpack_from(counts, number * _COUNTS.size)
-    return list(kinds.values())
+    return kinds
 
 
 def _records(data: bytes) -> Iterator[tuple[str, int, bytes]]:

@@ -10,7 +10,7 @@ struct Object {
     int references;
     union {
         struct {
-            uint32_t device;
+            uint32_t device, number;
             int is_timed, hides_times;
             cl_queue_properties *properties;
             size_t byte_count;
@@ -19,7 +19,7 @@ struct Object {
             size_t size, origin;
             uint64_t whole;
             cl_mem_flags hidden;
-            int is_image;
+            int is_image, is_part;
         } memory;
         struct {
             enum Problem problem;

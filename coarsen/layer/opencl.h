@@ -19,7 +19,7 @@ typedef unsigned int cl_uint;
 typedef unsigned long cl_ulong;
 typedef cl_uint cl_bool;
 typedef cl_ulong cl_bitfield, cl_properties;
-typedef cl_bitfield cl_device_type, cl_command_queue_properties, cl_mem_flags, cl_svm_mem_flags;
+typedef cl_bitfield cl_device_type, cl_command_queue_properties, cl_mem_flags, cl_svm_mem_flags, cl_map_flags;
 typedef cl_properties cl_context_properties, cl_queue_properties, cl_mem_properties, cl_sampler_properties;
 typedef cl_uint cl_platform_info, cl_device_info, cl_command_queue_info, cl_mem_info, cl_image_info, cl_sampler_info;
 typedef cl_uint cl_context_info, cl_program_info, cl_kernel_info, cl_kernel_exec_info, cl_event_info, cl_profiling_info;
@@ -50,7 +50,8 @@ enum {
     CL_INVALID_VALUE = (-30), CL_PLATFORM_VERSION = 0x0901, CL_PLATFORM_NAME = 0x0902, CL_DEVICE_NAME = 0x102B,
     CL_DRIVER_VERSION = 0x102D, CL_DEVICE_PLATFORM = 0x1031, CL_CONTEXT_PROPERTIES = 0x1082,
     CL_CONTEXT_PLATFORM = 0x1084, CL_QUEUE_DEVICE = 0x1091, CL_QUEUE_PROPERTIES = 0x1093,
-    CL_QUEUE_PROPERTIES_ARRAY = 0x1098, CL_QUEUE_PROFILING_ENABLE = (1 << 1), CL_QUEUE_ON_DEVICE = (1 << 2),
+    CL_QUEUE_PROPERTIES_ARRAY = 0x1098,
+    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE = (1 << 0), CL_QUEUE_PROFILING_ENABLE = (1 << 1), CL_QUEUE_ON_DEVICE = (1 << 2),
     CL_MEM_HOST_WRITE_ONLY = (1 << 7), CL_MEM_HOST_READ_ONLY = (1 << 8), CL_MEM_HOST_NO_ACCESS = (1 << 9),
     CL_MEM_USE_HOST_PTR = (1 << 3), CL_MEM_OBJECT_BUFFER = 0x10F0, CL_MEM_TYPE = 0x1100, CL_MEM_FLAGS = 0x1101,
     CL_MEM_SIZE = 0x1102, CL_MEM_ASSOCIATED_MEMOBJECT = 0x1107, CL_MEM_PROPERTIES = 0x110A,
@@ -98,6 +99,25 @@ ENTRY(41, cl_int, clWaitForEvents, cl_uint, const cl_event *)
 ENTRY(47, cl_int, clFinish, cl_command_queue)
 ENTRY(48, cl_int, clEnqueueReadBuffer, cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint, const cl_event *,
       cl_event *)
+ENTRY(86, cl_int, clEnqueueReadBufferRect, cl_command_queue, cl_mem, cl_bool, const size_t *, const size_t *,
+      const size_t *, size_t, size_t, size_t, size_t, void *, cl_uint, const cl_event *, cl_event *)
+ENTRY(49, cl_int, clEnqueueWriteBuffer, cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint,
+      const cl_event *, cl_event *)
+ENTRY(87, cl_int, clEnqueueWriteBufferRect, cl_command_queue, cl_mem, cl_bool, const size_t *, const size_t *,
+      const size_t *, size_t, size_t, size_t, size_t, const void *, cl_uint, const cl_event *, cl_event *)
+ENTRY(102, cl_int, clEnqueueFillBuffer, cl_command_queue, cl_mem, const void *, size_t, size_t, size_t, cl_uint,
+      const cl_event *, cl_event *)
+ENTRY(50, cl_int, clEnqueueCopyBuffer, cl_command_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint,
+      const cl_event *, cl_event *)
+ENTRY(88, cl_int, clEnqueueCopyBufferRect, cl_command_queue, cl_mem, cl_mem, const size_t *, const size_t *,
+      const size_t *, size_t, size_t, size_t, size_t, cl_uint, const cl_event *, cl_event *)
+ENTRY(55, cl_int, clEnqueueCopyBufferToImage, cl_command_queue, cl_mem, cl_mem, size_t, const size_t *, const size_t *,
+      cl_uint, const cl_event *, cl_event *)
+ENTRY(54, cl_int, clEnqueueCopyImageToBuffer, cl_command_queue, cl_mem, cl_mem, const size_t *, const size_t *, size_t,
+      cl_uint, const cl_event *, cl_event *)
+ENTRY(56, void *, clEnqueueMapBuffer, cl_command_queue, cl_mem, cl_bool, cl_map_flags, size_t, size_t, cl_uint,
+      const cl_event *, cl_event *, cl_int *)
+ENTRY(58, cl_int, clEnqueueUnmapMemObject, cl_command_queue, cl_mem, void *, cl_uint, const cl_event *, cl_event *)
 /* Replaced: memory and samplers. */
 ENTRY(14, cl_mem, clCreateBuffer, cl_context, cl_mem_flags, size_t, void *, cl_int *)
 ENTRY(146, cl_mem, clCreateBufferWithProperties, cl_context, const cl_mem_properties *, cl_mem_flags, size_t, void *,

@@ -1,18 +1,20 @@
 /* A layer under the OpenCL loader (OPENCL_LAYERS) that counts, times and captures a program's launches.
  *
  *     program ─▶ loader ─▶ functions of this file ─▶ `next`: the loader's own, which calls the driver
- *                                  └─▶ FOLDER/PROCESS.log, .counts, -NUMBER.content: read by `log.py`
+ *                                  └─▶ FOLDER/PROCESS.log, .counts, .order, -NUMBER.content: read by `log.py`
  *
  * The log has records, each written at once, so that what was seen survives a crash: devices (D), texts of programs
  * with their options (U), kinds of launches (L with arguments, S by sizes alone), captures (C), notes (N). The counts
- * are a table in shared memory, a row for each kind of launch. What a program sees of its objects stays as it made
- * them, though queues take times here and all buffers can be read by the host.
+ * are a table in shared memory, a row for each kind of launch, and the order of all is a ring there (`order.h`). What a
+ * program sees of its objects stays as it made them, though queues take times here and all buffers can be read by the
+ * host.
  */
 #define LAYER_NAME "coarsen's recorder"
 #include "opencl.h"
 #include "support.h"
 #include "layer.h"
 #include "entries.h"
+#include "order.h"
 
 enum { MOST_KINDS = 1 << 16, MOST_KINDS_OF_KERNEL = 4096, MOST_PENDING = 4096, MOST_TRIES = 3, DIMENSIONS = 3,
        ALL_TIMED = 256, TIMED_OF = 16, MOST_UNENDED = 16, MOST_TEXT = 1 << 26 };
@@ -29,7 +31,7 @@ static struct {
     struct Count *counts;
     uint64_t *left; /* shared by all processes: bytes that captures may still take, and what they might at first */
     size_t text;    /* bytes of all programs' texts in the log */
-    uint32_t units, devices, kinds, contents;
+    uint32_t units, devices, kinds, contents, queues;
     int has_user_events;
     long patience; /* nanoseconds to wait for what is before a launch; less once that was in vain */
 } here = {.patience = 60000000000};
@@ -62,6 +64,7 @@ struct Kernel {
     uint64_t last_wholes; /* by which a new object with an old handle shows */
     uint32_t last_device;
     struct Sizes last_sizes;
+    struct Step last_step;
 };
 
 static void free_kernel(struct Kernel *kernel)
@@ -138,7 +141,7 @@ static uint32_t device_number(cl_device_id device)
 }
 
 static void add_queue(cl_command_queue queue, cl_device_id device, int is_timed, int hides_times,
-                      const cl_queue_properties *properties)
+                      const cl_queue_properties *properties, cl_command_queue_properties given)
 {
     uint32_t number = device_number(device);
     size_t size = 0;
@@ -147,6 +150,7 @@ static void add_queue(cl_command_queue queue, cl_device_id device, int is_timed,
     lock();
     struct Object *object = made(queue, QUEUE);
     object->queue.device = number;
+    object->queue.number = ++here.queues << 1 | (given & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     object->queue.is_timed = is_timed;
     object->queue.hides_times = hides_times;
     if (properties) {
@@ -162,7 +166,7 @@ cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device, c
     cl_command_queue_properties timed = properties | CL_QUEUE_PROFILING_ENABLE;
     cl_command_queue queue = NEXT(clCreateCommandQueue)(context, device, IS_ON ? timed : properties, error);
     if (queue && IS_ON)
-        add_queue(queue, device, 1, timed != properties, NULL);
+        add_queue(queue, device, 1, timed != properties, NULL, properties);
     return queue ? queue : NEXT(clCreateCommandQueue)(context, device, properties, error);
 }
 
@@ -187,7 +191,7 @@ cl_command_queue clCreateCommandQueueWithProperties(cl_context context, cl_devic
     if (IS_ON && !(before & CL_QUEUE_ON_DEVICE))
         queue = NEXT(clCreateCommandQueueWithProperties)(context, device, timed, error);
     if (queue)
-        add_queue(queue, device, 1, before != timed[place + 1], properties);
+        add_queue(queue, device, 1, before != timed[place + 1], properties, before);
     return queue ? queue : NEXT(clCreateCommandQueueWithProperties)(context, device, properties, error);
 }
 
@@ -284,22 +288,87 @@ static void harvest(unsigned most_unended)
     }
 }
 
+static void add_object(struct Step *step, cl_mem memory)
+{
+    const struct Object *object = found(memory, MEMORY);
+    add_memory(step, object ? object->memory.whole : 0, object && object->memory.is_part);
+}
+
+/* What the host does with one memory object. */
+static void note_step(enum Action action, cl_command_queue queue, cl_mem memory)
+{
+    if (!IS_ON)
+        return;
+    struct Step step = {.action = action, .kind = NOT_KNOWN};
+    lock();
+    struct Object *of_queue = found(queue, QUEUE);
+    step.queue = of_queue ? of_queue->queue.number : 0;
+    add_object(&step, memory);
+    unlock();
+    add_step(&step);
+}
+
 /* Functions after which launches have often ended. */
-#define HARVESTING(name, parameters, given)                                                                          \
+#define HARVESTING(name, note, parameters, given)                                                                    \
     cl_int name parameters                                                                                           \
     {                                                                                                                \
+        note;                                                                                                        \
         cl_int status = NEXT(name) given;                                                                            \
         harvest(MOST_UNENDED);                                                                                       \
         return status;                                                                                               \
     }
 
-HARVESTING(clReleaseCommandQueue, (cl_command_queue queue), (queue))
-HARVESTING(clFinish, (cl_command_queue queue), (queue))
-HARVESTING(clWaitForEvents, (cl_uint count, const cl_event *events), (count, events))
-HARVESTING(clEnqueueReadBuffer,
+HARVESTING(clReleaseCommandQueue, , (cl_command_queue queue), (queue))
+HARVESTING(clFinish, , (cl_command_queue queue), (queue))
+HARVESTING(clWaitForEvents, , (cl_uint count, const cl_event *events), (count, events))
+HARVESTING(clEnqueueReadBuffer, note_step(READ, queue, buffer),
            (cl_command_queue queue, cl_mem buffer, cl_bool waits, size_t offset, size_t size, void *to, cl_uint count,
             const cl_event *events, cl_event *event),
            (queue, buffer, waits, offset, size, to, count, events, event))
+HARVESTING(clEnqueueReadBufferRect, note_step(READ, queue, buffer),
+           (cl_command_queue queue, cl_mem buffer, cl_bool waits, const size_t *from, const size_t *to, const size_t *region,
+            size_t row, size_t slice, size_t host_row, size_t host_slice, void *host, cl_uint count, const cl_event *events,
+            cl_event *event),
+           (queue, buffer, waits, from, to, region, row, slice, host_row, host_slice, host, count, events, event))
+HARVESTING(clEnqueueWriteBuffer, note_step(WRITE, queue, buffer),
+           (cl_command_queue queue, cl_mem buffer, cl_bool waits, size_t offset, size_t size, const void *from, cl_uint count,
+            const cl_event *events, cl_event *event),
+           (queue, buffer, waits, offset, size, from, count, events, event))
+HARVESTING(clEnqueueWriteBufferRect, note_step(WRITE, queue, buffer),
+           (cl_command_queue queue, cl_mem buffer, cl_bool waits, const size_t *to, const size_t *from, const size_t *region,
+            size_t row, size_t slice, size_t host_row, size_t host_slice, const void *host, cl_uint count,
+            const cl_event *events, cl_event *event),
+           (queue, buffer, waits, to, from, region, row, slice, host_row, host_slice, host, count, events, event))
+HARVESTING(clEnqueueFillBuffer, note_step(WRITE, queue, buffer),
+           (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size, size_t offset, size_t size,
+            cl_uint count, const cl_event *events, cl_event *event),
+           (queue, buffer, pattern, pattern_size, offset, size, count, events, event))
+HARVESTING(clEnqueueCopyBuffer, (note_step(READ, queue, from), note_step(WRITE, queue, to)),
+           (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size, cl_uint count,
+            const cl_event *events, cl_event *event),
+           (queue, from, to, from_offset, to_offset, size, count, events, event))
+HARVESTING(clEnqueueCopyBufferRect, (note_step(READ, queue, from), note_step(WRITE, queue, to)),
+           (cl_command_queue queue, cl_mem from, cl_mem to, const size_t *start, const size_t *end, const size_t *region,
+            size_t row, size_t slice, size_t to_row, size_t to_slice, cl_uint count, const cl_event *events, cl_event *event),
+           (queue, from, to, start, end, region, row, slice, to_row, to_slice, count, events, event))
+HARVESTING(clEnqueueCopyBufferToImage, note_step(READ, queue, from),
+           (cl_command_queue queue, cl_mem from, cl_mem to, size_t offset, const size_t *origin, const size_t *region,
+            cl_uint count, const cl_event *events, cl_event *event),
+           (queue, from, to, offset, origin, region, count, events, event))
+HARVESTING(clEnqueueCopyImageToBuffer, note_step(WRITE, queue, to),
+           (cl_command_queue queue, cl_mem from, cl_mem to, const size_t *origin, const size_t *region, size_t offset,
+            cl_uint count, const cl_event *events, cl_event *event),
+           (queue, from, to, origin, region, offset, count, events, event))
+HARVESTING(clEnqueueUnmapMemObject, note_step(UNMAP, queue, memory),
+           (cl_command_queue queue, cl_mem memory, void *mapped, cl_uint count, const cl_event *events, cl_event *event),
+           (queue, memory, mapped, count, events, event))
+
+void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool waits, cl_map_flags flags, size_t offset,
+                         size_t size, cl_uint count, const cl_event *events, cl_event *event, cl_int *error)
+{
+    note_step(MAP, queue, buffer);
+    return NEXT(clEnqueueMapBuffer)(queue, buffer, waits, flags, offset, size, count, events, event, error);
+}
 
 cl_event clCreateUserEvent(cl_context context, cl_int *error)
 {
@@ -314,6 +383,7 @@ static void CL_CALLBACK forget_memory(cl_mem memory, void *unused)
     (void)unused;
     if (!IS_ON)
         return;
+    note_step(FREE, NULL, memory);
     lock();
     if (found(memory, MEMORY))
         forget(memory);
@@ -383,6 +453,7 @@ cl_mem clCreateSubBuffer(cl_mem whole, cl_mem_flags flags, cl_buffer_create_type
     if (object && of) {
         object->memory.whole = of->memory.whole;
         object->memory.origin = given->origin;
+        object->memory.is_part = 1;
         if (!(flags & (HOST_BITS | CL_MEM_HOST_READ_ONLY)))
             object->memory.hidden = of->memory.hidden;
     }
@@ -638,7 +709,7 @@ cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info name, size_t si
         lock();
         struct Object *object = found(kernel, KERNEL);
         if (object)
-            object->kernel.points_elsewhere = 1;
+            object->kernel.points_elsewhere = 1, object->kernel.is_same = 0;
         unlock();
     }
     return NEXT(clSetKernelExecInfo)(kernel, name, size, value);
@@ -651,7 +722,11 @@ cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info name, size_t si
 static const struct Replaced replaced[] = {
     REPLACED(clCreateCommandQueue), REPLACED(clCreateCommandQueueWithProperties), REPLACED(clReleaseCommandQueue),
     REPLACED(clGetCommandQueueInfo), REPLACED(clCreateUserEvent), REPLACED(clGetEventProfilingInfo),
-    REPLACED(clWaitForEvents), REPLACED(clFinish), REPLACED(clEnqueueReadBuffer), REPLACED(clCreateBuffer),
+    REPLACED(clWaitForEvents), REPLACED(clFinish), REPLACED(clEnqueueReadBuffer), REPLACED(clEnqueueReadBufferRect),
+    REPLACED(clEnqueueWriteBuffer), REPLACED(clEnqueueWriteBufferRect), REPLACED(clEnqueueFillBuffer),
+    REPLACED(clEnqueueCopyBuffer), REPLACED(clEnqueueCopyBufferRect), REPLACED(clEnqueueCopyBufferToImage),
+    REPLACED(clEnqueueCopyImageToBuffer), REPLACED(clEnqueueMapBuffer), REPLACED(clEnqueueUnmapMemObject),
+    REPLACED(clCreateBuffer),
     REPLACED(clCreateBufferWithProperties), REPLACED(clCreateSubBuffer), REPLACED(clCreateImage2D),
     REPLACED(clCreateImage3D), REPLACED(clCreateImage), REPLACED(clCreateImageWithProperties),
     REPLACED(clGetMemObjectInfo), REPLACED(clSVMAlloc), REPLACED(clSVMFree), REPLACED(clCreateSampler),
@@ -686,13 +761,15 @@ static int file_of_process(const char *folder)
 static void start(void)
 {
     const char *folder = getenv("COARSEN_RECORDING");
-    char left[sizeof here.start + 16], counts[sizeof here.start + 16];
+    char left[sizeof here.start + 16], counts[sizeof here.start + 16], steps[sizeof here.start + 16];
     if (!folder || (here.log = file_of_process(folder)) < 0)
         return;
     snprintf(left, sizeof left, "%s/left", folder);
     snprintf(counts, sizeof counts, "%s.counts", here.start);
+    snprintf(steps, sizeof steps, "%s.order", here.start);
     here.left = mapped(left, 2 * sizeof *here.left);
     here.counts = mapped(counts, MOST_KINDS * sizeof *here.counts);
-    if (here.left && here.counts)
+    order = mapped(steps, sizeof *order);
+    if (here.left && here.counts && order)
         turn_on();
 }

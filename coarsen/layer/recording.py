@@ -62,11 +62,13 @@ from coarsen.tuning.workload.launch_list import (
     LIST_FILE,
     ListedKernel,
     ListedLaunch,
+    Order,
     PassedArgument,
     PassedBuffer,
     PassedOther,
     PassedScalar,
     PassedShared,
+    Step,
     read_launch_list,
     write_launch_list,
 )
@@ -158,7 +160,7 @@ def read_recording(logs: Path, folder: Path, captures: bool) -> Recording:
         folder: of the recording. Files that are there are kept, and a list is counted on.
         captures: whether launches were to be captured.
     """
-    kinds = read_logs(logs)
+    kinds, orders = read_logs(logs)
     groups: dict[tuple[_KernelOf, str], list[RecordedKind]] = {}
     for kind in kinds:
         of = _KernelOf(kind.program, kind.kernel, kind.device)
@@ -174,7 +176,7 @@ def read_recording(logs: Path, folder: Path, captures: bool) -> Recording:
             said = problem if kernel in problem else f"{kernel}: {problem}"
             problems.append(f"a launch is not recorded: {said}")
     try:
-        launch_list = _list_written(kinds, kernels, folder)
+        launch_list = _list_written(kinds, orders, kernels, folder)
     except InvalidInputError as error:
         launch_list = None
         problems.append(f"the launches are not listed: {error}")
@@ -412,11 +414,14 @@ class _Listed(NamedTuple):
     name: str
 
 
-def _list_written(kinds: Sequence[RecordedKind], kernels: _Kernels, folder: Path) -> Path | None:
+def _list_written(
+    kinds: Sequence[RecordedKind], orders: Sequence[Order], kernels: _Kernels, folder: Path
+) -> Path | None:
     """Write the list and the sources; return the list's path, None where there is nothing to list."""
     counts: dict[_Listed, Counter[ListedLaunch | None]] = {}
+    listed_as: dict[int | None, tuple[_Listed, ListedLaunch | None]] = {}
     sources: dict[str, str] = {}
-    for kind in kinds:
+    for number, kind in enumerate(kinds):
         try:
             options, source = options_of(kind.program), kind.program.source
         except InvalidInputError:
@@ -426,7 +431,8 @@ def _list_written(kinds: Sequence[RecordedKind], kernels: _Kernels, folder: Path
         source_hash = hash_with_headers(source, options)
         sources[source_hash] = source
         key = _Listed(source_hash, without_own_folder(options), kind.kernel)
-        _count(counts.setdefault(key, Counter()), _listed(kind, kernels), kind.launches)
+        listed_as[number] = key, _listed(kind, kernels)
+        _count(counts.setdefault(key, Counter()), listed_as[number][1], kind.launches)
     if not counts:
         return None
     for before in read_launch_list(folder) if (folder / LIST_FILE).exists() else ():
@@ -437,6 +443,13 @@ def _list_written(kinds: Sequence[RecordedKind], kernels: _Kernels, folder: Path
             _count(of_kernel, replace(each, count=1), each.count)
     for source_hash, text in sources.items():
         replace_file(text.encode(), folder / _source_file(source_hash))
+    places: dict[tuple[_Listed, ListedLaunch | None], tuple[int, int]] = {
+        (key, launch): (kernel, place)
+        for kernel, (key, of_kernel) in enumerate(counts.items())
+        for place, launch in enumerate(each for each in of_kernel if each is not None)
+    }
+    at = {number: places[listed] for number, listed in listed_as.items() if listed in places}
+    steps = (tuple(_placed(each, at.get(each.kernel)) for each in order) for order in orders)
     listed = (
         ListedKernel(
             key.name,
@@ -448,7 +461,14 @@ def _list_written(kinds: Sequence[RecordedKind], kernels: _Kernels, folder: Path
         )
         for key, of_kernel in counts.items()
     )
-    return write_launch_list(listed, folder)
+    return write_launch_list(listed, folder, steps)
+
+
+def _placed(step: Step, place: tuple[int, int] | None) -> Step:
+    if place is not None:
+        return step._replace(kernel=place[0], launch=place[1])
+    # Of a launch that isn't listed, not all arguments may be known.
+    return step._replace(kernel=None, memory=None if step.action == "launch" else step.memory)
 
 
 def _count(counts: Counter[ListedLaunch | None], launch: ListedLaunch | None, count: int) -> None:

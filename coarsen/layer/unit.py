@@ -16,7 +16,7 @@ from typing import NamedTuple
 from coarsen.base.files import replace_file
 from coarsen.base.version import __version__
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.store.place import chosen_store, default_file, sqlite_file
+from coarsen.tuning.store.place import store_file
 
 SUFFIX = ".shelf"
 GLOBAL_SIZE, LOCAL_MEMORY = range(2)  # kinds of added arguments
@@ -110,14 +110,10 @@ def shelf_folder(store: str | None) -> Path:
     Units of another version of coarsen are in another folder: other code made their variants, which may be wrong.
 
     Args:
-        store: a file or a URL; None for the user's store.
+        store: its file; None for the user's store.
     """
-    chosen = chosen_store(store)
-    file = sqlite_file(chosen)
-    name = "shelf" if file is None else file.stem
-    place = default_file().parent if file is None else file.parent
-    server = f"-{hash_of(chosen.encode()):016x}" if file is None else ""
-    return place / f"{name}{server}.units" / __version__
+    file = store_file(store)
+    return file.parent / f"{file.stem}.units" / __version__
 
 
 def write_unit(folder: Path, key: UnitKey, rows: Sequence[Row]) -> None:

@@ -14,8 +14,9 @@ from coarsen.loops.affine_of import nest_of
 from coarsen.loops.algorithm1 import MOST_REFERENCES, Memory, combined, placements, transformation
 from coarsen.loops.clang_tree import functions_of
 from coarsen.loops.dependences import REDUCTION, Dependence, analysed, carried_by, limited, named
-from coarsen.loops.kernels import NestKernel, kernels_of
+from coarsen.loops.kernels import NestKernel
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, affine_text, reuse_of
+from coarsen.loops.partial_sums import nest_and_kernels
 from coarsen.loops.schedules import Band, Piece, bands, pieces_of
 from coarsen.loops.splits import LANES
 
@@ -52,13 +53,17 @@ def explain_loops(
         try:
             with limited(isl.DEFAULT_CONTEXT, function.place):
                 nest, found = analysed(nest_of(function))
-                texts.append("".join(f"{line}\n" for line in lines_of(nest, found)))
+                kernels: tuple[NestKernel, ...] = ()
+                if any(each.accumulates for each in nest.statements):
+                    with suppress(RefusalError):
+                        *_, kernels = nest_and_kernels(function)
+                texts.append("".join(f"{line}\n" for line in lines_of(nest, found, kernels)))
         except RefusalError as refusal:
             refusals.append(refusal)
     return "\n".join(texts), refusals
 
 
-def lines_of(nest: Nest, found: Sequence[Dependence]) -> Iterator[str]:
+def lines_of(nest: Nest, found: Sequence[Dependence], kernels: Sequence[NestKernel] = ()) -> Iterator[str]:
     """Yield the lines of what is known of a nest: arrays, statements, accesses, dependences, loops, launches."""
     yield f"{nest.place}: {nest.function}"
     spelled = [(name, nest.spelled.get(name, name)) for name in nest.parameters]
@@ -91,15 +96,12 @@ def lines_of(nest: Nest, found: Sequence[Dependence]) -> Iterator[str]:
     yield from _table(
         "sums that lanes of a work-group share",
         ("kernel", "variable", "along", "lanes"),
-        [*_shared_sums(nest, found)],
+        [*_shared_sums(kernels)],
     )
 
 
-def _shared_sums(nest: Nest, found: Sequence[Dependence]) -> Iterator[tuple[str, str, str, str]]:
-    """Each kernel whose sums lanes share; none where no kernel can be written."""
-    kernels: tuple[NestKernel, ...] = ()
-    with suppress(RefusalError):
-        kernels = kernels_of(nest, found) if any(each.accumulates for each in nest.statements) else ()
+def _shared_sums(kernels: Sequence[NestKernel]) -> Iterator[tuple[str, str, str, str]]:
+    """Each kernel whose sums lanes share."""
     for kernel in kernels:
         if kernel.split is not None:
             variables = ", ".join(each.array.spelled for each in kernel.split.sums)

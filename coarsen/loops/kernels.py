@@ -215,14 +215,27 @@ def _is_local(kernel: NestKernel, found: Sequence[Dependence]) -> bool:
 
 
 def _merged(found: Sequence[Dependence], alone: Sequence[NestKernel]) -> list[NestKernel]:
+    """Kernels, merged where they may be; one without dimensions with any before it that may as well run later."""
     merged: list[NestKernel] = []
     for each in alone:
-        both = _both(merged[-1], each) if merged else None
-        if both is not None and _is_local(both, found):
-            merged[-1] = both
+        for place in reversed(range(len(merged))):
+            first, between = merged[place], merged[place + 1 :]
+            if between and (each.dimensions or _feeds(found, first, between)):
+                continue
+            both = _both(first, each)
+            if both is not None and _is_local(both, found):
+                merged[place:] = [*between, both]
+                break
         else:
             merged.append(each)
     return merged
+
+
+def _feeds(found: Sequence[Dependence], first: NestKernel, others: Sequence[NestKernel]) -> bool:
+    """Return True if anything in other kernels depends on what a kernel runs."""
+    sources = {each.name for each in first.statements}
+    sinks = {each.name for kernel in others for each in kernel.statements}
+    return any(each.source in sources and each.sink in sinks for each in found)
 
 
 def _both(first: NestKernel, second: NestKernel) -> NestKernel | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import re
-import subprocess
 import tempfile
 from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.clang import find_clang, packaged_clang
+from coarsen.frontend.clang import find_clang
 from coarsen.loops.clang_json import words_of
 from coarsen.loops.nest import Array, Nest
 from coarsen.loops.tree import CFunction, Variable
@@ -157,16 +156,7 @@ def _plain(variable: Variable) -> str:
 def _shared_library(text: str, options: Sequence[str], folder: Path, path: Path) -> Path:
     """Compile and link a text. Raises InvalidInputError."""
     clang = find_clang()
-    unlinked, library = folder / "function.o", folder / "function.so"
-    words = [*words_of(clang, options), *_OPTIONS, "-c", "-o", str(unlinked), "-"]
-    outcome = clang.run(words, text)
-    if outcome.returncode == 0:
-        linker = (clang.command[0], "ld.lld") if clang == packaged_clang() else clang.command
-        outcome = subprocess.run(
-            [*linker, "-shared", str(unlinked), "-o", str(library)],
-            capture_output=True, text=True, errors="replace", check=False,
-        )  # fmt: skip
-    if outcome.returncode != 0:
-        error = next((line for line in outcome.stderr.splitlines() if "error:" in line), "clang failed")
-        raise InvalidInputError(f"{path} can't be compiled for this machine: {error}")
-    return library
+    try:
+        return clang.shared_library([*words_of(clang, options), *_OPTIONS], text, folder)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path} can't be compiled for this machine: {error}") from None

@@ -48,6 +48,11 @@ class NestProgram:
     macros: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def has_own_lanes(self) -> bool:
+        """Return True if an option says how many lanes share a sum, or how large a work-group is."""
+        return not {*self.macros}.isdisjoint(_given_macros(self.options))
+
+    @property
     def text(self) -> str:
         """The OpenCL C of all kernels."""
         from coarsen.loops.kernel_text import opencl_text
@@ -126,16 +131,15 @@ def read_program(path: Path, name: str | None = None, options: Sequence[str] = (
     # Imported late: they load islpy, which only C files need.
     import islpy as isl
 
-    from coarsen.loops.affine_of import nest_of
-    from coarsen.loops.dependences import analysed, limited
+    from coarsen.loops.dependences import limited
     from coarsen.loops.kernel_text import kernel_text
-    from coarsen.loops.kernels import kernels_of
     from coarsen.loops.launches import launches_of
+    from coarsen.loops.partial_sums import nest_and_kernels
 
     function = _function(path, name, options)
     with limited(isl.DEFAULT_CONTEXT, function.place):
-        nest, found = analysed(nest_of(function))
-        kernels = tuple(map(kernel_text, kernels_of(nest, found)))
+        nest, _, made = nest_and_kernels(function)
+        kernels = tuple(map(kernel_text, made))
         macros = _macros(kernels, options)
         return NestProgram(path, function, nest, kernels, launches_of(kernels), tuple(options), macros)
 
@@ -148,16 +152,22 @@ def _macros(kernels: Sequence[KernelText], options: Sequence[str]) -> dict[str, 
     # Where one work-item would do all of the work it has help.
     alone = {LANES: 256, GROUP_SIZE: 256} if any(not each.dimensions for each in shared) else {}
     found = {**DEFAULTS, **alone}
-    given = dict(re.findall(r"(?:^| )-D ?(\w+)=(\S*)", " ".join(options)))
+    given = _given_macros(options)
     for name in found.keys() & given.keys() if shared else ():
         if not re.fullmatch(r"[1-9]\d{0,4}", given[name]):
-            raise InvalidInputError(f"{name} is a number of work-items, not '{given[name]}'")
+            what = f"not '{given[name]}'" if given[name] else f"and -D {name} gives none: write -D {name}=64"
+            raise InvalidInputError(f"{name} is a number of work-items, {what}")
         found[name] = int(given[name])
     if GROUP_SIZE not in given:
         found[GROUP_SIZE] = max(1, found[GROUP_SIZE] // found[LANES]) * found[LANES]
     if found[GROUP_SIZE] % found[LANES]:
         raise InvalidInputError(f"{GROUP_SIZE} must be a multiple of {LANES}: {found[GROUP_SIZE]}, {found[LANES]}")
     return found
+
+
+def _given_macros(options: Sequence[str]) -> dict[str, str]:
+    """The macros that options define, with their values as text; empty where they give none."""
+    return dict(re.findall(r"(?:^| )-D ?(\w+)=?(\S*)", " ".join(options)))
 
 
 def check_islpy() -> None:

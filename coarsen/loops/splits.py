@@ -12,8 +12,7 @@ that the kernel writes, and no sum; what they need of its variables each compute
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass, replace
 
 from coarsen.loops import tree
 from coarsen.loops.algorithm1 import adds_a_dimension, is_next_along
@@ -24,10 +23,11 @@ from coarsen.loops.schedules import Coefficients
 LANES, GROUP_SIZE = "SPLIT", "GROUP_SIZE"
 """The macros of a kernel's text: how many lanes share a sum, and the work-items of a work-group."""
 DEFAULTS = {LANES: 1, GROUP_SIZE: 64}
+LANE_COUNTS, GROUP_SIZES = (1, 8, 32, 64, 256), (64, 256)
+"""Their values worth trying."""
 _FUNCTIONS = {"max": "fmaxf", "min": "fminf"}
 _NEUTRAL = {"*": "1", "&": "~0", "max": "NAN", "min": "NAN"}
 _TRUTHS = frozenset(("<", ">", "<=", ">=", "==", "!=", "&&", "||", "!"))
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Sum:
             return f"{one} = f{self.operator}({one}, {other});"
         return f"{one} {self.operator}= {other};"
 
-    def added(self, target: tree.Element, value: tree.Expression) -> tree.Assignment:
+    def added(self, target: tree.Expression, value: tree.Expression) -> tree.Assignment:
         """Return the statement that adds a value to an element."""
         function = _FUNCTIONS.get(self.operator)
         if function is None:
@@ -108,7 +108,7 @@ def split_of(
     depths: dict[str, int] = {}
     for each in statements:
         depth = _fixed_loops(each, (*steps[each.name], *places[each.name]))
-        if each.accumulates and depth < len(each.loops) and _is_free(nest, each, each.loops[depth]):
+        if each.accumulates and depth < len(each.loops) and is_free(nest, each, each.loops[depth]):
             depths[each.name] = depth
     adding = [each for each in statements if each.name in depths]
     loops = {loop.number: loop for loop in (each.loops[depths[each.name]] for each in adding)}
@@ -126,7 +126,7 @@ def split_of(
     if any(not one.is_accumulation or one.array not in summed for one in carried):
         return None
     first = _run_first(nest, statements, adding, members, summed)
-    sums = _sums(nest, adding, depths)
+    sums = sums_of(nest, adding, depths)
     if not adding or first is None or sums is None:
         return None
     last = []
@@ -158,7 +158,7 @@ def _fixed_loops(statement: Statement, rows: Sequence[Coefficients]) -> int:
     return last + 1 if len(kept) == last + 1 else len(statement.loops)
 
 
-def _is_free(nest: Nest, statement: Statement, loop: Loop) -> bool:
+def is_free(nest: Nest, statement: Statement, loop: Loop) -> bool:
     """Return True if the order in which a loop's iterations add is free."""
     array = nest.arrays[statement.writes[0].array]
     if statement.accumulates in _FUNCTIONS and tree.is_whole(array.element):
@@ -217,7 +217,7 @@ def _run_first(
         chosen |= {each.name for each in setting}
 
 
-def _sums(nest: Nest, adding: Sequence[Statement], depths: Mapping[str, int]) -> dict[str, Sum] | None:
+def sums_of(nest: Nest, adding: Sequence[Statement], depths: Mapping[str, int]) -> dict[str, Sum] | None:
     """The sum of each statement that adds; None where two loops, or two operators, add to one element."""
     taken = {*nest.arrays, *nest.types, *(loop.iterator for loop in nest.loops)}
     known: dict[tuple[str, ...], tuple[int, str]] = {}
@@ -259,16 +259,4 @@ def _of_a_part(statement: Statement, own: Sum | None) -> Statement:
     if own is None:
         return statement
     part = tree.Element(own.part, (), (), statement.place)
-    return replace(statement, code=_replaced(statement.code, own.array.name, part))
-
-
-def _replaced(node: T, array: str, part: tree.Element) -> T:
-    """An expression with one element in place of those of an array."""
-    if isinstance(node, tree.Element) and node.array == array:
-        return part  # type: ignore[return-value]
-    if isinstance(node, tuple):
-        return tuple(_replaced(each, array, part) for each in node)  # type: ignore[return-value]
-    if not is_dataclass(node) or isinstance(node, type):
-        return node
-    changed = {each.name: _replaced(getattr(node, each.name), array, part) for each in fields(node)}
-    return replace(node, **changed)
+    return replace(statement, code=tree.replaced(statement.code, {_target(statement): part}))

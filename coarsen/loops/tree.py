@@ -6,14 +6,15 @@ Nodes are equal that differ in their places alone.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from coarsen.errors import SourcePosition
 
 _WHOLE = frozenset(["char", "short", "int", "long", "unsigned", "signed", "_Bool", "bool"])
 _QUALIFIERS = frozenset(["const", "volatile", "restrict", "__restrict"])
+T = TypeVar("T")
 
 
 def is_whole(spelled: str) -> bool:
@@ -272,6 +273,17 @@ def with_parts(expression: Expression, change: Callable[[Expression], Expression
         elif isinstance(value, Expression):
             changed[name] = change(value)
     return dataclasses.replace(expression, **changed) if changed else expression
+
+
+def replaced(node: T, others: Mapping[Expression, Expression]) -> T:
+    """Return an expression, a statement or several with others in the place of some expressions."""
+    if isinstance(node, tuple):
+        return tuple(replaced(each, others) for each in node)  # type: ignore[return-value]
+    if isinstance(node, Expression) and node in others:
+        return others[node]  # type: ignore[return-value]
+    if not isinstance(node, Expression | Statement):
+        return node
+    return dataclasses.replace(node, **{name: replaced(value, others) for name, value in _values(node).items()})
 
 
 def _values(node: Expression | Statement) -> dict[str, Any]:

@@ -95,6 +95,8 @@ class CoarseningPlan:
         self.patience = PATIENCE
         self._policy = policy
         self.observer = observer
+        # What collects launches at present (`drop_in/together.py`); None where they are made at once.
+        self.region: Any = None
         self._sealed: set[str] = set()
 
     @property

@@ -17,9 +17,11 @@ work-item's second part may meet what another's first part does:
   work-items share elements, are no such terms. What is left are factors so small that rows overlap; then several
   work-items would write one element in the second launch, a race that OpenCL leaves undefined.
 
-Barriers, fences, atomics, volatile accesses and unknown functions, by which work-items see each other's stores,
-are refused in either part (`fusion-barrier`); so are pointers that can't be followed to one argument or variable
-(`fusion-alias`). Different arguments must not overlap where one is written: that is for the launch to keep to.
+Barriers, fences, atomics and volatile accesses, by which work-items see each other's stores, are refused in either
+part (`fusion-barrier`). Nothing of this matters where the parts are **independent**, side by side: neither writes
+what the other accesses. Refused in any case are unknown functions and output, and pointers that can't be followed
+to one argument or variable (`fusion-alias`). Different arguments must not overlap where one is written: that is
+for the launch to keep to.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import node_items
 from coarsen.ir.opencl.builtins import Role
 from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, Query, query_of
-from coarsen.ir.types import AddressSpace, PointerType, Type, VoidType
+from coarsen.ir.types import AddressSpace, PointerType, Type, VoidType, content_bytes
 from coarsen.transform.simplify import same_values
 
 FIRST, SECOND = 1, 2
@@ -96,15 +98,18 @@ class Accesses:
     Attributes:
         kernel: its parts told, in normal form.
         of_part: its accesses, by part.
+        ordering: what orders the accesses of work-items: barriers, fences, atomics, volatile accesses.
     """
 
     kernel: Kernel
     of_part: Mapping[int, tuple[_Access, ...]]
+    ordering: tuple[Instruction, ...]
 
     @classmethod
     def of(cls, kernel: Kernel) -> Accesses:
         """Return a kernel's accesses. Raises RefusalError, `fusion-barrier` or `fusion-alias`."""
         effects, roots = EffectsOfKernel.of_kernel(kernel), PointerRoots()
+        ordering = [each for each in kernel.instructions() if _orders(each, effects)]
         flow = ControlFlow(kernel)
         same = same_values((i for b in flow.reverse_postorder for i in kernel.block[b].instructions), effects)
         found: dict[int, list[_Access]] = {FIRST: [], SECOND: []}
@@ -115,10 +120,25 @@ class Accesses:
                         "fusion-alias", "an access to memory belongs to both kernels", each.position
                     )
                 found[each.origin.replica].append(access)
-        return cls(kernel, {part: tuple(of_part) for part, of_part in found.items()})
+        return cls(kernel, {part: tuple(of_part) for part, of_part in found.items()}, tuple(ordering))
+
+    @property
+    def are_independent(self) -> bool:
+        """Return True if neither part writes what the other accesses."""
+        touched = [{each.root for each in self.of_part[part]} for part in (FIRST, SECOND)]
+        written = [{each.root for each in self.of_part[part] if each.is_store} for part in (FIRST, SECOND)]
+        return written[0].isdisjoint(touched[1]) and written[1].isdisjoint(touched[0])
 
     def check_stores(self) -> None:
-        """Raise RefusalError, `fusion-crosses-items`: the second part may write what others still access."""
+        """Raise RefusalError for work-items that may see each other's stores.
+
+        `fusion-barrier`: something orders them; `fusion-crosses-items`: the second part may write what others
+        still access.
+        """
+        if self.ordering:
+            what = "a barrier, a fence, an atomic or a volatile access"
+            reason = f"{what}: work-items may see each other's stores"
+            raise RefusalError("fusion-barrier", reason, self.ordering[0].position)
         flow = ControlFlow(self.kernel)
         for root in dict.fromkeys(each.root for each in self.of_part[SECOND] if each.is_store):
             before = [each for each in self.of_part[FIRST] if each.root is root]
@@ -157,11 +177,12 @@ def _accesses(
 ) -> Iterator[_Access]:
     """Yield what an instruction accesses that isn't private."""
     touched = effects.of(each)
-    is_together = each.opcode is Opcode.CALL and effects.builtin(each).role is Role.GROUP_WIDE
-    is_output = touched.is_counted and not touched.writes
-    if touched.orders or touched.writes_anything or is_output or is_together:
-        what = "a barrier, a fence, an atomic or volatile access, output or an unknown function"
-        raise RefusalError("fusion-barrier", f"{what}: work-items may see each other's stores", each.position)
+    if only_synchronises(each, effects):
+        return
+    is_output = each.opcode is Opcode.CALL and touched.is_counted and not touched.writes
+    if touched.writes_anything or is_output:
+        reason = "output or an unknown function: the order of launches may be seen"
+        raise RefusalError("fusion-barrier", reason, each.position)
     for pointers, is_store in ((touched.reads, False), (touched.writes, True)):
         found = roots.of_all(pointers)
         if found is None or touched.reads_anything:
@@ -172,6 +193,25 @@ def _accesses(
             is_plain = each.opcode in (Opcode.LOAD, Opcode.STORE) and len(found) == 1
             address = same.get(pointers[0], pointers[0]) if is_plain else each
             yield _Access(each, root, address, each.operands[0].type if is_store else each.type, is_store)
+
+
+def _orders(each: Instruction, effects: EffectsOfKernel) -> bool:
+    is_together = each.opcode is Opcode.CALL and effects.builtin(each).role is Role.GROUP_WIDE
+    return effects.of(each).orders or is_together
+
+
+def accessed_bytes(kernel: Kernel) -> int:
+    """Return the bytes of global memory that a work-item accesses where it comes to each instruction once."""
+    effects, found = EffectsOfKernel.of_kernel(kernel), 0
+    for each in kernel.instructions():
+        touched = effects.of(each)
+        if only_synchronises(each, effects):
+            continue
+        for pointer in (*touched.reads, *touched.writes):
+            if isinstance(pointer.type, PointerType) and pointer.type.address_space is AddressSpace.GLOBAL:
+                is_stored = pointer in touched.writes and isinstance(each.type, VoidType)
+                found += content_bytes(each.operands[0].type if is_stored else each.type)
+    return found
 
 
 def _follows(first: Instruction, second: Instruction, flow: FlowGraph) -> bool:

@@ -33,7 +33,7 @@ class Tune:
         local_sizes: whether other local sizes than the program's own may be taken where the kernel does not care.
         most_bytes: launches whose buffers hold more in all are not tuned: they are copied to the disk and to the
             device once more. None for a part of the memory and of the disk (`most_captured_bytes`).
-        store: where what was found is remembered, a file or a URL; None for the user's store.
+        store: where what was found is remembered, a file; None for the user's store.
         progress: is told how a tuning goes on, in place of the line that is shown otherwise.
 
     Raises:

@@ -133,10 +133,10 @@ def tune_benchmark(
     """
     space = replace(space_of_launch(launch, groups_matter, settings), arrays=arrays)
     with tuning_processes(launch, deadline) as processes:
-        return _Tuning(processes, space, settings, deadline).run(first)
+        return Tuning(processes, space, settings, deadline).run(first)
 
 
-class _Tuning:
+class Tuning:
     """The tuning of one launch: its space, what is measured, and what that leaves time for.
 
     Args:
@@ -144,6 +144,11 @@ class _Tuning:
         space: what to choose from; its first local size is the launch's own.
         settings: how to tune.
         deadline: when it has to be over.
+
+    Attributes:
+        space: the variants that may run.
+        own: the launch as it is.
+        context: what measures.
     """
 
     def __init__(self, processes: TuningProcesses, space: Space, settings: Tune, deadline: Deadline) -> None:
@@ -153,20 +158,21 @@ class _Tuning:
         self._settings = settings
         self._deadline = deadline
         self._rows = MemoryRows()
-        self._context = processes.context(self._rows)
+        self.context = processes.context(self._rows)
         self._kernel = lowered_own(launch.benchmark, launch.device.macros)
+        is_tied = launch.benchmark.local_size_of is not None
         is_free = settings.local_sizes and self._kernel is not None and not groups_matter(self._kernel)
         sizes = space.local_sizes or (launch.benchmark.preset(launch.preset).local_size,)
         # The local size of variants with tiles, where it can't be another.
-        self._fixed = None if is_free else sizes[0]
+        self._fixed = None if is_free and not is_tied else sizes[0]
         self._plan = self._narrowed(space)
-        self._space = self._searchable()
-        self._own = Variant(self._local_sizes[0], definitions=launch.benchmark.own_definitions)
+        self.space = self._searchable()
+        self.own = Variant(self._local_sizes[0], definitions=launch.benchmark.own_definitions)
 
     def run(self, first: Variant | None) -> Tuned:
         """Measure the launch as it is, search, time the best again; raises as `tune_benchmark` does."""
         with _in_time(self._deadline, _BEFORE_MEASURED):
-            own_row, opening_seconds = measured_own(self._processes, self._context, self._own, self._deadline)
+            own_row, opening_seconds = measured_own(self._processes, self.context, self.own, self._deadline)
         with _in_time(self._deadline, "before the search had ended"):
             evaluator, ending = self._searched(first, own_row, opening_seconds)
         self._tell(evaluator, None, is_confirming=True)
@@ -208,32 +214,35 @@ class _Tuning:
         """Search; return what was tried, and why no more was."""
         seconds, processes = self._deadline.seconds, self._processes
         method = search_method(seconds, median(own_row.nanoseconds) / 1e9)
-        self._context.process.use(method)
+        self.context.process.use(method)
         processes.compiler.use(compiling_method(method, seconds, own_row.compile_seconds))
         ending_time = self._deadline.earlier(confirming_seconds(seconds, opening_seconds, own_row.measure_seconds))
-        expected = self._expected()
-        starts = tuple(map(self._space.choice_of, self._starts(expected, first)))
-        valid = count_valid(self._space, _MOST_COUNTED)
-        measurer = RowMeasurer(replace(self._context, method=method))
+        valid = count_valid(self.space, _MOST_COUNTED)
+        measurer = RowMeasurer(replace(self.context, method=method))
         evaluator = RacingEvaluator(
-            measurer, self._own, self._space, lambda: ending_time.left, lambda tried: self._tell(tried, valid)
+            measurer, self.own, self.space, lambda: ending_time.left, lambda tried: self._tell(tried, valid)
         )
-        searcher = LaunchSearcher(LaunchModel(self._space.variant, self._own.local_size, expected), starts)
         budget = Budget(trials=self._settings.trials, is_over=lambda: ending_time.is_over)
-        ending = searcher.search(evaluator, budget, self._settings.seed).ending
+        ending = self.searcher(first).search(evaluator, budget, self._settings.seed).ending
         if ending == TIME_OVER and evaluator.tried <= 1:
             # That nothing is faster would be no finding.
             raise _too_short(self._deadline, "before any variant was tried")
         return evaluator, ending
 
+    def searcher(self, first: Variant | None = None) -> LaunchSearcher:
+        """Return what searches the space, from a variant if there is one."""
+        expected = self._expected()
+        starts = tuple(map(self.space.choice_of, self._starts(expected, first)))
+        return LaunchSearcher(LaunchModel(self.space.variant, self.own.local_size, expected), starts)
+
     def _expected(self) -> Callable[[Variant], float]:
-        launch, own = self._launch, self._own.local_size
+        launch, own = self._launch, self.own.local_size
         prior = launch_prior(launch.benchmark, launch.preset, launch.device, own, kernel=self._kernel)
         return prior or (lambda _: 0.0)
 
     def _starts(self, expected: Callable[[Variant], float], first: Variant | None) -> Iterable[Variant]:
         """The variants to begin with: the launch as it is, what is uncoarsened, what is expected to be fast."""
-        own, plan, space = self._own, self._plan, self._space
+        own, plan, space = self.own, self._plan, self.space
         transforms = replace(
             self._launch.transforms,
             wide_accesses=self._settings.wide_accesses,
@@ -254,7 +263,8 @@ class _Tuning:
         starts = [*starts[:1], *laid_out[:1], *starts[1:], *laid_out[1:]]
         starts[2:2] = filter(is_in, self._tiled_starts(replace(transforms, wide_accesses=False)))
         if first is not None:
-            first = replace(first, local_size=first.local_size or own.local_size, definitions=own.definitions)
+            macros = first.definitions or own.definitions
+            first = replace(first, local_size=first.local_size or own.local_size, definitions=macros)
             starts[1:1] = [first] if space.has(first) else []
         return dict.fromkeys(starts)
 
@@ -269,7 +279,7 @@ class _Tuning:
 
     def _tiled_starts(self, transforms: Transforms) -> Iterator[Variant]:
         """Some variants with tiles."""
-        launch, own = self._launch, self._own
+        launch, own = self._launch, self.own
         launches = launch.benchmark.own_launches(launch.preset, own.local_size)
         guards = True in self._plan.transforms.any_size
         found = tiled_starts(launches[0].global_size, transforms, self._fixed, guards=guards)
@@ -301,7 +311,7 @@ class _Tuning:
         if not variants:
             return {}
         processes.stop_compiling()
-        self._context.process.close()
+        self.context.process.close()
         method = confirming_method(own_seconds, len(variants), deadline)
         size = self._launch.byte_count
         is_small = size is not None and size <= _SMALL_BYTES
@@ -312,18 +322,18 @@ class _Tuning:
                 # All of them at once, before any measures: starting takes longer than timing. What went wrong
                 # shows when it is measured.
                 wait([processes.opened(process) for process in fresh])
-            return [RowMeasurer(replace(self._context, process=process, method=method)) for process in fresh]
+            return [RowMeasurer(replace(self.context, process=process, method=method)) for process in fresh]
 
-        confirmed = confirm(variants, self._own, measurers(), deadline)
+        confirmed = confirm(variants, self.own, measurers(), deadline)
         if confirmed is None:
             raise _too_short(deadline, "before the best variants were timed again")
-        return confirm_again(confirmed, self._own, measurers, deadline)
+        return confirm_again(confirmed, self.own, measurers, deadline)
 
     def _result(self, evaluator: RacingEvaluator, ending: str, confirmed: Confirmed) -> Tuned:
-        launch, benchmark, own = self._launch, self._launch.benchmark, self._own
+        launch, benchmark, own = self._launch, self._launch.benchmark, self.own
         decision = decide({variant: rows for variant, rows in confirmed.items() if not variant.arrays}, own)
-        valid = count_valid(self._space, _MOST_COUNTED)
-        tried = [self._space.variant(trial.choice) for trial in evaluator.trace]
+        valid = count_valid(self.space, _MOST_COUNTED)
+        tried = [self.space.variant(trial.choice) for trial in evaluator.trace]
         return Tuned(
             kernel=benchmark.kernel,
             device=str(launch.device),

@@ -56,7 +56,7 @@ def rate_of(machine: DeviceProfile, kind: InstructionClass) -> IssueRate:
     for name in _RATES[kind]:
         if name in machine.rates:
             return machine.rates[name]
-    raise InvalidInputError(f"the profile '{machine.name}' has no rate of operations; calibrate the device")
+    raise InvalidInputError(f"the profile '{machine.name}' has no rate of operations")
 
 
 def operations_per_second(machine: DeviceProfile, kind: InstructionClass, chains: float) -> float:
@@ -77,7 +77,7 @@ def bandwidth_at(machine: DeviceProfile, footprint: float | None) -> float:
     for level in machine.levels:
         if level.bytes is None or (footprint is not None and footprint <= level.bytes):
             return level.bandwidth
-    raise InvalidInputError(f"the profile '{machine.name}' has no bandwidth; calibrate the device")
+    raise InvalidInputError(f"the profile '{machine.name}' has no bandwidth")
 
 
 def latency_at(machine: DeviceProfile, footprint: float | None) -> float:

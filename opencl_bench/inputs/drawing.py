@@ -171,22 +171,18 @@ def _scaled(column: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray((column - column.min()) / (np.ptp(column) or 1.0))
 
 
-def farthest(
-    places: NDArray[np.float64], first: int, count: int, weights: Sequence[int] | None = None
-) -> tuple[int, ...]:
+def farthest(places: NDArray[np.float64], first: int, count: int) -> tuple[int, ...]:
     """Return the numbers of at most so many places that fill the space of all, `first` before the others.
 
     Args:
         places: from `places_of`.
         first: the number of the first one.
-        count: how many at most.
-        weights: decide between places that are as far; of those that are alike in this, too, it is the first.
+        count: how many at most; of those as far it is the first.
     """
     chosen, gaps = [first], np.full(len(places), np.inf)
     while len(chosen) < min(count, len(places)):
         gaps = np.minimum(gaps, ((places - places[chosen[-1]]) ** 2).sum(axis=1))
         # Rounded, so that what is as far on every machine is as far here.
         apart = {place: round(float(gaps[place]), 9) for place in range(len(places)) if place not in chosen}
-        ranks = {place: (gap, weights[place] if weights else 0, -place) for place, gap in apart.items()}
-        chosen.append(max(ranks, key=ranks.__getitem__))
+        chosen.append(max(apart, key=lambda place: (apart[place], -place)))
     return tuple(chosen)

@@ -153,8 +153,8 @@ def stored_results(store: str | Path | None = None) -> Results:
     """Return the measurements in a store.
 
     Args:
-        store: the path of an SQLite file, `sqlite:///PATH` or `postgresql://…`. None: what the environment
-            variable `COARSEN_STORE` says, or else the store in the user's data folder.
+        store: the path of an SQLite file. None: what the environment variable `COARSEN_STORE` says, or else the
+            store in the user's data folder.
 
     Raises:
         InvalidInputError: there is no such store, it can't be read, or has no measurement.

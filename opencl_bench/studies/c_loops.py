@@ -7,6 +7,14 @@ lanes of 256`, as many work-items as a work-group has). Beside products run, whe
 in tiles of 16 × 16 × 16 (`pip install loopy`); beside all, what a copy takes within the device of as many bytes as
 the launches read and write, each array once for each launch. A line of CSV for each on standard output
 (`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, the host's part included.
+
+Two effects of Baskaran et al. (2007) are rows of their own: the product of a matrix and a vector whose rows are
+copied to local memory, without and with a pad, and that of the transposed one with four neighbouring rows for each
+work-item, or four that stand a work-group apart.
+
+`--search` asks how good the tuner's search is: of each kernel a space of at most a few hundred variants is
+measured as a whole, the fastest once more; then the search, and ten random ones, may try a fifth of it. A line
+says which share of the best variant's speed they found. What is far slower than the best is cut off: `failed`.
 """
 
 from __future__ import annotations
@@ -14,6 +22,7 @@ from __future__ import annotations
 import argparse
 import csv
 import ctypes
+import re
 import sys
 import tempfile
 import time
@@ -21,21 +30,35 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coarsen.devices.discovery import open_device
+from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.devices.drivers import prepare_loader
 from coarsen.devices.selection import find_device
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.drop_in.loop_program import LoopProgram
+from coarsen.drop_in.program import Program
 from coarsen.loops.launches import each_launch, extents_in
 from coarsen.loops.program import read_program
 from coarsen.loops.splits import GROUP_SIZE, LANES
+from coarsen.opencl_bench.workloads.described.c_template import c_template
+from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from coarsen.tuning.engine.live_evaluator import relative_time
+from coarsen.tuning.engine.row_measurer import RowMeasurer
+from coarsen.tuning.launch_space import space_of_launch
+from coarsen.tuning.progress import Deadline
+from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
+from coarsen.tuning.search.exhaustive import RandomSearcher
+from coarsen.tuning.search.searcher import Found
 from coarsen.tuning.settings import Tune
+from coarsen.tuning.tuner import Tuning, measured_own
+from coarsen.tuning.tuning_processes import LaunchToTune, search_method, tuning_processes
 from coarsen.tuning.workload.element_types import Array
+from coarsen.variant.coarsening import Level
+from coarsen.variant.transforms import Transforms, device_kind_of
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -45,6 +68,25 @@ _REPETITIONS = 15
 _WARM_UP = 2
 # Lanes that share a sum, and the work-items of a work-group.
 _LANES = ((8, 256), (32, 256), (64, 64), (256, 256))
+# Rows that neighbouring work-items sum, by way of local memory.
+_COPIED = """
+kernel void mv(global const float *restrict a, global const float *restrict y, global float *restrict x, int n)
+{
+    local float rows[64][64 + PAD];
+    const int own = get_local_id(0), first = get_group_id(0) * 64;
+    float sum = 0;
+    for (int k = 0; k < n; k += 64) {
+        for (int r = 0; r < 64; ++r)
+            rows[r][own] = a[(first + r) * n + k + own];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int j = 0; j < 64; ++j)
+            sum += rows[own][j] * y[k + j];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    x[first + own] = sum;
+}
+"""
+_SHARE, _RANDOM = 0.2, 10
 Run = Callable[[], object]
 
 
@@ -122,6 +164,13 @@ class _Measured:
             program(self._queue, *given).wait()
             self.outputs[word] = [self._read_back(name) for name in self._read.outputs]
             self._runs[word] = partial(program, self._queue, *given)
+        if case.function in ("mv", "tmv"):
+            given = [{**numbers, **self._buffers}[name] for name in programs["written"].arguments]
+            for word, run in _effects(case, self._queue, programs["written"], given):
+                self._fill()
+                run()
+                self.outputs[word] = [self._read_back(name) for name in self._read.outputs]
+                self._runs[word] = run
         if case.function in ("mm", "mv", "tmv"):
             self._runs |= dict(_torch(case, self._contents))
             self._runs |= dict(_clblast(case, self._queue, self._buffers))
@@ -184,6 +233,21 @@ class _Measured:
         """Return the largest difference of tuned kernels' results, relative to the largest number."""
         pairs = zip(self.outputs["written"], self.outputs[word], strict=True)
         return max(float(np.abs(one - two).max() / max(np.abs(one).max(), 1e-30)) for one, two in pairs)
+
+
+def _effects(
+    case: Case, queue: cl.CommandQueue, written: LoopProgram, given: list[Any]
+) -> Iterator[tuple[str, Run]]:
+    """The ways of the paper to run a product with a vector; a number of rows that 64 divides."""
+    n, (_, a, y, x), context = case.sizes["n"], given, queue.context
+    if case.function == "mv":
+        for word, pad in (("copied", 0), ("copied, padded", 1)):
+            program = Program(context, _COPIED, tune=False).build(options=[f"-DPAD={pad}"])
+            yield word, partial(program.mv, queue, (n,), (64,), a, y, x, np.int32(n))
+        return
+    for word, stride in (("blocked by 4", 1), ("cyclic by 4", 64)):
+        program = Program(context, written.source, factor=4, dim=0, stride=stride, kernels=["tmv"]).build()
+        yield word, partial(program.tmv, queue, (n, 1), (256, 1), a, y, x, np.int32(n))
 
 
 def _torch(case: Case, contents: Mapping[str, Any]) -> Iterator[tuple[str, Run]]:
@@ -275,11 +339,81 @@ def _products_arrays(case: Case) -> Iterator[str]:
     yield from ("a", "b", "c") if case.function == "mm" else ("a", "y", "x")
 
 
+# How good the search is.
+
+
+def search_quality(case: Case, device: DeviceDescription) -> Iterator[tuple[object, ...]]:
+    """Yield for each kernel how fast the variants are that searches find, over the fastest of all."""
+    file = FOLDER / f"{case.function}.c"
+    program = read_program(file)
+    for kernel in program.names:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{kernel}.toml"
+            text = c_template(program, kernel, str(file), ())
+            path.write_text(re.sub(r"(?m)^(\w+) = \d+  # CHECK", lambda found: _sized(found[1], case), text))
+            times, searches = _all_measured(path, device)
+        ran = [time for time in times.values() if time is not None]
+        shares = [min(ran) / found.best.time for found in searches if found.best and found.best.time]
+        numbers = max(ran) / min(ran), shares[0], mean(shares[1:]), min(shares[1:])
+        tried = len(searches[0].trace)
+        yield (
+            device.name,
+            case.name,
+            kernel,
+            len(times),
+            len(times) - len(ran),
+            tried,
+            *map("{:.3f}".format, numbers),
+        )
+
+
+def _sized(name: str, case: Case) -> str:
+    return f"{name} = {case.sizes[name]}"
+
+
+def _all_measured(path: Path, device: DeviceDescription) -> tuple[dict[Any, float | None], list[Found]]:
+    """The times of all variants over that of the launch as it is, and what searches find among them."""
+    benchmark, deadline = read_benchmark(path), Deadline(24 * 3600.0)
+    settings = Tune(seconds=deadline.seconds, wide_accesses=False, distinct=False, tiles=False)
+    transforms = Transforms(device_kind=device_kind_of(device.device_types))
+    launch = LaunchToTune(benchmark, str(path), path.name, "cpu", device, transforms)
+    space = space_of_launch(launch, groups_matter=False, settings=settings)
+    sizes = space.local_sizes and space.local_sizes[:3]
+    space = replace(space, factors=(1, 2, 4, 8, 16), levels=(Level.ITEM,), local_sizes=sizes)
+    with tuning_processes(launch, deadline) as processes:
+        tuning = Tuning(processes, space, settings, deadline)
+        own_row, _ = measured_own(processes, tuning.context, tuning.own, deadline)
+        method = search_method(60, median(own_row.nanoseconds) / 1e9)
+        tuning.context.process.use(method)
+        measurer = RowMeasurer(replace(tuning.context, method=method))
+        variants = {choice: tuning.space.variant(choice) for choice in tuning.space.listed or ()}
+        times: dict[Any, float | None] = {tuning.space.choice_of(tuning.own): 1.0}
+        for choice, variant in variants.items():
+            times.setdefault(choice, relative_time(measurer.compared(variant, tuning.own)))
+        for choice in sorted(variants, key=lambda each: times[each] or float("inf"))[:10]:
+            if variants[choice] != tuning.own:
+                times[choice] = relative_time(measurer.confirmed(variants[choice], tuning.own, 1))
+        budget = Budget(share=_SHARE)
+        searchers = [(tuning.searcher(), 0), *((RandomSearcher(), seed) for seed in range(_RANDOM))]
+        found = [
+            searcher.search(FunctionEvaluator(tuning.space, times.get), budget, seed)
+            for searcher, seed in searchers
+        ]
+    return times, found
+
+
+SEARCH_COLUMNS = (
+    *("device", "case", "kernel", "variants", "failed", "tried"),
+    *("worst_over_best", "search", "random", "worst_random"),
+)
+
+
 def main() -> None:
     """Measure, and write a line for each case."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", "-d", required=True)
     parser.add_argument("--seconds", type=float, default=60.0, help="for each kernel")
+    parser.add_argument("--search", action="store_true", help="how good the search is, in place of the times")
     parser.add_argument("functions", nargs="*")
     asked = parser.parse_args()
     prepare_loader()
@@ -289,9 +423,15 @@ def main() -> None:
 
     context = cl.Context([open_device(device)])
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(("device", "case", "what", "milliseconds", "over_written", "difference"))
+    columns = ("device", "case", "what", "milliseconds", "over_written", "difference")
+    writer.writerow(SEARCH_COLUMNS if asked.search else columns)
     for case in cases(is_gpu=is_gpu):
         if asked.functions and case.function not in asked.functions:
+            continue
+        if asked.search:
+            for row in search_quality(case, device):
+                writer.writerow(row)
+                sys.stdout.flush()
             continue
         with tempfile.TemporaryDirectory() as folder:
             # Nothing that was found before, nor of another size, is used.

@@ -21,7 +21,6 @@ from coarsen.tuning.engine.plan import DeviceLimits, SweepPlan, uncoarsened_vari
 from coarsen.tuning.engine.row_measurer import RowMeasurer, SweepContext
 from coarsen.tuning.engine.rows import CANDIDATES, Selected, measure_best, most_rows
 from coarsen.tuning.records.measurement import Measurement
-from coarsen.tuning.search.additive import AdditiveSearcher
 from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.exhaustive import ExhaustiveSearcher, RandomSearcher, StaircaseSearcher
 from coarsen.tuning.search.guided import GuidedSearcher
@@ -36,7 +35,6 @@ SEARCHERS: Mapping[str, Searcher] = MappingProxyType(
     {
         searcher.name: searcher
         for searcher in (
-            AdditiveSearcher(),
             GuidedSearcher(),
             StaircaseSearcher(),
             RandomSearcher(),

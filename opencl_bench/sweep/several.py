@@ -79,9 +79,6 @@ class SweepsObserver(SweepObserver):
     def finished(self, result: SweepResult) -> None:
         """Note that a sweep has ended, well or not."""
 
-    def counted(self, rows: int, measured: int) -> None:
-        """Report remote progress: feasible rows present, and those measured in this run."""
-
 
 def sweep(
     plan: SweepPlan,

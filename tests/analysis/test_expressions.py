@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from coarsen.analysis.expressions import (
@@ -16,7 +14,6 @@ from coarsen.analysis.expressions import (
     ceiling,
     difference,
     evaluate,
-    expression_as_data,
     expression_text,
     floor,
     logarithm,
@@ -32,7 +29,6 @@ from coarsen.analysis.expressions import (
     total,
 )
 from coarsen.errors import InvalidInputError
-from tests.analysis.expressions_of_data import expression_from_data
 
 WIDTH, HEIGHT, LOCAL = Name("width"), Name("height"), Name("local_size(0)")
 THREE, FOUR = number(3), number(4)
@@ -61,12 +57,9 @@ SIZES = {"width": 10, "height": 5, "local_size(0)": 8}
 
 
 @pytest.mark.parametrize(("expression", "text", "value"), CASES, ids=[text for _, text, _ in CASES])
-def test_an_expression_has_its_text_its_value_and_its_json(
-    expression: Expression, text: str, value: float
-) -> None:
+def test_an_expression_has_its_text_and_its_value(expression: Expression, text: str, value: float) -> None:
     assert expression_text(expression) == text
     assert evaluate(expression, SIZES) == value
-    assert expression_from_data(json.loads(json.dumps(expression_as_data(expression)))) == expression
 
 
 def test_equal_sums_are_equal_however_they_came_to_be() -> None:

@@ -48,10 +48,10 @@ def test_arrays_are_independent_of_each_other_and_of_the_launch() -> None:
         for each in choices.dimensions()
     ]
     space = VariantSearchSpace(VariantSpace((Dimension("local_size", ((64,), (32,))), *dimensions)))
-    assert [(axis.name, axis.values, axis.shared) for axis in space.axes] == [
-        ("local_size", ((64,), (32,)), True),
-        ("layout_bodies", (AOS, SOA), False),
-        ("order_bodies", (None, Order((1, 0))), False),
+    assert [(axis.name, axis.values) for axis in space.axes] == [
+        ("local_size", ((64,), (32,))),
+        ("layout_bodies", (AOS, SOA)),
+        ("order_bodies", (None, Order((1, 0)))),
     ]
     assert [space.choice_of(space.variant(choice)) for choice in ((0, 1, 1), (1, 0, 1))] == [(0, 1, 1), (1, 0, 1)]
     assert space.variant((0, 0, 0)) == Variant((64,))
@@ -87,9 +87,9 @@ def test_places_and_pads_that_can_not_be_read(options: dict[str, list[str]], mes
 def test_places_and_pads_are_searched_as_layouts_are() -> None:
     dimensions = [each for choices in array_choices(PLACED) for each in choices.dimensions()]
     space = VariantSearchSpace(VariantSpace(tuple(dimensions)))
-    assert [(axis.name, axis.values, axis.shared) for axis in space.axes] == [
-        ("memory_w", (AS_WRITTEN, PlaceChoice(Place.CONSTANT), PlaceChoice(Place.LOCAL, (5, 5))), False),
-        ("pad_tile", (NO_PAD, Pad(elements=1), XOR), False),
+    assert [(axis.name, axis.values) for axis in space.axes] == [
+        ("memory_w", (AS_WRITTEN, PlaceChoice(Place.CONSTANT), PlaceChoice(Place.LOCAL, (5, 5)))),
+        ("pad_tile", (NO_PAD, Pad(elements=1), XOR)),
     ]
     both = Variant(arrays=(ArrayPlan("w", shape=(5, 5), place=Place.LOCAL), ArrayPlan("tile", pad=XOR)))
     assert space.variant((2, 2)) == both and space.choice_of(both) == (2, 2)

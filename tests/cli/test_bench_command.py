@@ -83,23 +83,12 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
     ("words", "code", "message"),
     [
         (("sgem",), 2, "no benchmark 'sgem' (did you mean sgemm?); there are binarySearch, "),
-        (("init", "mine.cl"), 2, "there is no 'bench init' any more: 'coarsen describe KERNEL.cl' does that"),
-        (("pack", "mt"), 2, "there is no 'bench pack' any more: 'coarsen bench KERNEL --pack FOLDER' does that"),
-        (("mt", "--factors", "1"), 2, "there is no --factors any more: --space factor=VALUE,... does that"),
-        (("mt", "--factors=1"), 2, "there is no --factors any more: --space factor=VALUE,... does that"),
         (("mt", "--space", "factr=1"), 2, "--space takes factor, dim, stride, level, "),
         (("mt", "--space", "factor"), 2, "--space is written as factor=VALUE,..., not 'factor'"),
         (("mt", "--space", "at-once=1,2"), 2, "--space at-once=1,2: at-once is one number"),
         (("mt", "--space", "grid", "--space", "factor=2"), 2, "--space grid says what is measured: leave out the"),
-        (("mt", "--device-kind", "cpu"), 2, "there is no --device-kind any more: --device cpu or gpu does that"),
-        (("mt", "--tls", "."), 2, "--tls goes with --scheduler"),
         (("mt", "--form", "spirv", "--form", "opencl_c"), 2, "--form is given once; several are for --pack"),
         (("mt", "--caches", "both"), 2, "invalid value for '--caches': 'both' is not one of 'warm', 'cold'"),
-        (
-            ("mt", "--scheduler", "tcp://127.0.0.1:1", "--tls", "."),
-            2,
-            "--tls is for tls://, not tcp://127.0.0.1:1",
-        ),
         (("unlike",), 2, "no benchmark 'unlike'; there are binarySearch, "),
         (("nowhere.toml",), 2, "{here}/nowhere.toml: "),
         (
@@ -128,15 +117,18 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
         (("mt", "-o", "rows.xlsx"), 2, "rows.xlsx: the name must end with one of .parquet, .jsonl, .csv"),
         (("mt", "-o", "nowhere/rows.csv"), 2, "nowhere/rows.csv: can't be written: there is no folder"),
         (("mt", "--store", "nowhere/store"), 2, "there is no folder {here}/nowhere for the store"),
-        (("mt", "--store", "mysql://here/x"), 2, "the store must be in SQLite or PostgreSQL, not in 'mysql'"),
-        (("mt", "--scheduler", "tcp://127.0.0.1:1"), 2, "--scheduler needs --device: the names that the workers"),
+        (
+            ("mt", "--store", "mysql://here/x"),
+            2,
+            "the store is an SQLite file: give its path, not a URL (mysql://…)",
+        ),
     ],
 )
 def test_refusals(
     words: tuple[str, ...], code: int, message: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    device = () if "-d" in words or "--scheduler" in words else ("-d", "intel")
+    device = () if "-d" in words else ("-d", "intel")
     outcome = run("bench", *words, *device)
     assert (outcome.code, outcome.out) == (code, "")
     assert outcome.error.startswith(message.format(here=tmp_path))
@@ -169,17 +161,10 @@ def test_a_kernel_of_ones_own(tmp_path: Path, run: Run, monkeypatch: pytest.Monk
     assert "twice.toml: arguments[1]" in changed.error
 
 
-@pytest.mark.parametrize(
-    ("package", "message"),
-    [
-        ("sqlalchemy", "measuring needs more packages: pip install 'coarsen[bench]'"),
-        ("distributed", "--scheduler needs Dask: pip install 'coarsen[cluster]'"),
-    ],
-)
-def test_missing_packages(package: str, message: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == package else object())
-    outcome = run("bench", "mt", "-d", "intel", "--scheduler", "tcp://127.0.0.1:1")
-    assert (outcome.code, outcome.error) == (2, message)
+def test_missing_packages(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "sqlalchemy" else object())
+    outcome = run("bench", "mt", "-d", "intel")
+    assert (outcome.code, outcome.error) == (2, "measuring needs more packages: pip install 'coarsen[bench]'")
 
 
 @pytest.fixture

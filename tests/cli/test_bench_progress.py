@@ -95,14 +95,6 @@ def test_fits_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.splitlines() == notes
 
 
-def test_rows_on_other_machines_are_counted() -> None:
-    clock = Watch()
-    tally = Tally({PLAN: 10}, clock)
-    clock.seconds += 120
-    tally.counted(8, 4)
-    assert str(tally) == "8 of 10 rows, 2 rows/min, about 1 min left, 0 sweeps finished"
-
-
 @pytest.mark.parametrize(
     ("rate", "text"), [(0.0, "0"), (0.714, "0.71"), (3.04, "3"), (9.97, "10"), (123.4, "123")]
 )

@@ -51,9 +51,8 @@ def test_a_search_its_report_and_going_on(tmp_path: Path, run: Run) -> None:
     ("arguments", "message"),
     [
         (("--budget", "5"), "--budget goes with --search NAME, the search that it is for"),
-        (("--search", "randon"), "--search knows no 'randon' (did you mean random?); it knows additive, "),
+        (("--search", "randon"), "--search knows no 'randon' (did you mean random?); it knows guided, "),
         (("--search", "random", "--space", "sample=3"), "--space sample=… does not go with --search"),
-        (("--search", "random", "--scheduler", "tcp://127.0.0.1:1"), "--search does not run on a cluster"),
         (
             ("--search", "random", "--budget", "much"),
             "--budget is a share such as 5%, seconds such as 90s, or a whole number, not 'much'",

@@ -17,14 +17,12 @@ from typing import Any
 
 import pytest
 
-from coarsen.models.analytic.machine import write_profile
 from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.tuning.remembered.choice_json import write_choices
 from tests.cli.conftest import Run
 from tests.cli.scale_kernel import DESCRIPTION
 from tests.cli.test_tuned_inputs import described, tuned
-from tests.models.analytic.profiles import PROFILE
 from tests.opencl_bench.measurements import some_measurement
 from tests.opencl_bench.remembered_choices import CHOICE
 
@@ -154,15 +152,6 @@ def test_a_model(run: Run, tmp_path: Path) -> None:
     numbers.write_bytes(content)
     card.write_text(json.dumps({**value, "sha256": hashlib.sha256(content).hexdigest()}))
     check(run, [asked])
-
-
-def test_a_device_profile(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "mine.json"
-    write_profile(PROFILE, path)
-    value = json.loads(path.read_text())
-    for other in planted(value):
-        path.write_text(json.dumps(other))
-        check(run, [("devices", "--profile", path)])
 
 
 def test_the_plants_are_many() -> None:

@@ -16,7 +16,7 @@ Run = Callable[..., Any]
 
 
 def test_json_has_every_feature_at_each_factor(scale: Path, run: Run) -> None:
-    outcome = run("apply", scale, "--features", "paper", "--format", "json")
+    outcome = run("apply", scale, "--features", "--format", "json")
     assert (outcome.code, outcome.err) == (0, "")
     table = feature_table(lower(scale))
     assert json.loads(outcome.out) == {
@@ -27,7 +27,7 @@ def test_json_has_every_feature_at_each_factor(scale: Path, run: Run) -> None:
 
 
 def test_the_table_has_a_row_per_feature(scale: Path, run: Run) -> None:
-    outcome = run("apply", scale, "--features", "paper", "--dim", 1)
+    outcome = run("apply", scale, "--features", "--dim", 1)
     lines = outcome.out.splitlines()
     assert lines[0] == "kernel scale along dimension 1, by factor"
     assert lines[2].split() == ["feature", *map(str, FACTORS)]
@@ -37,29 +37,24 @@ def test_the_table_has_a_row_per_feature(scale: Path, run: Run) -> None:
 
 
 def test_the_dimension_matters(scale: Path, run: Run) -> None:
-    along = [json.loads(run("apply", scale, "--features", "paper", "--dim", d, "-f", "json").out) for d in (0, 1)]
+    along = [json.loads(run("apply", scale, "--features", "--dim", d, "-f", "json").out) for d in (0, 1)]
     assert [found["features"]["2"]["divergent_regions"] for found in along] == [2, 1]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("paper", "--local-size", "64"), "--local-size goes with --report and --features work"),
-        (("papers",), "--features takes paper and work, not 'papers'"),
-        (("registers:sm_90",), "--features takes paper and work, not 'registers:sm_90'"),
-        (("paper", "--factor", "2", "--factor", "4"), "--features is of the kernel as it is"),
-        (("paper", "--report"), "give one of --report and --features: each writes something else"),
-        (
-            ("work", "--local-size", "64x0"),
-            "--local-size takes one to three sizes, such as 64 or 16x16, not '64x0'",
-        ),
-        (
-            ("work", "--local-size", "1x1x1x1"),
-            "--local-size takes one to three sizes, such as 64 or 16x16, not '1x1x1x1'",
-        ),
+        (("--local-size", "64"), "--local-size goes with --tile, --explain and --report"),
+        (("--factor", "2", "--factor", "4"), "--features is of the kernel as it is"),
+        (("--report",), "give one of --report and --features: each writes something else"),
+        (("--wide-accesses",), "--features is of the kernel as it is"),
+        (("--dim", "0", "--dim", "1"), "--features is of the kernel as it is"),
+        (("--dim", "3"), "the dimension must be 0, 1 or 2"),
     ],
 )
-def test_local_sizes_that_are_refused(scale: Path, run: Run, words: tuple[str, ...], message: str) -> None:
+def test_what_does_not_go_with_features_is_said(
+    scale: Path, run: Run, words: tuple[str, ...], message: str
+) -> None:
     outcome = run("apply", scale, "--features", *words)
     assert outcome.code != 0
     assert message in outcome.error

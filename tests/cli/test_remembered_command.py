@@ -304,7 +304,10 @@ def test_a_damaged_file_stops_the_import_before_it_begins(store: Path, tmp_path:
         ),
         (("import", "none.json"), "none.json: can't be read: No such file or directory"),
         (("export", "c.json", "--remembered", "--preset", "cpu"), "--preset is for rows: leave out --remembered"),
-        (("ls", "--remembered", "--store", "mysql://server/rows"), "the store must be in SQLite or PostgreSQL"),
+        (
+            ("ls", "--remembered", "--store", "mysql://server/rows"),
+            "the store is an SQLite file: give its path, not a URL",
+        ),
     ],
 )
 def test_refusals(

@@ -207,7 +207,6 @@ def test_merge(store: Path, tmp_path: Path, run: Run) -> None:
         (("import", "none.sqlite"), "there is no store at"),
         (("import", "store.sqlite"), "{folder}/store.sqlite can't be merged with itself"),
         (("export", "rows.txt"), "rows.txt: the name of a results file ends in .parquet, .jsonl or .csv"),
-        (("export", "rows.parquet", "--compact"), "there is no --compact any more: FILE.compact.parquet"),
         (("export", "none/rows.csv"), "none/rows.csv: can't be written: No such file or directory"),
         (("export", "rows.csv", "--preset", "paper"), "there is no such row in {folder}/store.sqlite; nothing"),
         (("import", "none.json"), "none.json: can't be read: No such file or directory"),
@@ -217,10 +216,9 @@ def test_merge(store: Path, tmp_path: Path, run: Run) -> None:
         (("show", "a", "b"), "coarsen results show takes one KEY or FILE, not 2"),
         (("ls", "a"), "coarsen results ls takes nothing else, not 1"),
         (("list",), "results has no action 'list'"),
-        (("merge", "store.sqlite"), "there is no 'results merge' any more: 'coarsen results import OTHER' takes"),
         (("ls", "--all"), "--all is not for 'coarsen results ls'"),
         (("import", "x.csv", "-d", "pocl"), "--device is not for 'coarsen results import'"),
-        (("ls", "--store", "mysql://server/rows"), "the store must be in SQLite or PostgreSQL"),
+        (("ls", "--store", "mysql://server/rows"), "the store is an SQLite file: give its path, not a URL"),
     ],
 )
 def test_refusals(

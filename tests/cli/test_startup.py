@@ -86,8 +86,8 @@ def test_coarsening_needs_no_models() -> None:
 
 
 def test_exit_codes_reach_the_shell(scale: Path, tmp_path: Path) -> None:
-    assert coarsen_process("apply", scale, "--features", "paper").returncode == 0
-    assert coarsen_process("apply", tmp_path / "nowhere.cl", "--features", "paper").returncode == 2
+    assert coarsen_process("apply", scale, "--features").returncode == 0
+    assert coarsen_process("apply", tmp_path / "nowhere.cl", "--features").returncode == 2
     assert coarsen_process("predict", scale, "--device", "gameboy").returncode == 4
 
 
@@ -115,7 +115,7 @@ def test_an_unknown_device_on_a_machine_without_devices(scale: Path, tmp_path: P
 
 def test_a_closed_pipe_is_quiet(scale: Path) -> None:
     code = "import sys; from coarsen.cli.main import main; sys.exit(main())"
-    command = f"'{sys.executable}' -c '{code}' apply '{scale}' --features paper,work -f json | head -n 1"
+    command = f"'{sys.executable}' -c '{code}' apply '{scale}' --features -f json | head -n 1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
 
@@ -163,7 +163,7 @@ def test_a_full_disk_is_one_line(scale: Path) -> None:
     code = "import sys; from coarsen.cli.main import main; sys.exit(main())"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-c", code, "apply", str(scale), "--features", "paper"],
+            [sys.executable, "-c", code, "apply", str(scale), "--features"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

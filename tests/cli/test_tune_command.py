@@ -296,7 +296,7 @@ def test_json_has_the_layout(
         (("--layout", "bodys=soa"), "the kernel grow has no argument bodys (did you mean bodies?)"),
         (("--layout", "bodies=sao"), "sao"),
         (("--runs", "3"), "--runs goes with --layout and --order"),
-        (("--layout", "all", "--inputs", "3"), "layouts are tuned at one size: leave out --inputs, --inputs-from"),
+        (("--layout", "all", "--inputs", "3"), "layouts are tuned at one size: leave out --inputs and --caches"),
         (("--layout", "all", "-o", "grow.txt"), "the tuned file's name must end with .json"),
     ],
 )

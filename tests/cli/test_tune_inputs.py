@@ -29,7 +29,6 @@ from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.store.database import open_store
 from tests.cli.conftest import Run
 from tests.cli.scale_kernel import DESCRIPTION, KERNEL, write_described
-from tests.opencl_bench.inputs.recordings import launch, recorded
 
 pytestmark = pytest.mark.usefixtures("certain")
 
@@ -216,68 +215,6 @@ def test_sizes_are_printed_as_they_are_declared(capsys: pytest.CaptureFixture[st
     assert "1048576" in shown and "0.25" in shown and "e+" not in shown
 
 
-PROGRAM = """\
-import sys
-import numpy as np
-import pyopencl as cl
-
-platform, device = map(int, sys.argv[1].split(":"))
-context = cl.Context([cl.get_platforms()[platform].get_devices()[device]])
-queue = cl.CommandQueue(context)
-program = cl.Program(context, open(sys.argv[2]).read()).build(["-cl-std=CL1.2"])
-for count in (100, 5000, 100):
-    values = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=np.full(count, 3, np.float32))
-    program.scale(queue, ((count + 63) // 64 * 64,), (64,), values, np.int32(count), np.float32(2))
-queue.finish()
-"""
-
-
-@pytest.mark.compiled_devices
-def test_the_launches_of_a_program_are_the_inputs(
-    run: Run, described: Path, device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(over_inputs, "FACTORS", (1, 2))
-    folder, store = described.with_name("recording"), described.with_name("store.sqlite")
-    program = described.with_name("program.py")
-    program.write_text(PROGRAM)
-    ran = run(
-        *("run", "--record", folder, "--most-bytes", "0"),
-        *(program, device.index, described.with_suffix(".cl")),
-    )
-    assert f"coarsen tune KERNEL.toml --inputs-from {folder}" in ran.err
-    made = run("tune", described, "--inputs-from", folder, "-d", device.index, "--store", store)
-    assert made.code == 0, made.err
-    assert "2 inputs of 2 different sizes; of 3 recorded launches of the kernel, 3 have these sizes" in made.out
-    assert run("results", "show", described.with_name("scale.tuned.json")).code == 0
-    tuned = ("--tuned", described.with_name("scale.tuned.json"), "-o", described.parent / "c")
-    exported = run("apply", described.with_suffix(".cl"), *tuned)
-    assert exported.code == 0, exported.err
-    # Nothing is measured twice.
-    again = run("tune", described, "--inputs-from", folder, "-d", device.index, "--store", store, "-f", "json")
-    assert again.code == 0, again.err
-    assert json.loads(again.out)["coverage"]["count"] == {"least": 100, "largest": 5000, "different": 2}
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "there is no recording (launches.json); coarsen run --record"),
-        ("{", "launches.json: it is no list of launches; record the program again"),
-        ('{"format": 9}', "its format is 9, and this version of coarsen reads 2; record the program again"),
-        ('{"format": 2, "kernels": []}', "it has no launch of the kernel scale; it has launches of none"),
-    ],
-)
-def test_a_recording_that_does_not_serve_is_one_line(
-    run: Run, described: Path, content: str | None, message: str
-) -> None:
-    folder = described.with_name("recording")
-    if content is not None:
-        folder.mkdir()
-        (folder / "launches.json").write_text(content)
-    refused = run("tune", described, "--inputs-from", folder)
-    assert refused.code == 2 and message in refused.error
-
-
 @pytest.mark.parametrize(
     "options",
     [("--seconds", 3), ("--space", "level=item"), ("--space", "wide-accesses=no"), ("--preset", "gpu")],
@@ -287,14 +224,3 @@ def test_options_for_one_size_are_refused_over_inputs(
 ) -> None:
     refused = run("tune", described, *options)
     assert refused.code == 2 and f"{options[0]}" in refused.error and "not over inputs" in refused.error
-
-
-def test_launches_of_another_source_are_one_line(run: Run, described: Path) -> None:
-    folder = recorded(described.parent, launch(64), source=KERNEL.replace("*=", "+="), kernel="scale")
-    refused = run("tune", described, "--inputs-from", folder)
-    assert refused.code == 2 and "launched scale from another source than scale.cl" in refused.error
-
-
-def test_a_kernel_of_the_suite_has_no_recorded_inputs(run: Run, tmp_path: Path) -> None:
-    refused = run("tune", "mt", "--inputs-from", tmp_path)
-    assert refused.code == 2 and "name a description, KERNEL.toml" in refused.error

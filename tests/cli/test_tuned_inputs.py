@@ -105,35 +105,6 @@ def test_export_refuses_another_source(run: Run, tuned: Path) -> None:
     assert refused.code == 2 and "it is not the source that was tuned" in refused.error
 
 
-def test_explore_draws_the_versions_over_the_input(run: Run, tuned: Path) -> None:
-    figure = tuned.with_name("scale.svg")
-    drawn = run("results", "plot", "--from", tuned, "-o", figure)
-    assert drawn.code == 0, drawn.err
-    assert "<svg" in figure.read_text()
-    numbers = json.loads(run("results", "plot", "--from", tuned, "-f", "json").out)
-    assert numbers["feature"] == "length" and numbers["chosen"] == [0] * 7 + [1] * 5
-    (point,) = numbers["break_evens"]
-    assert (point["before"], point["after"], point["low"], point["high"]) == (0, 1, 64, 128)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--over", "length", "-o", "x.svg"), "--over is not for measurements, but for a tuned file"),
-        (
-            ("--from", "x.tuned.json", "--by", "stride", "-o", "x.svg"),
-            "--by is not for a tuned file, but for",
-        ),
-        (("--from", "x.tuned.json"), "no output given: use -o FILE.svg, -o FILE.html or -f json"),
-        (("--from", "x.tuned.json", "-o", "x.svg"), "x.tuned.json"),
-        (("--from", "x.tuned.json", "-k", "mt", "-o", "x.svg"), "--kernel, --device and --preset choose"),
-    ],
-)
-def test_what_does_not_go_with_a_figure_of_inputs_is_said(run: Run, words: tuple[str, ...], message: str) -> None:
-    refused = run("results", "plot", *words)
-    assert refused.code == 2 and message in refused.error
-
-
 @pytest.mark.parametrize("words", [("--inputs", "3"), ()])
 def test_a_file_tuned_over_more_inputs_is_not_lost(
     run: Run, tuned: Path, described: Path, words: tuple[str, ...]

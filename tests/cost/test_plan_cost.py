@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.studies.instruction_counts import code_counts
 from coarsen.pipeline import run_pipeline
 from coarsen.remarks.report import CoarseningReport, coarsening_report
 from coarsen.transform.coarsen import analyse
@@ -11,6 +10,7 @@ from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms, Use
 from coarsen.variant.variant import Variant
+from tests.instruction_counts import code_counts
 
 # Outside: a query, a conversion, a comparison, a branch, and the return; 12 instructions in the guard.
 GUARD = """

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from mkdocs.__main__ import cli
 
-LEFT_OUT = frozenset({"torch", "sklearn", "scipy", "distributed", "psycopg", "hypothesis", "pytest", "papermill"})
+LEFT_OUT = frozenset({"torch", "sklearn", "scipy", "hypothesis", "pytest", "papermill"})
 
 
 class LeftOut(MetaPathFinder):

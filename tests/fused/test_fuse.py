@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pyopencl as cl
 import pytest
 
+from coarsen.devices.building import build_uncached
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.fused import fuse
+from coarsen.frontend.device_macros import PORTABLE
+from coarsen.fused import fuse, fuse_launches
 
 SCALE = "kernel void scale(int n, float k, global const float *a, global float *t)\n"
 FIRST = f"{SCALE}{{ int i = get_global_id(0); if (i < n) t[i] = k * a[i]; }}\n"
@@ -44,7 +48,7 @@ def test_what_the_kernel_reads_itself_is_written_all_the_same() -> None:
 
 def test_arguments_of_other_names_are_one_where_that_is_told() -> None:
     other = ADD.replace("global float *t", "global float *from").replace("t[i]", "from[i]")
-    assert "from" not in fuse(FIRST + other, "scale", "next", same={"t": "from"}).opencl_c
+    assert "from" not in fuse(FIRST + other, "scale", "next(n, t, b, c)").opencl_c
     assert fuse(FIRST + other, "scale", "next").kernel.argument_names[-3:] == ("from", "b", "c")
 
 
@@ -55,6 +59,67 @@ def test_local_memory_of_one_name_is_each_kernel_s_own() -> None:
     )
     fused = fuse(own.format("one") + own.format("two"), "one", "two")
     assert fused.kernel.argument_names == ("a", "m", "m_2")
+
+
+ITEM = "int i = get_global_id(0);"
+
+
+def test_side_by_side_what_both_read_is_read_once() -> None:
+    other = f"kernel void add(int n, global const float *a, global float *u) {{ {ITEM} if (i < n) u[i] = a[i]; }}"
+    fused = fuse(FIRST + other, "scale", "add")
+    assert fused.is_side_by_side and fused.saved_bytes == 4 and fused.opencl_c.count("a[i]") == 1
+    assert not fuse(FIRST + ADD, "scale", "next").is_side_by_side
+
+
+SUM = (
+    "kernel void {0}(global const int *a, global int *{0}s, local int *m) {{{{ int l = get_local_id(0); "
+    "m[l] = a[get_global_id(0)]; barrier(CLK_LOCAL_MEM_FENCE); for (int k = 4; k; k /= 2) {{{{ if (l < k) "
+    "m[l] = {1}(m[l], m[l + k]); barrier(CLK_LOCAL_MEM_FENCE); }}}} if (l == 0) atomic_add({0}s, m[0]); }}}}\n"
+)
+SUMS = (SUM.format("most", "max") + SUM.format("least", "min")).format()
+
+
+@pytest.mark.compiled_devices
+def test_barriers_and_atomics_go_side_by_side(queue: cl.CommandQueue) -> None:
+    fused = fuse(SUMS, "most", "least")
+    assert fused.is_side_by_side and fused.opencl_c.count("atomic_add") == 2
+    numbers = np.random.default_rng(3).integers(0, 1000, 64).astype(np.int32)
+    flags = cl.mem_flags.COPY_HOST_PTR
+    contents = {"mosts": np.zeros(1, np.int32), "leasts": np.zeros(1, np.int32), "a": numbers}
+    buffers = {name: cl.Buffer(queue.context, flags, hostbuf=each) for name, each in contents.items()}
+    kernel = cl.Kernel(build_uncached(queue.context, fused.opencl_c), fused.kernel.name)
+    kernel(queue, (64,), (8,), *(buffers.get(n, cl.LocalMemory(32)) for n in fused.kernel.argument_names))
+    for name, of in (("mosts", np.max), ("leasts", np.min)):
+        found = np.empty(1, np.int32)
+        cl.enqueue_copy(queue, found, buffers[name])
+        assert found[0] == of(numbers.reshape(8, 8), axis=1).sum()
+
+
+def test_several_kernels_are_one() -> None:
+    steps = "".join(
+        f"kernel void {name}(global const int *in, global int *out) {{ {ITEM} out[i] = in[i] {operation}; }}\n"
+        for name, operation in (("one", "* 3"), ("two", "+ 5"), ("three", "^ 6"))
+    )
+    fused = fuse(steps, "one", "two(out, out_2)", "three(out_2, out)", gives_up=["out_2"])
+    assert fused.kernel.argument_names == ("in", "out") and fused.dropped == ("out_2",)
+    apart = fuse(steps, "one", "two ( a , b )")
+    assert apart.kernel.argument_names == ("in", "out", "a", "b") and apart.is_side_by_side
+    # By what is passed, it is told in words that make the same.
+    by_things = fuse_launches(steps, [("one", "ab"), ("two", "bc"), ("three", "cd")], (), PORTABLE, {"b"})
+    assert by_things.calls == ("one", "two(out, out_2)", "three(out_2, out_2_2)")
+    again = fuse(steps, *by_things.calls, gives_up=["out"])
+    assert again.opencl_c == by_things.opencl_c and by_things.dropped == ("out",)
+
+
+def test_what_a_source_calls_its_things() -> None:
+    source = (
+        "typedef float real;\nkernel void add(int n, global const real *restrict a, global real (*t)[2]) "
+        f"{{ {ITEM} if (i < n) t[i][0] = a[i]; }}\n#define n 5\n#define t that\n"
+        f"kernel void sat(global float *a, global real *c) {{ {ITEM} c[i] = a[i]; }}\n#define sat 3\n"
+    )
+    fused = fuse(source, "add", "sat")
+    assert fused.kernel.name == "add_then_sat", "add_sat is a function of OpenCL C"
+    assert fused.kernel.argument_names == ("n", "a", "t", "c") and "restrict a" in fused.opencl_c
 
 
 def test_a_demanded_size_stays() -> None:
@@ -130,8 +195,8 @@ STEP = (
 
 
 def test_what_is_said_to_be_the_same_takes_the_place_of_equal_names() -> None:
-    found = fuse(STEP, "step", "step", same={"out": "in"}, name="twice", gives_up=["out"])
-    assert found.kernel.argument_names == ("in", "out_2")
+    found = fuse(STEP, "step", "step(out, to)", name="twice", gives_up=["out"])
+    assert found.kernel.argument_names == ("in", "to")
 
 
 def test_an_argument_of_several_that_is_written_is_not_const() -> None:
@@ -139,7 +204,7 @@ def test_an_argument_of_several_that_is_written_is_not_const() -> None:
         "kernel void one(global const int *t, global int *o) { int i = get_global_id(0); o[i] = t[i]; }\n"
         "kernel void two(global int *x, global const int *t) { int i = get_global_id(0); x[i] = 3 + t[i]; }"
     )
-    assert "global int* t" in fuse(source, "one", "two", same={"t": "x"}).opencl_c
+    assert "global int* t" in fuse(source, "one", "two(t, u)").opencl_c
 
 
 def test_what_is_given_up_and_only_read_is_said_to_stay() -> None:
@@ -164,7 +229,7 @@ def test_headers_beside_the_file_come_first(tmp_path: Path) -> None:
         (tmp_path / folder / "cfg.h").write_text(f"#define K {value}\n")
     file = tmp_path / "a" / "k.cl"
     file.write_text(f'#include "cfg.h"\n{STEP.replace("+ 1", "+ K")}')
-    assert "+ 1.0f" in fuse(file, "step", "step", [f"-I{tmp_path / 'b'}"], name="twice").opencl_c
+    assert "+ 1.0f" in fuse(file, "step", "step(out, to)", options=[f"-I{tmp_path / 'b'}"], name="twice").opencl_c
 
 
 ROWS = "kernel void {}(global int *t, int n) {{ int x = get_global_id(0), y = get_global_id(1); t[{}] = {}; }}\n"
@@ -178,7 +243,7 @@ OTHERS = {
         FIRST + body("if (n > 3) barrier(CLK_GLOBAL_MEM_FENCE); if (i < n) c[i] = t[i];"),
         "fusion-barrier",
     ),
-    "atomic": (FIRST + body("if (i < n) atomic_inc((global int *)c);"), "fusion-barrier"),
+    "atomic": (FIRST + body("if (i < n) atomic_inc((global int *)t);"), "fusion-barrier"),
     "fence": (FIRST + body("mem_fence(CLK_GLOBAL_MEM_FENCE); if (i < n) c[i] = t[i];"), "fusion-barrier"),
     "volatile": (FIRST + body("if (i < n) c[i] = *(volatile global float *)&t[i];"), "fusion-barrier"),
     "unknown function": (f"float f(float);\n{FIRST}" + body("if (i < n) c[i] = f(t[i]);"), "fusion-barrier"),
@@ -212,19 +277,36 @@ def test_other_pairs_are_refused(case: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"same": {"q": "t"}}, "scale has no argument 'q'"),
-        ({"same": {"t": "q"}}, "next has no argument 'q'"),
-        ({"same": {"k": "b"}}, "they can't be one argument"),
-        ({"same": {"t": "b", "a": "b"}}, "named twice"),
         ({"gives_up": ["q"]}, "no argument 'q'"),
         ({"gives_up": ["n"]}, "no buffer in global memory"),
         ({"name": "scale"}, "can't be called 'scale'"),
+        ({"name": "mad_sat"}, "can't be called 'mad_sat'"),
         ({"name": "a b"}, "can't be called 'a b'"),
     ],
 )
 def test_mistakes(words: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidInputError, match=said):
         fuse(FIRST + ADD, "scale", "next", **words)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("next(k, t, b, c)", "they can't be one argument"),
+        ("next(n, t, b)", "next takes 4 arguments, not 3"),
+        ("next(n, 3, b, c)", "is neither a kernel nor a call"),
+        ("next(n", "is neither a kernel nor a call"),
+        ("other", "no kernel 'other'"),
+    ],
+)
+def test_mistaken_calls(call: str, said: str) -> None:
+    with pytest.raises((InvalidInputError, RefusalError), match=said):
+        fuse(FIRST + ADD, "scale", call)
+
+
+def test_an_argument_with_the_name_of_a_kernel() -> None:
+    with pytest.raises(InvalidInputError, match="an argument is called 'next', as one of the kernels is"):
+        fuse(FIRST.replace("float k", "float next").replace("k *", "next *") + ADD, "scale", "next")
 
 
 def test_llvm_ir_is_refused(tmp_path: Path) -> None:

@@ -13,14 +13,13 @@ import pyopencl as cl
 from numpy.typing import NDArray
 
 from coarsen.devices.building import build_uncached
-from coarsen.loops.affine_of import nest_of
 from coarsen.loops.clang_tree import functions_of
-from coarsen.loops.dependences import Dependence, analysed, limited
+from coarsen.loops.dependences import Dependence, limited
 from coarsen.loops.kernel_text import KernelText, kernel_text, opencl_text, whole_type
-from coarsen.loops.kernels import kernels_of
 from coarsen.loops.launches import Launching, each_launch, launches_of
 from coarsen.loops.native import NativeFunction, is_given
 from coarsen.loops.nest import Nest
+from coarsen.loops.partial_sums import nest_and_kernels
 from coarsen.loops.splits import DEFAULTS
 from coarsen.variant.coarsening import Coarsening, Level
 
@@ -82,8 +81,8 @@ def make(text: str, folder: Path) -> Made:
     path.write_text(text)
     function = functions_of(path)[-1]
     with limited(isl.DEFAULT_CONTEXT, function.place):
-        nest, found = analysed(nest_of(function))
-        kernels = tuple(kernel_text(each) for each in kernels_of(nest, found))
+        nest, found, made = nest_and_kernels(function)
+        kernels = tuple(map(kernel_text, made))
         launches = launches_of(kernels)
     return Made(nest, found, kernels, launches, NativeFunction(path, function, nest), DEFAULTS)
 

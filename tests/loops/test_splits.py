@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyopencl as cl
@@ -64,8 +65,23 @@ CASES = {
         "void f(int n, int m, float a[n][m], float y[m], float x[n]) { float s = x[0];"
         f"{OMP.format('+:s')} {INNER} s += a[0][j] * y[j]; x[0] = s; }}", 0,
     ),
+    "everything downwards": (
+        "#include <math.h>\nvoid f(int n, int m, float a[m], float y[m], float x[n]) { float s = 1, t = 0;"
+        f"{OMP.format('*:s) reduction(max:t')} for (int j = m - 1; j > 1; j -= 3) {{ const float q = a[j] * y[j]; "
+        "s *= 1 + q; t = fmaxf(t, a[j]); } x[0] = s; x[1] = t; }", 0,
+    ),
+    "all rows": (
+        "void f(int n, int m, float a[n][m], float y[m], float x[n]) {"
+        "\n#pragma omp parallel for collapse(2) reduction(+:x[:1])\n"
+        f"for (int i = 2; i <= n - 1; i++) {INNER} if (j < i + 4) x[0] += a[i][j] * y[j]; }}", 0,
+    ),
+    "whole numbers of everything": (
+        "void f(int n, int m, int a[n][m], int y[m], int x[n]) { int s = x[1];"
+        f"for (int i = 0; i < n; i++) {{ {INNER} s += a[i][j]; s -= y[0]; }} x[0] = s; }}", 0,
+    ),
 }  # fmt: skip
 
+OF_EVERYTHING = [name for name in CASES if "everything" in name or name == "all rows"]
 ITEMS, GROUPS, BOTH = (
     (Coarsening(2, 1),),
     (Coarsening(2, 1, level=Level.GROUP),),
@@ -78,7 +94,8 @@ _INSIDE = tempfile.TemporaryDirectory()
 def made(name: str, lanes: int = LANES) -> Made:
     folder = Path(_INSIDE.name, name.replace(" ", "_"))
     folder.mkdir(exist_ok=True)
-    return replace(make(CASES[name][0], folder), macros={"SPLIT": lanes, "GROUP_SIZE": 2 * lanes})
+    with patch("coarsen.loops.partial_sums.TERMS", 4):
+        return replace(make(CASES[name][0], folder), macros={"SPLIT": lanes, "GROUP_SIZE": 2 * lanes})
 
 
 def drawn(found: Made, rows: int, columns: int) -> dict[str, NDArray[Any]]:
@@ -86,7 +103,8 @@ def drawn(found: Made, rows: int, columns: int) -> dict[str, NDArray[Any]]:
     random = np.random.default_rng(columns)
     shape = {"a": max(rows, columns) ** 2, "x": rows}
     arrays = {}
-    for name in found.given:
+    made_there = [each.name for each in found.nest.arrays.values() if each.is_local and not each.is_private]
+    for name in (*found.given, *made_there):
         type_, size = element_type(found, name), shape.get(name, max(rows, columns))
         values = random.random(size) if type_.kind == "f" else random.integers(0, 50, size)
         arrays[name] = values.astype(type_)
@@ -121,8 +139,9 @@ def coarsened(found: Made, merged: tuple[Coarsening, ...]) -> Made:
 @pytest.mark.parametrize("name", CASES)
 def test_lanes_make_the_sums_of_the_function(name: str, queue: cl.CommandQueue) -> None:
     found = made(name)
-    (kernel,) = (each.kernel for each in found.kernels)
-    assert kernel.split is not None and kernel.split.dimension == CASES[name][1]
+    kernels = [each.kernel for each in found.kernels]
+    assert len(kernels) == 1 + (name in OF_EVERYTHING)
+    assert {kernel.split and kernel.split.dimension for kernel in kernels} == {CASES[name][1]}
     check(queue, found)
     check(queue, made(name, 1), sizes=(13,))
     check(queue, made(name, 3), sizes=(4, 13))

@@ -58,11 +58,11 @@ def simulator() -> DeviceDescription | None:
 
 
 @contextlib.contextmanager
-def watching(device: DeviceDescription) -> Iterator[Watched]:
-    """A new context with a log of its own."""
+def watching(device: DeviceDescription, **options: str) -> Iterator[Watched]:
+    """A new context with a log of its own; further options as its environment has them."""
     with tempfile.TemporaryDirectory(prefix="coarsen-oclgrind-") as folder:
         log = Path(folder, "log")
-        with _environment({**_OPTIONS, _LOG: str(log)}):
+        with _environment({**_OPTIONS, _LOG: str(log), **options}):
             context = cl.Context([open_device(device)])
         yield Watched(context, cl.CommandQueue(context), log)
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from coarsen.tuning.processes.compiler import CompilePool
-from tests.opencl_bench.postgresql import postgresql_database as postgresql_database
-from tests.opencl_bench.postgresql import postgresql_url as postgresql_url
 
 
 @pytest.fixture(scope="session")

@@ -54,8 +54,6 @@ def apply(asked: ApplyOptions) -> None:
 
     Example: coarsen apply sgemm.cl --factor 4 --dim 1 -o sgemm_4.cl
 
-    Example: coarsen apply sgemm.cl --features work --global-size 512x512
-
     Example: coarsen apply mv.cl --tuned mv.tuned.json -o generated
 
     Example: coarsen apply mm.c -o mm.cl
@@ -67,12 +65,12 @@ def apply(asked: ApplyOptions) -> None:
     if asked.tuned is not None:
         _write_versions(asked.file, asked.tuned, asked.output)
         return
-    if asked.features is not None:
+    if asked.features:
         load_numpy_in_one_thread()
         # Imported late: it loads the models.
         from coarsen.cli.apply.features import show_features
 
-        show_features(asked, asked.features)
+        show_features(asked)
         return
     request = Request(asked, asked.kernel)
     observer = Observer(frozenset(asked.print_after or ()), show=_show)
@@ -96,15 +94,11 @@ def _check(asked: ApplyOptions) -> None:
     wanted = [f"--{name}" for name in ("explain", "report", "features", "tuned", "emit") if getattr(asked, name)]
     if len(wanted) > 1:
         raise InvalidInputError(f"give one of {' and '.join(wanted)}: each writes something else")
-    is_reported = asked.report or asked.features is not None
-    if asked.report_format and not is_reported:
+    if asked.report_format and not (asked.report or asked.features):
         raise InvalidInputError("--format goes with --report and --features")
-    if asked.local_size and not (is_reported or asked.explain or asked.chosen["tile"].trips):
-        raise InvalidInputError("--local-size goes with --tile, --explain, --report and --features")
-    if asked.features is None and (asked.size or asked.global_size):
-        raise InvalidInputError(f"{'--size' if asked.size else '--global-size'} goes with --features work")
+    if asked.local_size and not (asked.report or asked.explain or asked.chosen["tile"].trips):
+        raise InvalidInputError("--local-size goes with --tile, --explain and --report")
     parsed_size("--local-size", asked.local_size)
-    parsed_size("--global-size", asked.global_size)
 
 
 def _write_versions(file: Path, tuned: Path, folder: Path | None) -> None:

@@ -51,11 +51,7 @@ class ApplyOptions(SourceOptions):
     report: bool = option(
         "Say instead what was done to each divergent region, and what accesses cost.", default=False
     )
-    features: str | None = option(
-        "Show instead the static features of the kernel at each factor: paper (the 17 of PACT'14), and with "
-        "them work (loops, instructions and accesses as functions of the sizes).",
-        "KIND,...",
-    )
+    features: bool = option("Show instead the 17 features of PACT'14 at each factor.", default=False)
     tuned: Path | None = option(
         "Write instead the versions that the tuned file of this kernel has, and a C header that chooses "
         "between them, into the folder of -o.",
@@ -65,12 +61,8 @@ class ApplyOptions(SourceOptions):
         "Of --report and --features: a table, or JSON.  [default: table]", None, "-f --format"
     )
     local_size: str | None = option(
-        "The original launch's local size, 64 or 16x16; for --tile, and with --explain, --report and --features.",
+        "The original launch's local size, 64 or 16x16; for --tile, and with --explain and --report.",
         "SIZE",
-    )
-    global_size: str | None = option("The launch's global size, 512x512; for --features work.", "SIZE")
-    size: list[str] | None = option(
-        "A whole argument of the launch; for --features work. Repeatable.", "NAME=NUMBER"
     )
     print_after: list[Stage] | None = option(
         "Show the IR after lower, layout, clean-up, guard, replicate, normalise, tile or widen. May be repeated.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -68,7 +67,7 @@ class BenchOptions:
         "Values to try of a macro. May be repeated.", "NAME=VALUE,...", "-D --define"
     )
     search: str | None = option(
-        "Search the space instead of measuring it all: additive, guided, staircase, random, exhaustive.",
+        "Search the space instead of measuring it all: guided, staircase, random, exhaustive.",
         "NAME",
     )
     budget: str | None = option(
@@ -84,16 +83,6 @@ class BenchOptions:
     caches: Literal["warm", "cold"] = option("cold flushes the caches before every timed run.", default="warm")
     store: str | None = store_option()
     again: Remeasure = option("Which stored rows to measure once more.", default=Remeasure.NOTHING)
-    scheduler: str | None = option(
-        "Measure on the workers of this Dask scheduler, tcp://127.0.0.1:PORT or tls://HOST:PORT. They share "
-        "one store, with tls:// a PostgreSQL database, and offer devices by the names given to --device.",
-        "ADDRESS",
-    )
-    tls: Path | None = option(
-        "For tls://: the folder with ca.pem (who vouches for scheduler and workers), cert.pem and key.pem "
-        "(of this machine).  [default: what Dask's own configuration names]",
-        "FOLDER",
-    )
     pack: Path | None = option(
         "Measure nothing: write a folder that a machine without coarsen's compilers measures, by "
         "python -m coarsen.opencl_bench.run_pack FOLDER.",
@@ -141,60 +130,24 @@ def bench(asked: BenchOptions) -> None:
     """
     wanted = SpaceOptions.read(asked.space, asked.define, asked.chosen)
     if asked.pack is not None:
-        given = [f"--{name}" for name in ("search", "store", "scheduler", "output") if getattr(asked, name)]
+        given = [f"--{name}" for name in ("search", "store", "output") if getattr(asked, name)]
         if given:
             raise InvalidInputError(f"--pack measures nothing: leave out {' and '.join(given)}")
         _write_pack(asked, wanted, asked.pack)
         return
     if len(asked.forms) > 1:
         raise InvalidInputError("--form is given once; several are for --pack")
-    _check_cluster(asked)
+    check_packages(("sqlalchemy", "pandas"), "measuring")
     if asked.output is not None:
         check_export(asked.output)
     is_sample = "sample" in wanted.values
-    search = bench_search(asked.search, asked.budget, asked.seed, asked.scheduler, is_sample=is_sample)
+    search = bench_search(asked.search, asked.budget, asked.seed, is_sample=is_sample)
     results = _measure(asked, _planned(asked, wanted, search), search)
     if asked.output is not None:
         from coarsen.opencl_bench.results.exchange.files import write_results
 
         write_results([row for result in results for row in result.rows], asked.output)
     _end(results)
-
-
-def _check_cluster(asked: BenchOptions) -> None:
-    """Raise InvalidInputError where a package is missing, or what a cluster needs."""
-    check_packages(("sqlalchemy", "pandas"), "measuring")
-    address, folder = asked.scheduler, asked.tls
-    if address is None and folder is not None:
-        raise InvalidInputError("--tls goes with --scheduler")
-    if address is None:
-        return
-    if importlib.util.find_spec("distributed") is None:
-        raise InvalidInputError("--scheduler needs Dask: pip install 'coarsen[cluster]'")
-    if address.startswith("tls://"):
-        _check_reachable(asked.store)
-    if folder is None:
-        return
-    if not address.startswith(("tls://", "wss://")):
-        raise InvalidInputError(f"--tls is for tls://, not {address}")
-    for name in _CERTIFICATES.values():
-        if not (folder / name).is_file():
-            raise InvalidInputError(f"--tls {folder}: there is no {name} in it")
-
-
-_CERTIFICATES = {"ca_file": "ca.pem", "certificate": "cert.pem", "key": "key.pem"}
-
-
-def _check_reachable(url: str | None) -> None:
-    """Check that workers on other machines can reach the store. Raises InvalidInputError for an SQLite file."""
-    from coarsen.tuning.store.connection import store_url
-    from coarsen.tuning.store.place import SQLITE
-
-    if store_url(url).drivername == SQLITE:
-        raise InvalidInputError(
-            "workers on other machines need a store that all reach, and this is an SQLite file: "
-            "--store postgresql://…"
-        )
 
 
 def _planned(asked: BenchOptions, wanted: SpaceOptions, search: SearchRequest | None) -> dict[SweepPlan, int]:
@@ -209,7 +162,7 @@ def _planned(asked: BenchOptions, wanted: SpaceOptions, search: SearchRequest | 
     from coarsen.opencl_bench.sweep.search_sweep import planned_search_rows
 
     benchmarks = benchmarks_of(asked.kernels)
-    places = places_of(asked.device, form, asked.scheduler is not None)
+    places = places_of(asked.device, form)
     expected = {}
     for benchmark, name in benchmarks:
         for place in places:
@@ -279,12 +232,7 @@ def _sweep(
 ) -> list[SweepResult]:
     from coarsen.opencl_bench.sweep.several import sweep_all
 
-    if asked.scheduler is None:
-        return sweep_all(plans, store, tally, asked.again, None if search is None else partial(with_prior, search))
-    from coarsen.opencl_bench.sweep.cluster import Scheduler, sweep_on_cluster
-
-    files = {} if asked.tls is None else {name: asked.tls / file for name, file in _CERTIFICATES.items()}
-    return sweep_on_cluster(plans, store, asked.store, Scheduler(asked.scheduler, **files), tally, asked.again)
+    return sweep_all(plans, store, tally, asked.again, None if search is None else partial(with_prior, search))
 
 
 def _end(results: Sequence[SweepResult]) -> None:

@@ -20,9 +20,6 @@ from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX, LAUNCH_SUFFIXES
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 
-# Limits of a device on a worker, which are not known here: everything is taken to fit.
-_UNKNOWN = DeviceLimits(2**62, (2**62,) * 3, 2**62)
-
 
 @dataclass(frozen=True, slots=True)
 class PlannedDevice:
@@ -62,17 +59,13 @@ def _checked(name: str | Path) -> Benchmark:
     return benchmark
 
 
-def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[PlannedDevice]:
+def places_of(words: Sequence[str] | None, form: str) -> list[PlannedDevice]:
     """Return the devices that words name, each once.
 
     Raises:
         DeviceError: no such device.
-        InvalidInputError: a device that doesn't take the form; no device for a cluster.
+        InvalidInputError: a device that doesn't take the form.
     """
-    if on_cluster:
-        if not words:
-            raise InvalidInputError("--scheduler needs --device: the names that the workers offer as resources")
-        return [PlannedDevice(name, _UNKNOWN) for name in dict.fromkeys(word.strip().lower() for word in words)]
     if not words:
         device = find_working_device()
         note(f"measuring on {device}")

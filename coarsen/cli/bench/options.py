@@ -48,16 +48,13 @@ def check_export(path: Path) -> None:
 # A search in place of the whole space: its name, its budget, and what it is asked of each plan.
 
 
-def bench_search(
-    name: str | None, budget: str | None, seed: int, scheduler: str | None, *, is_sample: bool
-) -> SearchRequest | None:
+def bench_search(name: str | None, budget: str | None, seed: int, *, is_sample: bool) -> SearchRequest | None:
     """Return the search that the options ask for; None where the whole space is measured.
 
     Args:
         name: of `--search`.
         budget: of `--budget`.
         seed: what it draws from.
-        scheduler: of `--scheduler`.
         is_sample: whether the space is one that is drawn.
 
     Raises:
@@ -71,8 +68,6 @@ def bench_search(
         raise InvalidInputError(
             "--space sample=… does not go with --search, which draws by itself: give it a --budget"
         )
-    if scheduler is not None:
-        raise InvalidInputError("--search does not run on a cluster: leave --scheduler out")
     from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.tuning.search.evaluator import Budget
 

@@ -7,7 +7,7 @@ forget                  choices, so that launches are tuned again
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from coarsen.base.names import did_you_mean
 from coarsen.cli.declared import flags_of, takes
 from coarsen.cli.output import counted, print_json, print_line
-from coarsen.cli.results.plot import PLOTTING, TUNED_SUFFIX, ResultsOptions
+from coarsen.cli.results.plot import PLOTTING, ResultsOptions
 from coarsen.cli.stores import STORE_PACKAGES, check_packages, choice_key, existing_store, row_or_choice
 from coarsen.errors import InvalidInputError
 
@@ -36,7 +36,7 @@ def results(asked: ResultsOptions) -> None:
 
     ls: the rows and choices in the store; best: the best configuration of each kernel on each device;
     show KEY: a row or a choice in full, with the lines to paste; show FILE.tuned.json: its rules and versions;
-    plot: speed-up against factor, a tuned file over its inputs, or a page; export FILE: rows as .parquet,
+    plot: speed-up against factor, or a page; export FILE: rows as .parquet,
     .jsonl or .csv (for spreadsheets alone), or choices as .json; import FILE...: such files, or another store;
     forget KEY...: a kernel whose choice is forgotten is tuned again.
 
@@ -52,7 +52,8 @@ def results(asked: ResultsOptions) -> None:
     Example: coarsen results export choices.json --remembered
     """
     if asked.action not in _ACTIONS:
-        raise InvalidInputError(_no_such(asked.action))
+        hint, known = did_you_mean(asked.action, _ACTIONS), ", ".join(_ACTIONS)
+        raise InvalidInputError(f"results has no action '{asked.action}'{hint}; it has {known}")
     run, taken, most = _ACTIONS[asked.action]
     for each in fields(ResultsOptions):
         flag, value = flags_of(each)[-1], getattr(asked, each.name)
@@ -103,30 +104,21 @@ def _plot(asked: ResultsOptions) -> None:
     from coarsen.cli.results import plot
 
     check_packages(PLOTTING, "plotting")
-    tuned = [path for path in asked.source or () if path.name.endswith(TUNED_SUFFIX)]
-    others = [path for path in asked.source or () if path not in tuned]
-    has_rows = asked.store is not None or bool(others) or not tuned
-    plot.check(asked, tuned, has_rows)
-    if not has_rows and (asked.kernel or asked.device or asked.preset):
-        raise InvalidInputError(
-            "--kernel, --device and --preset choose measurements: give --store or --from as well"
-        )
-    found = _chosen(asked, others) if has_rows else None
+    plot.check(asked)
+    found = _chosen(asked)
     if plot.is_page(asked):
-        plot.write_page(found, asked, tuned)
-    elif found is None:
-        plot.draw_tuned(tuned[0], asked)
+        plot.write_page(found, asked)
     else:
         _say_presets(found)
         plot.draw_curves(found, asked)
 
 
-def _chosen(asked: ResultsOptions, sources: Sequence[Path] | None = None) -> Results:
+def _chosen(asked: ResultsOptions) -> Results:
     """The matching measurements of files, or else of a store; says how many outdated ones there are."""
     from coarsen.cli.results.text import say_left_out
     from coarsen.opencl_bench.results.results import read_results, stored_results
 
-    files = asked.source or () if sources is None else sources
+    files = asked.source or ()
     if asked.store is not None and files:
         raise InvalidInputError("--store and --from are two sources; give one")
     everything = read_results(*files) if files else stored_results(asked.store)
@@ -257,9 +249,7 @@ def _merge(opened: Store, other: str) -> None:
 
 
 def _is_store(word: str) -> bool:
-    """Return True for the URL of a store, or a file that is one."""
-    if "://" in word:
-        return True
+    """Return True for a file that is a store."""
     path = Path(word)
     if not path.is_file():
         return path.suffix in (".sqlite", ".db")
@@ -275,13 +265,13 @@ def _forget(asked: ResultsOptions) -> None:
     if sum((bool(asked.words), bool(asked.kernel or asked.device), asked.every)) != 1:
         raise InvalidInputError("say what to forget: keys, or --kernel and --device, or --all")
     from coarsen.layer.unit import forget_kernels, shelf_folder
-    from coarsen.tuning.store.place import chosen_store, sqlite_file
+    from coarsen.tuning.store.place import store_file
 
     # `coarsen run` doesn't ask the store, which may be gone.
-    folder, file = shelf_folder(asked.store), sqlite_file(chosen_store(asked.store))
+    folder, file = shelf_folder(asked.store), store_file(asked.store)
     is_by_store = bool(asked.words or asked.device)
     units = 0 if is_by_store else forget_kernels(folder, None if asked.every else {*(asked.kernel or ())})
-    if units and file is not None and not file.exists():
+    if units and not file.exists():
         print_line(f"{counted(units, 'file')} removed from {folder.parent}; there is no store at {file}")
         return
     from coarsen.tuning.store.schema import Filter
@@ -304,7 +294,7 @@ def _forget(asked: ResultsOptions) -> None:
 
 
 _LOOKED_FOR = ("--kernel", "--device", "--preset")
-_PLOTTED = (*_LOOKED_FOR, "--from", "--output", "--by", "--choice", "--descriptions", "--over", "--format")
+_PLOTTED = (*_LOOKED_FOR, "--from", "--output", "--by", "--choice", "--descriptions", "--format")
 # What each action does, the options that it takes besides --store, and how many words; None for any number.
 _ACTIONS: Mapping[str, tuple[Callable[[ResultsOptions], None], tuple[str, ...], int | None]] = MappingProxyType(
     {
@@ -318,9 +308,3 @@ _ACTIONS: Mapping[str, tuple[Callable[[ResultsOptions], None], tuple[str, ...], 
     }
 )
 _COUNTED = ("nothing else", "one KEY or FILE")
-
-
-def _no_such(action: str) -> str:
-    if action == "merge":
-        return "there is no 'results merge' any more: 'coarsen results import OTHER' takes other stores"
-    return f"results has no action '{action}'{did_you_mean(action, _ACTIONS)}; it has {', '.join(_ACTIONS)}"

@@ -1,15 +1,15 @@
-"""`coarsen results plot`: the curves of stored measurements, the times of a tuned file, or a page for a browser.
+"""`coarsen results plot`: the curves of measurements, or a page for a browser.
 
--o NAME.svg .png .pdf       speed-up against coarsening factor; of FILE.tuned.json the times of its versions
--o NAME.html                one page: curves, choices, failures, sources, tuned files
+-o NAME.svg .png .pdf       speed-up against coarsening factor
+-o NAME.html                one page: curves, choices, failures, sources
 -f json                     the numbers that a figure is drawn from
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from coarsen.tuning.store.schema import Filter
 
 
-TUNED_SUFFIX = ".tuned.json"
 PAGE_SUFFIX = ".html"
 PLOTTING = ("matplotlib", "pandas", "pyarrow", "sqlalchemy")
 # The most names in a note.
@@ -40,33 +39,27 @@ def is_page(asked: ResultsOptions) -> bool:
     return asked.output is not None and asked.output.suffix == PAGE_SUFFIX
 
 
-def check(asked: ResultsOptions, tuned: Sequence[Path], has_rows: bool) -> None:
+def check(asked: ResultsOptions) -> None:
     """Find out before anything is read whether a figure or a page can be made.
 
     Args:
         asked: the options.
-        tuned: the tuned files among its sources.
-        has_rows: whether measurements are among them.
 
     Raises:
         InvalidInputError: no output is named, or one that can't be written; options for another figure.
     """
     if asked.output is None and not asked.is_json:
         raise InvalidInputError("no output given: use -o FILE.svg, -o FILE.html or -f json")
-    if tuned and not is_page(asked) and (has_rows or len(tuned) > 1):
-        raise InvalidInputError("a figure is of measurements or of one tuned file; -o FILE.html takes several")
-    kind = "a page" if is_page(asked) else "a tuned file" if tuned else "measurements"
+    kind = "a page" if is_page(asked) else "a figure"
     given = {
         "--by": asked.by != "device",
         "--choice": asked.choice != "best",
-        "--over": asked.over,
         "--descriptions": asked.descriptions,
         "--format": asked.is_json,
     }
     for name, value in given.items():
         if value and name not in _TAKEN[kind]:
-            rightly = " and ".join(each for each, names in _TAKEN.items() if name in names)
-            raise InvalidInputError(f"{name} is not for {kind}, but for {rightly}")
+            raise InvalidInputError(f"{name} is not for {kind}")
     if asked.output is None:
         return
     if is_page(asked):
@@ -83,8 +76,7 @@ def check(asked: ResultsOptions, tuned: Sequence[Path], has_rows: bool) -> None:
 # What is drawn, and the options that it takes.
 _TAKEN = {
     "a page": ("--descriptions",),
-    "a tuned file": ("--over", "--format"),
-    "measurements": ("--by", "--choice", "--format"),
+    "a figure": ("--by", "--choice", "--format"),
 }
 
 
@@ -112,39 +104,15 @@ def draw_curves(results: Results, asked: ResultsOptions) -> None:
         note(f"written: {asked.output}")
 
 
-def draw_tuned(path: Path, asked: ResultsOptions) -> None:
-    """Draw the times of a tuned file's versions over the input, or print their numbers.
-
-    Args:
-        path: of the file.
-        asked: the options; JSON for the numbers.
-
-    Raises:
-        InvalidInputError: no such file or feature, or it can't be written.
-    """
-    # Imported late: they load matplotlib.
-    from coarsen.dispatch.tuned_file import TunedFile
-    from coarsen.opencl_bench.reporting.draw_input_times import draw_input_times, input_times
-    from coarsen.opencl_bench.reporting.sheet import save
-
-    file = TunedFile.read(path)
-    if asked.is_json:
-        print_json(asdict(input_times(file, asked.over)))
-    if asked.output is not None:
-        save(draw_input_times(file, asked.over), asked.output)
-        note(f"written: {asked.output}")
-
-
-def write_page(results: Results | None, asked: ResultsOptions, tuned: Sequence[Path]) -> None:
+def write_page(results: Results, asked: ResultsOptions) -> None:
     """Write a page for a browser.
 
     Args:
-        results: None for a page of tuned files alone.
+        results: the measurements.
         asked: the options.
-        tuned: files of kernels that are tuned over inputs.
 
     Raises:
-        InvalidInputError: the file can't be written, or a tuned file can't be read.
+        InvalidInputError: the file can't be written.
     """
     # Imported late: it loads the template engine and the models.
     from coarsen.base.processes import processors
@@ -152,9 +120,8 @@ def write_page(results: Results | None, asked: ResultsOptions, tuned: Sequence[P
     from coarsen.opencl_bench.workloads.lookup import known_kernel
 
     assert asked.output is not None
-    names = () if results is None else results.benchmarks
-    write_report(results, asked.output, kernels=asked.descriptions, processes=processors(), tuned=tuple(tuned))
-    unknown = [name for name in names if known_kernel(name, asked.descriptions) is None]
+    write_report(results, asked.output, kernels=asked.descriptions, processes=processors())
+    unknown = [name for name in results.benchmarks if known_kernel(name, asked.descriptions) is None]
     if unknown:
         more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
         note(f"without source, for want of --descriptions FOLDER: {', '.join(unknown[:_NAMED])}{more}")
@@ -176,7 +143,7 @@ class ResultsOptions:
     preset: str | None = option("Only rows of this preset.", "NAME")
     remembered: bool = option("Choices that tuning found, and no measured rows.", default=False)
     source: list[Path] | None = option(
-        "Plot, or list the best of, a file instead: .parquet, .jsonl, or NAME.tuned.json. May be repeated.",
+        "Plot, or list the best of, a file instead: .parquet or .jsonl. May be repeated.",
         "FILE",
         "--from",
     )
@@ -192,9 +159,6 @@ class ResultsOptions:
         default="best",
     )
     descriptions: Path | None = option("For a page: NAME.toml of kernels that are not the suite's.", "FOLDER")
-    over: str | None = option(
-        "Of a tuned file: along which feature.  [default: the one asked about first]", "FEATURE"
-    )
     every: bool = option("Forget everything that is remembered.", None, "--all", default=False)
     output_format: Format = format_option()
 

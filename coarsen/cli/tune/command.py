@@ -23,8 +23,8 @@ def tune(asked: TuneOptions) -> None:
     Variants are searched for some seconds; each is verified against the kernel as it is, and the best are timed
     again in new processes. Programs made with coarsen.Program use what is remembered for launches of such sizes.
 
-    A file that declares inputs (coarsen describe --inputs), or --inputs-from, is tuned over these: for each launch
-    a tree then chooses one of several versions by its arguments. What is found is a tuned file, for
+    A file that declares inputs (coarsen describe --inputs) is tuned over these: for each launch a tree then
+    chooses one of several versions by its arguments. What is found is a tuned file, for
     coarsen.Program(..., tuned=FILE), coarsen results show FILE and coarsen apply --tuned FILE.
 
     With --layout or --order, it reports the best with and without other layouts, the conversion time, and after
@@ -54,9 +54,7 @@ def tune(asked: TuneOptions) -> None:
         return
     if asked.has_layouts:
         if asked.has_inputs:
-            raise InvalidInputError(
-                "layouts are tuned at one size: leave out --inputs, --inputs-from and --caches"
-            )
+            raise InvalidInputError("layouts are tuned at one size: leave out --inputs and --caches")
         check_output(asked.output)
     tune_one_size(asked, find)
 

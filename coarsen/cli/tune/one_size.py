@@ -134,7 +134,8 @@ def _remember(tuned: Tuned, subject: Subject, facts: KernelFacts, settings: Tune
     if reason:
         return Kept("", reason)
     key = _key(subject, facts, tuned.global_size, tuned.local_size)
-    return remember(choice_of(tuned, key, subject.device), settings.store)
+    choice = choice_of(tuned, key, subject.device, subject.benchmark.own_definitions)
+    return remember(choice, settings.store)
 
 
 def _remember_no_result(subject: Subject, facts: KernelFacts, settings: Tune) -> None:

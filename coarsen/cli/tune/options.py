@@ -54,12 +54,6 @@ class TuneOptions:
         "NAME=VALUE,...",
     )
     inputs: int | None = option("Use only the first NUMBER inputs of the file.  [default: all]", "NUMBER", min=1)
-    inputs_from: Path | None = option(
-        "Tune over the launches that a program made, as coarsen run --record FOLDER wrote them: as many as "
-        "--inputs says (24), which differ as much as they can.",
-        "FOLDER",
-        show_default=False,
-    )
     caches: Literal["warm", "cold"] = option(
         "Over inputs: cold flushes the caches before every timed run.", default="warm"
     )
@@ -92,7 +86,7 @@ class TuneOptions:
     @property
     def has_inputs(self) -> bool:
         """Return True if an option is given that only tuning over inputs has; a tuned file, layouts have, too."""
-        return self.inputs is not None or self.inputs_from is not None or self.caches != "warm"
+        return self.inputs is not None or self.caches != "warm"
 
     def stage_one(self) -> StageOneSettings:
         """Return how versions are searched over inputs. Raises InvalidInputError for `--trials` that are none."""

@@ -1,8 +1,8 @@
-"""`coarsen tune` over the inputs that a description declares, or a program's launches."""
+"""`coarsen tune` over the inputs that a description declares."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,19 +11,17 @@ import typer
 
 from coarsen.cli.bench.inputs import described_name
 from coarsen.cli.messages import INTERRUPTED, note, say_interrupted
-from coarsen.cli.output import Format, counted, print_json, print_line, print_lines, print_table
+from coarsen.cli.output import Format, counted, print_json, print_line, print_table
 from coarsen.cli.progress import Tally, watching
 from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.cli.tune.tuned_text import print_summary
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.drawing import list_inputs, numbers_of
 from coarsen.opencl_bench.inputs.evidence import worth_of_choice
-from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs, listed_presets
-from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, KEY, InputSpace, list_file
+from coarsen.opencl_bench.workloads.described.inputs import KEY, list_file
 from coarsen.opencl_bench.workloads.described.read import read_description, read_table
 from coarsen.tuning.store.database import Store, open_store
-from coarsen.tuning.workload.benchmark import Size
 from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX
 
 if TYPE_CHECKING:
@@ -72,7 +70,7 @@ def tune_inputs(path: Path, find_device: Callable[[], DeviceDescription], asked:
     from coarsen.opencl_bench.inputs.over_inputs import tune_over_inputs
 
     asked.stage_one()  # a mistake in it is said before anything is written
-    listed = listed_inputs(path, asked.inputs, asked.inputs_from)
+    listed = listed_inputs(path, asked.inputs)
     if asked.output is None:
         _check_no_loss(output, listed.path.name, len(listed_presets(read_description(listed.path), listed.count)))
     for line in check_described(listed.path):
@@ -133,8 +131,6 @@ def check_output(output: Path | None) -> None:
 
 # The inputs over which a kernel is tuned, listed beside its description, and what they cover in words.
 
-_REASONS = 3
-
 
 @dataclass(frozen=True, slots=True)
 class ListedInputs:
@@ -144,13 +140,13 @@ class ListedInputs:
         path: of the description.
         count: how many of those that it lists; None for all.
         places: the numbers of each, by name.
-        lines: what else is to be said of what they cover.
+        different: how many different sizes these have; None where that isn't known.
     """
 
     path: Path
     count: int | None
     places: tuple[Mapping[str, float], ...]
-    lines: tuple[str, ...] = ()
+    different: int | None = None
 
     def show(self) -> None:
         """Print what they cover."""
@@ -159,7 +155,8 @@ class ListedInputs:
             (name, _number(low), _number(high), str(count)) for name, low, high, count in numbers_of(self.places)
         )
         print_table(headings, numbers, numbers=headings[1:])
-        print_lines(*self.lines)
+        if self.different is not None:
+            print_line(f"{counted(len(self.places), 'input')} of {counted(self.different, 'different size')}")
         print_line()
 
     @property
@@ -171,52 +168,30 @@ class ListedInputs:
         }
 
 
-def listed_inputs(path: Path, count: int | None, recording: Path | None) -> ListedInputs:
+def listed_inputs(path: Path, count: int | None) -> ListedInputs:
     """List the inputs of a kernel beside its description, unless they are listed.
 
     Args:
         path: of the description.
-        count: how many are asked for; None for as many as it declares, or 24 recorded ones.
-        recording: the folder of recorded launches that are the inputs; None for those that the file declares.
+        count: how many are asked for; None for as many as it declares.
 
     Raises:
-        InvalidInputError: no inputs are declared or recorded, or they can't be read.
+        InvalidInputError: no inputs are declared, or they can't be read.
     """
-    if recording is not None:
-        found = inputs_from(path, recording, count or DEFAULT_COUNT)
-        note(f"listed the inputs in {found.path}")
-        return ListedInputs(path, None, found.inputs, tuple(_recorded_lines(found)))
     if read_table(path).has(KEY) or not list_file(path).is_file():
         listed, is_new = list_inputs(path)
         if is_new:
             note(f"listed the inputs in {listed}")
     description = read_description(path)
     sizes = [description.sizes[name] for name in listed_presets(description, count)]
-    lines = () if description.inputs is None else tuple(_drawn_lines(description.inputs, sizes))
-    return ListedInputs(path, count, tuple({**each} for each in sizes), lines)
+    space = description.inputs
+    different = None if space is None else len({space.group_of(each) for each in sizes})
+    return ListedInputs(path, count, tuple({**each} for each in sizes), different)
 
 
 def _number(value: float) -> str:
     """A number in full where it is whole: sizes are to be read as they are declared."""
     return str(int(value)) if float(value).is_integer() else f"{value:g}"
-
-
-def _drawn_lines(space: InputSpace, sizes: Sequence[Size]) -> Iterator[str]:
-    groups = len({space.group_of(each) for each in sizes})
-    yield f"{counted(len(sizes), 'input')} of {counted(groups, 'different size')}"
-
-
-def _recorded_lines(found: FromRecording) -> Iterator[str]:
-    """Yield what is to be said of recorded launches."""
-    yield (
-        f"{counted(len(found.inputs), 'input')} of {counted(found.different, 'different size')}; of "
-        f"{found.launches} recorded launches of the kernel, {found.covered} have these sizes"
-    )
-    for reason, count in [*found.left_out.items()][:_REASONS]:
-        yield f"left out: {count} launch{'' if count == 1 else 'es'}, since {reason}"
-    others = [*found.left_out.values()][_REASONS:]
-    if others:
-        yield f"left out for {counted(len(others), 'other reason')}: {sum(others)} launches"
 
 
 # How `coarsen tune` over inputs ends: rows are kept whatever happens, the tuned file is written and summarised.

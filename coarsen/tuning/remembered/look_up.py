@@ -16,7 +16,7 @@ from urllib.parse import quote
 from coarsen.errors import InvalidInputError, one_line
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey
 from coarsen.tuning.remembered.choice_json import choice_in_row
-from coarsen.tuning.store.place import can_be_written, chosen_store, json_value, sqlite_file
+from coarsen.tuning.store.place import can_be_written, json_value, store_file
 
 PATIENCE = 5  # seconds to wait for another process that has locked an SQLite file
 JSON_COLUMNS = ("variant", "speedup", "speedup_over_uncoarsened", "global_size", "local_size", "versions")
@@ -36,7 +36,7 @@ def remembered_choice(store: str | None, key: RememberedKey) -> RememberedChoice
     Whether the choice still holds, `problem_of` says.
 
     Args:
-        store: the path of an SQLite file or a URL; None: what `COARSEN_STORE` says, or else the user's own store.
+        store: the path of an SQLite file; None: what `COARSEN_STORE` says, or else the user's own store.
         key: of the choice.
 
     Raises:
@@ -68,29 +68,15 @@ def anything_remembered(store: str | None, kernel: str | None = None) -> bool:
     Raises:
         InvalidInputError: the store can't be read.
     """
-    file = sqlite_file(chosen_store(store))
-    if file is not None:
-        return bool(_rows(file, _ANY) if kernel is None else _rows(file, _ANY_OF_KERNEL, (kernel,)))
-    # Imported late: it loads SQLAlchemy.
-    from coarsen.tuning.store.remembered import unopened_remembered
-    from coarsen.tuning.store.schema import Filter
-
-    with unopened_remembered(store) as table:
-        return table.exists() and bool(table.keys(Filter(kernel=kernel)))
+    file = store_file(store)
+    return bool(_rows(file, _ANY) if kernel is None else _rows(file, _ANY_OF_KERNEL, (kernel,)))
 
 
 def _choices(store: str | None, column: str, value: str) -> list[RememberedChoice]:
-    """The choices of a key, or of a kernel's name, in an SQLite file or on a server."""
-    file = sqlite_file(chosen_store(store))
-    if file is not None:
-        query = f"SELECT {', '.join(COLUMNS)} FROM remembered WHERE {column} = ?"
-        return [_choice(row, file) for row in _rows(file, query, (value,))]
-    from coarsen.tuning.store.remembered import unopened_remembered
-    from coarsen.tuning.store.schema import Filter
-
-    chosen = Filter(kernel=value) if column == "kernel" else Filter(key_prefix=value)
-    with unopened_remembered(store) as table:
-        return table.choices(chosen) if table.exists() else []
+    """The choices of a key, or of a kernel's name."""
+    file = store_file(store)
+    query = f"SELECT {', '.join(COLUMNS)} FROM remembered WHERE {column} = ?"
+    return [_choice(row, file) for row in _rows(file, query, (value,))]
 
 
 def _rows(file: Path, query: str, values: Sequence[str] = ()) -> list[sqlite3.Row]:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import abc
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -168,17 +167,6 @@ class Evaluator(abc.ABC):
         """Return True if a choice was tried before and is free."""
         return choice in self._trials
 
-    @contextmanager
-    def reserving(self, trials: int) -> Iterator[None]:
-        """Keep some trials for later, at most half of those that are left."""
-        most = self._most_trials
-        if self.left is not None:
-            self._most_trials = max(1, self.tried + self.left - min(trials, self.left // 2))
-        try:
-            yield
-        finally:
-            self._most_trials = most
-
     def prepare(self, choices: Iterable[Choice]) -> None:
         """Begin to make ready what is tried next, as far as the budget goes; it counts for nothing.
 
@@ -236,19 +224,3 @@ class Evaluator(abc.ABC):
     @abc.abstractmethod
     def _measure(self, choice: Choice) -> Trial:
         """Measure a valid choice that was not tried before."""
-
-
-class FunctionEvaluator(Evaluator):
-    """An evaluator of a function of the choice.
-
-    Args:
-        space: the choices that may be tried.
-        time_of: returns the time of a valid choice; None if it fails.
-    """
-
-    def __init__(self, space: SearchSpace, time_of: Callable[[Choice], float | None]) -> None:
-        super().__init__(space)
-        self._time_of = time_of
-
-    def _measure(self, choice: Choice) -> Trial:
-        return Trial(choice, self._time_of(choice))

@@ -3,8 +3,7 @@
     base and random choices ──▶ two models of log times ──▶ a round of choices, measured ──┐
                                        ▲──────────── fitted again on everything measured ──┘
 
-Where options do not add up (tile and block sizes), additive prediction measures the wrong five; these models learn
-what the options do together, and their uncertainty says where to look. The search ends when the
+The models learn what the options do together, and their uncertainty says where to look. The search ends when the
 budget is spent; without one, after some rounds without gain.
 """
 
@@ -19,12 +18,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from coarsen.tuning.search.additive_design import origin_of
 from coarsen.tuning.search.evaluator import Evaluator
 from coarsen.tuning.search.exhaustive import try_all
 from coarsen.tuning.search.guided_models import Forest, GaussianProcess, check_package
 from coarsen.tuning.search.searcher import Searcher, fastest, run_rounds, time_of
-from coarsen.tuning.search.spaces import Choice, has_at_most, neighbours
+from coarsen.tuning.search.spaces import Choice, default_choice, has_at_most, neighbours
 from coarsen.tuning.search.surrogate import (
     Candidates,
     Floats,
@@ -89,7 +87,7 @@ class GuidedSearcher(Searcher):
         A small budget has half of it so.
         """
         trials = FIRST_CHOICES if evaluator.left is None else min(FIRST_CHOICES, max(1, evaluator.left // 2))
-        default = origin_of(evaluator.space, (0,) * len(evaluator.space.axes))
+        default = default_choice(evaluator.space)
         turns = fresh = Candidates(evaluator).fresh(draw)
         if self.prior is not None:
             evaluator.notes.append(

@@ -1,6 +1,6 @@
 """Spaces of a search: named finite axes, and which choices of one value each can't run.
 
-    axes: local_size × factor_0 × layout_bodies × …, each shared or independent
+    axes: local_size × factor_0 × layout_bodies × …
         under a test of validity that is known before anything is tried
 
 A space is never enumerated to be searched: what is here asks of it its axes and whether a choice is valid. Only
@@ -19,12 +19,13 @@ from functools import cached_property
 from typing import Any
 
 from coarsen.errors import InvalidInputError
-from coarsen.variant.options import TRANSFORM_OPTIONS
-from coarsen.variant.space import VariantSpace, is_of_arrays
+from coarsen.variant.space import VariantSpace
 from coarsen.variant.variant import Variant
 
 Choice = tuple[int, ...]
 ENUMERABLE = 1_000_000
+# Choices looked at for a valid one near the defaults, before any is drawn.
+_DEFAULT_TESTS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,6 @@ class Axis:
 
     name: str
     values: tuple[Any, ...]
-    shared: bool = True
 
 
 class SearchSpace(abc.ABC):
@@ -93,7 +93,7 @@ class ConstrainedSpace(SearchSpace):
 
 
 def size(space: SearchSpace) -> int:
-    """Return the number of choices, valid or not (Weber et al. 2015, equation 6)."""
+    """Return the number of choices, valid or not."""
     return math.prod(len(axis.values) for axis in space.axes)
 
 
@@ -143,14 +143,21 @@ def neighbours(space: SearchSpace, choice: Choice) -> Iterator[Choice]:
                 yield near
 
 
-def shared_places(space: SearchSpace) -> tuple[int, ...]:
-    """Return where in a choice the shared axes are (D_S)."""
-    return tuple(place for place, axis in enumerate(space.axes) if axis.shared)
+def default_choice(space: SearchSpace) -> Choice | None:
+    """Return the valid choice nearest to the defaults; None for a space that seems to have none."""
+    near = itertools.islice(_nearest_first(space), _DEFAULT_TESTS)
+    found = next(filter(space.is_valid, near), None)
+    return found if found is not None else next(random_order(space, random.Random(0)), None)
 
 
-def independent_places(space: SearchSpace) -> tuple[int, ...]:
-    """Return where in a choice the independent axes are (D_I)."""
-    return tuple(place for place, axis in enumerate(space.axes) if not axis.shared)
+def _nearest_first(space: SearchSpace) -> Iterator[Choice]:
+    """Enumerate the choices, those that differ from the defaults in the fewest axes first."""
+    places = range(len(space.axes))
+    for distance in range(len(places) + 1):
+        for some in itertools.combinations(places, distance):
+            for indices in itertools.product(*(range(1, len(space.axes[place].values)) for place in some)):
+                changed = dict(zip(some, indices, strict=True))
+                yield tuple(changed.get(place, 0) for place in places)
 
 
 # Uniform draws from the valid choices of a space.
@@ -193,13 +200,9 @@ def _drawn(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
 
 
 # A kernel's configuration space as one to search: coarsenings, launches, transforms and macros as axes.
-#
-# shared local sizes, factors, strides (they scale every access of a kernel); macros
-# independent transforms of coarsened kernels; layouts and orders of arrays
 
 # Choices that stand for a variant: more are not listed.
 _MOST_LISTED = 200_000
-TRANSFORMS = frozenset(TRANSFORM_OPTIONS)
 
 
 class NamedVariants(ConstrainedSpace):
@@ -236,10 +239,7 @@ class VariantSearchSpace(SearchSpace):
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The dimensions of the space, in its order."""
-        return tuple(
-            Axis(d.name, d.values, d.name not in TRANSFORMS and not is_of_arrays(d.name))
-            for d in self.space.dimensions
-        )
+        return tuple(Axis(each.name, each.values) for each in self.space.dimensions)
 
     @cached_property
     def listed(self) -> Mapping[Choice, None] | None:

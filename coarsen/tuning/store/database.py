@@ -25,13 +25,11 @@ from coarsen.tuning.records.measurement import Measurement
 from coarsen.tuning.store.connection import (
     Guard,
     engine_of,
+    file_in_folder,
     guard_of,
     prepare,
-    shown,
-    store_url,
     writing,
 )
-from coarsen.tuning.store.place import SQLITE
 from coarsen.tuning.store.remembered import RememberedTable
 from coarsen.tuning.store.schema import (
     Filter,
@@ -43,7 +41,6 @@ from coarsen.tuning.store.schema import (
     selection,
 )
 from coarsen.tuning.store.schema import measurement as table
-from coarsen.tuning.store.schema import store as store_table
 
 EVERYTHING = Filter()
 
@@ -55,43 +52,38 @@ _KEY = "wanted_key"
 _OF_KEY = selection(EVERYTHING, *all_columns()).where(table.c.key == bindparam(_KEY))
 
 
-def open_store(url: str | None = None) -> Store:
+def open_store(path: str | None = None) -> Store:
     """Open a store; it is created if need be.
 
-    An SQLite file that can't be written to is opened for reading alone.
+    A file that can't be written to is opened for reading alone.
 
     Args:
-        url: the path of an SQLite file, `sqlite:///PATH` or `postgresql://…`. None: what the environment variable
-            `COARSEN_STORE` says, or else a file in the user's data folder.
+        path: of an SQLite file. None: what the environment variable `COARSEN_STORE` says, or else a file in the
+            user's data folder.
 
     Raises:
-        InvalidInputError: the database can't be reached, opened or written to, is no store, or is one of another
-            version of the schema; psycopg is missing. The message is one line without any password.
+        InvalidInputError: the file can't be opened or written to, is no store, or is one of another version of the
+            schema. The message is one line.
     """
-    place = store_url(url)
-    if place.drivername == SQLITE:
-        _check_header(Path(str(place.database)))
-    engine, guard = engine_of(place), guard_of(place)
+    file = file_in_folder(path)
+    _check_header(file)
+    engine, guard = engine_of(file), guard_of(file)
     try:
         with guard():
             prepare(engine)
-            with engine.connect() as connection:
-                identity = connection.execute(select(store_table.c.identity)).scalar_one()
     except BaseException:
         engine.dispose()
         raise
-    return Store(engine, guard, shown(place), str(identity))
+    return Store(engine, guard, str(file))
 
 
-def open_existing_store(url: str | None = None) -> Store:
+def open_existing_store(path: str | None = None) -> Store:
     """Open a store that is there: to look at one must not make it.
 
     Args and errors as for `open_store`; also raises InvalidInputError where there is no such file, or it is empty.
     """
-    place = store_url(url)
-    if place.drivername == SQLITE:
-        _check_is_there(Path(str(place.database)))
-    return open_store(url)
+    _check_is_there(file_in_folder(path))
+    return open_store(path)
 
 
 def _check_is_there(file: Path) -> None:
@@ -119,15 +111,13 @@ class Store:
     All methods raise InvalidInputError, with one line, when the database fails or a row of it is damaged.
 
     Attributes:
-        identity: a UUID that the database got when it was created.
-        location: its URL without password, or the path of its file.
+        location: the path of its file.
     """
 
-    def __init__(self, engine: Engine, guard: Guard, location: str, identity: str) -> None:
+    def __init__(self, engine: Engine, guard: Guard, location: str) -> None:
         self._engine = engine
         self._guard = guard
         self.location = location
-        self.identity = identity
 
     def __enter__(self) -> Self:
         return self

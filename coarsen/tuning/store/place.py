@@ -5,18 +5,12 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from urllib.parse import unquote
 
 import platformdirs
 
+from coarsen.errors import InvalidInputError
+
 STORE_VARIABLE = "COARSEN_STORE"
-SQLITE = "sqlite"
-SQLITE_START = f"{SQLITE}:///"
-
-
-def chosen_store(text: str | None) -> str:
-    """Return the URL or path that is meant: as given, or what `COARSEN_STORE` says, or the user's own file."""
-    return text or os.environ.get(STORE_VARIABLE) or str(default_file())
 
 
 def default_file() -> Path:
@@ -24,22 +18,33 @@ def default_file() -> Path:
     return platformdirs.user_data_path("coarsen") / "measurements.sqlite"
 
 
-def sqlite_file(chosen: str) -> Path | None:
-    """Return the SQLite file that a URL or path names, whether it is there or not; None where it names none.
+def store_file(text: str | None = None) -> Path:
+    """Return the SQLite file that a store is; neither it nor its folder need be there.
 
     Args:
-        chosen: from `chosen_store`. What is malformed names none: `store_url` says what is wrong with it.
+        text: its path; None: what `COARSEN_STORE` says, or else the file in the user's data folder.
+
+    Raises:
+        InvalidInputError: no file can be called so; it is a folder, or a URL.
     """
-    if "://" in chosen and not chosen.startswith(SQLITE_START):
-        return None
-    path = unquote(chosen.removeprefix(SQLITE_START)) if chosen.startswith(SQLITE_START) else chosen
-    if not path or "\0" in path or (chosen.startswith(SQLITE_START) and ("?" in chosen or path == ":memory:")):
-        return None
+    chosen = text or os.environ.get(STORE_VARIABLE) or str(default_file())
+    # Bytes of another encoding come as halves of surrogate pairs.
+    if any("\ud800" <= letter <= "\udfff" for letter in chosen):
+        raise InvalidInputError(f"the store {chosen[:60]!a} has a name that is no text in UTF-8")
+    scheme, separator, _ = chosen.partition("://")
+    if separator:
+        # What comes after it may hold a password.
+        raise InvalidInputError(f"the store is an SQLite file: give its path, not a URL ({scheme[:20]}://…)")
+    if "\0" in chosen:
+        raise InvalidInputError(f"no file can be called {chosen!a}")
     try:
-        file = Path(path).expanduser().absolute()
-        return None if file.is_dir() else file
-    except (OSError, RuntimeError, ValueError):  # a name that is too long, an unknown user's home
-        return None
+        file = Path(chosen).expanduser().absolute()
+        is_folder = file.is_dir()
+    except (OSError, RuntimeError) as error:  # a name that is too long, an unknown user's home
+        raise InvalidInputError(f"the store can't be at {chosen!a}: {error}") from error
+    if is_folder:
+        raise InvalidInputError(f"the store must be a file, and {file} is a folder")
+    return file
 
 
 def can_be_written(file: Path) -> bool:

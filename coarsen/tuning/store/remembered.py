@@ -9,19 +9,18 @@ Every call is a transaction of its own, safe against other processes that do the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, inspect, or_, select
+from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, or_, select
 
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey
 from coarsen.tuning.remembered.choice_json import choice_in_row, choice_to_json
-from coarsen.tuning.store.connection import Guard, engine_of, guard_of, store_url, writing
+from coarsen.tuning.store.connection import Guard, writing
 from coarsen.tuning.store.schema import Filter, passes, put_row
 from coarsen.tuning.store.schema import remembered as table
 
-KEYS_AT_A_TIME = 500  # databases limit the number of values in one statement
+KEYS_AT_A_TIME = 500  # SQLite limits the number of values in one statement
 
 
 EVERYTHING = Filter()
@@ -40,11 +39,6 @@ class RememberedTable:
     def __init__(self, engine: Engine, guard: Guard) -> None:
         self._engine = engine
         self._guard = guard
-
-    def exists(self) -> bool:
-        """Return True if the database has the table; one that is empty, or of an older version, may have none."""
-        with self._guard(), self._engine.connect() as connection:
-            return inspect(connection).has_table(table.name)
 
     def put(self, choice: RememberedChoice) -> None:
         """Remember a choice, in the place of the one of its key."""
@@ -110,21 +104,3 @@ def _is_better(new: Any, old: Any) -> ColumnElement[bool]:  # noqa: ANN401 (coll
 
 def _choice_of(row: Row[Any]) -> RememberedChoice:
     return choice_in_row({column.name: row._mapping[column] for column in table.c})
-
-
-@contextmanager
-def unopened_remembered(url: str | None) -> Iterator[RememberedTable]:
-    """Connect to a store's table of remembered choices, which may not exist.
-
-    Args:
-        url: as for `open_store`.
-
-    Raises:
-        InvalidInputError: it is no URL of a database that is supported; the client library is missing.
-    """
-    place = store_url(url)
-    engine = engine_of(place)
-    try:
-        yield RememberedTable(engine, guard_of(place))
-    finally:
-        engine.dispose()

@@ -4,7 +4,6 @@
                 ──▶ environment   where
                 ──▶ method        how
 
-    store: one row, the database's identity
     remembered: choices that tuning made, each by itself
 
 The columns are the fields of the data classes `Measurement` and `RememberedChoice`. What many
@@ -35,7 +34,6 @@ from sqlalchemy import (
     ForeignKey,
     FromClause,
     Index,
-    Integer,
     MetaData,
     Row,
     Select,
@@ -47,25 +45,15 @@ from sqlalchemy import (
     select,
     true,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.types import TypeEngine
 
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.records.measurement import Environment, Invalidity, Measurement, Method, Role, Subject
 from coarsen.tuning.records.measurement_json import BESIDE, measurement_from_json, measurement_to_json
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, SizeClass
-from coarsen.tuning.store.place import SQLITE
 
-# PostgreSQL's own names, so that constraints are called alike in every database.
-NAMES = {
-    "pk": "%(table_name)s_pkey",
-    "fk": "%(table_name)s_%(column_0_name)s_fkey",
-}
-metadata = MetaData(naming_convention=NAMES)
-
-# Times and keys are ordered byte by byte, whatever language a PostgreSQL server is set to.
-ORDERED = String().with_variant(String(collation="C"), "postgresql")
-_OF_TIME = ("started_at", "found_at")
+metadata = MetaData()
 # What rows of before these were part of a measurement are: of the first invocation, by the sum.
 _DEFAULTS = {"invocation": "0", "clock": "sum"}
 _TYPES: dict[Any, TypeEngine[Any]] = {
@@ -92,40 +80,32 @@ def _columns(kind: type[Any]) -> Iterator[Column[Any]]:
 
 def _column(name: str, hint: Any) -> Column[Any]:  # noqa: ANN401 (any type)
     is_nullable = NoneType in get_args(hint) or name in BESIDE
-    if name in _OF_TIME:
-        kind: TypeEngine[Any] = ORDERED
-    elif isinstance(hint, type) and issubclass(hint, enum.StrEnum):
-        kind = String()
+    if isinstance(hint, type) and issubclass(hint, enum.StrEnum):
+        kind: TypeEngine[Any] = String()
     else:
         # None is no value of a column, not the value `null` in it.
         kind = _TYPES.get(hint, String() if name == "form" else JSON(none_as_null=is_nullable))
     return Column(name, kind, nullable=is_nullable, server_default=_DEFAULTS.get(name))
 
 
-def _key(kind: TypeEngine[Any] | type[String] = String) -> Column[Any]:
-    return Column("key", kind, primary_key=True)
+def _key() -> Column[Any]:
+    return Column("key", String, primary_key=True)
 
 
-store = Table(
-    "store",
-    metadata,
-    Column("number", Integer, primary_key=True),
-    Column("identity", String, nullable=False),
-)
 subject = Table("subject", metadata, _key(), *_columns(Subject), Index("subject_benchmark", "benchmark"))
 environment = Table("environment", metadata, _key(), *_columns(Environment))
 method = Table("method", metadata, _key(), *_columns(Method))
 measurement = Table(
     "measurement",
     metadata,
-    _key(ORDERED),
+    _key(),
     *_columns(Measurement),
     Index("measurement_order", "started_at", "key"),
     Index("measurement_subject", "subject_key"),
     Index("measurement_environment", "environment_key"),
 )
 remembered = Table(
-    "remembered", metadata, _key(ORDERED), *_columns(RememberedChoice), Index("remembered_kernel", "kernel")
+    "remembered", metadata, _key(), *_columns(RememberedChoice), Index("remembered_kernel", "kernel")
 )
 
 # The tables of what measurements share, in the order in which every writer fills them: two that write at once
@@ -185,7 +165,7 @@ def measurement_of(row: Row[Any]) -> Measurement:
         raise InvalidInputError(f"the row {str(document['key'])[:12]!a} is damaged: {error}") from error
 
 
-# Inserting rows, alike in SQLite and PostgreSQL, safe against others that insert the same at the same time.
+# Inserting rows, safe against others that insert the same at the same time.
 
 # SQLAlchemy has the columns of a new row and of a table as collections of different types.
 IsBetter: TypeAlias = Callable[[Any, Any], ColumnElement[bool]]
@@ -215,7 +195,7 @@ def put_row(connection: Connection, table: Table, values: Values, is_better: IsB
         is_better: says by the columns of the new row and of the one that is there whether that is replaced; it
             always is if None.
     """
-    statement = _of_dialect(connection.dialect.name, table)
+    statement = sqlite.insert(table)
     columns = {column.name: statement.excluded[column.name] for column in table.c if not column.primary_key}
     where = None if is_better is None else is_better(statement.excluded, table.c)
     statement = statement.on_conflict_do_update(index_elements=["key"], set_=columns, where=where)
@@ -231,18 +211,14 @@ def _insert_shared(connection: Connection, batch: Sequence[Rows]) -> None:
 
 def _insert(connection: Connection, table: Table, values: Values) -> int:
     """Inserts a row unless its key is there; 1 if it was inserted, otherwise 0."""
-    statement = _insertion_unless_there(connection.dialect.name, table)
+    statement = _insertion_unless_there(table)
     return connection.execute(statement, values, execution_options={"preserve_rowcount": True}).rowcount
 
 
 @cache
-def _insertion_unless_there(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+def _insertion_unless_there(table: Table) -> sqlite.Insert:
     """The statement, made once for each table: making it takes as long as running it."""
-    return _of_dialect(dialect, table).on_conflict_do_nothing(index_elements=["key"])
-
-
-def _of_dialect(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
-    return sqlite.insert(table) if dialect == SQLITE else postgresql.insert(table)
+    return sqlite.insert(table).on_conflict_do_nothing(index_elements=["key"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,15 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
+class MacroSizes:
+    """The sizes of a launch with some values of its source's macros, in work-items; names in their order."""
+
+    definitions: Definitions
+    global_size: tuple[int, ...]
+    local_size: LocalSize
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """Everything needed to run a benchmark once and to judge what came out.
 

@@ -26,12 +26,15 @@ from coarsen.tuning.workload.benchmark import (
     Array,
     Benchmark,
     BufferArgument,
+    Definitions,
     Launch,
     LocalSize,
+    MacroSizes,
     Preset,
     ScalarArgument,
     Size,
     Workload,
+    whole_numbers,
 )
 from coarsen.tuning.workload.driver_tools import check_whole_groups
 from coarsen.tuning.workload.element_types import ImageFormat
@@ -73,7 +76,8 @@ class KeptBuffer:
 class KeptLaunch:
     """A captured launch without the contents of its buffers and the values of its scalars.
 
-    `name` is what the benchmark of one that is kept is called; empty for one on its way to be measured.
+    `name` is what the benchmark of one that is kept is called; empty for one on its way to be measured. `sizes`
+    are those of `CapturedLaunch`.
     """
 
     name: str
@@ -83,6 +87,7 @@ class KeptLaunch:
     buffers: tuple[KeptBuffer, ...]
     outputs: tuple[str, ...]
     rounding_steps: int
+    sizes: tuple[MacroSizes, ...] = ()
 
 
 def read_launch(path: Path) -> Benchmark:
@@ -105,13 +110,17 @@ def read_launch(path: Path) -> Benchmark:
     except _UNREADABLE as error:
         raise InvalidInputError(f"{path}: the captured launch can't be read: {_said(error)}") from None
     dimensions = tuple(range(len(launch.global_size)))
+    sizes = kept.sizes
+    values = [dict(each.definitions) for each in sizes]
     return Benchmark(
         name=kept.name or launch.kernel,
         dimensions=dimensions,
         presets=dict.fromkeys(_PRESETS if kept.name else (PRESET,), Preset({}, launch.local_size)),
         make_workload=partial(_make_workload, replace(kept, launch=launch), path),
         build_options=kept.options,
-        make_launches=partial(_make_launches, launch),
+        tunables={name: tuple(dict.fromkeys(each[name] for each in values)) for name in (values or [{}])[0]},
+        local_size_of=partial(_local_size_of, sizes) if sizes else None,
+        make_launches=partial(_make_launches, launch, sizes),
         kernel_name=launch.kernel,
         source_text=kept.source,
         inputs_hash=hashlib.sha256(repr(checks).encode()).hexdigest() if kept.name else "",
@@ -145,7 +154,7 @@ def _make_workload(
 ) -> Workload:
     return Workload(
         buffers=_read_buffers(launch, path),
-        launches=_make_launches(launch.launch, size, local_size),
+        launches=_make_launches(launch.launch, launch.sizes, size, local_size),
         outputs=launch.outputs,
         reference=None,
         images={buffer.name: buffer.image for buffer in launch.buffers if buffer.image is not None},
@@ -171,7 +180,23 @@ def _read_buffer(file: Mapping[str, Array], buffer: KeptBuffer) -> Array:
     return content.view(shape.dtype).reshape(-1, *shape.shape[1:])
 
 
-def _make_launches(launch: Launch, _size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
-    """The launch at a local size. Raises InvalidInputError where that does not divide the global size."""
+def _local_size_of(sizes: tuple[MacroSizes, ...], definitions: Definitions) -> LocalSize:
+    """The local size with some macros; of macros that don't go together, with which nothing is launched, any."""
+    return next((each.local_size for each in sizes if each.definitions == definitions), sizes[0].local_size)
+
+
+def _make_launches(
+    launch: Launch, sizes: tuple[MacroSizes, ...], macros: Size, local_size: LocalSize
+) -> tuple[Launch, ...]:
+    """The launch at a local size, with macros at theirs.
+
+    Raises InvalidInputError where the local size does not divide the global size, or macros don't go together.
+    """
+    if macros and sizes:
+        found = next((each for each in sizes if whole_numbers(each.definitions) == macros), None)
+        if found is None:
+            words = ", ".join(f"{name} = {value}" for name, value in macros.items())
+            raise InvalidInputError(f"these macros don't go together: {words}")
+        launch, local_size = replace(launch, global_size=found.global_size), found.local_size
     check_whole_groups(launch.global_size, local_size)
     return (replace(launch, local_size=local_size),)

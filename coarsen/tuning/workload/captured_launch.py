@@ -43,6 +43,7 @@ from coarsen.tuning.workload.benchmark import (
     Launch,
     LocalArgument,
     LocalSize,
+    MacroSizes,
     NullArgument,
     ScalarArgument,
 )
@@ -115,6 +116,8 @@ class CapturedLaunch:
         global_offset: of the first work-item, an entry per dimension; empty where it is 0.
         macros: what the source may find out about its device.
         lowered: the kernel, where it was lowered already.
+        sizes: by values of the source's macros that may be tried, its own first; none where it has none to try.
+        roundings: how many lead to an element one after the other; None where that isn't known.
     """
 
     source: str
@@ -126,6 +129,8 @@ class CapturedLaunch:
     global_offset: tuple[int, ...] = ()
     macros: DeviceMacros = PORTABLE
     lowered: Kernel | None = field(default=None, compare=False, repr=False)
+    sizes: tuple[MacroSizes, ...] = ()
+    roundings: int | None = None
 
     @property
     def byte_count(self) -> int:
@@ -328,7 +333,8 @@ def write_launch(launch: CapturedLaunch, file: Path | BinaryIO, name: str = "") 
         Launch(launch.kernel, launch.global_size, launch.local_size, arguments, launch.global_offset),
         tuple(map(_buffer, held)),
         tuple(dict.fromkeys(_owner(name, entries) for name in outputs)),
-        captured_roundings(kernel, entries, outputs),
+        launch.roundings or captured_roundings(kernel, entries, outputs),
+        launch.sizes,
     )
     text = json.dumps(encoded(described, dict.fromkeys(KINDS, _argument_as_data))).encode()
     arrays: dict[str, Array] = {LAUNCH: np.frombuffer(text, np.uint8)}

@@ -1,19 +1,20 @@
-"""The list of the launches that a program made while it was recorded: what each passed, and how often.
+"""The list of the launches that a program made while it was recorded: what each passed, how often, in what order.
 
     FOLDER/launches.json         this list
     FOLDER/source-DIGEST.cl      the source of each program
 
-Launches with the same sizes and arguments are one entry. Buffers are told by their sizes in bytes.
+Launches with the same sizes and arguments are one entry. Buffers are told by their sizes in bytes. The order is
+that of the last steps of the latest run, for each of its processes; lists of format 2 have none.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 from coarsen.base.codec import Coders, decoded, encoded
 from coarsen.base.files import MEBIBYTE, read_file, replace_file
@@ -27,7 +28,8 @@ LIST_FILE = "launches.json"
 CAPTURED_SUFFIX = ".npz"
 # Of files that say what a kernel is launched with: descriptions, and captured launches.
 LAUNCH_SUFFIXES = (".toml", CAPTURED_SUFFIX)
-FORMAT = 2
+FORMAT = 3
+_READABLE = (2, FORMAT)
 _LARGEST = 256 * MEBIBYTE
 
 
@@ -103,6 +105,28 @@ class ListedKernel:
     further: int = 0
 
 
+class Step(NamedTuple):
+    """What a program did at one place of the order.
+
+    Attributes:
+        action: `launch`, or what the host did with a buffer: `read`, `write`, `map`, `unmap`, `free`.
+        queue: its number, which is odd where the queue may change the order itself; 0 for none.
+        kernel: of a launch, by its place in the list; None where it isn't listed.
+        launch: by its place among the kernel's.
+        memory: what was passed, in the order of arguments, or accessed: twice the number of the whole buffer, 1
+            more for a part of one, 0 where that isn't known; None where more was passed than is told.
+    """
+
+    action: str
+    queue: int
+    kernel: int | None
+    launch: int | None
+    memory: tuple[int, ...] | None
+
+
+Order = tuple[Step, ...]
+
+
 def read_launch_list(folder: Path) -> tuple[ListedKernel, ...]:
     """Read the list of a recording.
 
@@ -112,6 +136,11 @@ def read_launch_list(folder: Path) -> tuple[ListedKernel, ...]:
     Raises:
         InvalidInputError: there is none, or it can't be read.
     """
+    return read_ordered_list(folder)[0]
+
+
+def read_ordered_list(folder: Path) -> tuple[tuple[ListedKernel, ...], tuple[Order, ...]]:
+    """As `read_launch_list`, with the order of each process; none where the list is of format 2."""
     path = folder / LIST_FILE if folder.is_dir() else folder
     if not path.is_file():
         raise InvalidInputError(
@@ -119,22 +148,29 @@ def read_launch_list(folder: Path) -> tuple[ListedKernel, ...]:
         )
     try:
         content = json.loads(read_file(path, _LARGEST).decode())
-        if content["format"] == FORMAT:
-            return tuple(
+        if content["format"] in _READABLE:
+            kernels = tuple(
                 _checked(decoded(ListedKernel, each, "a kernel", _READERS)) for each in content["kernels"]
             )
+            orders = content["orders"] if content["format"] == FORMAT else ()
+            return kernels, tuple(tuple(_step(each, kernels) for each in order) for order in orders)
         found = repr(content["format"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidInputError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, InvalidInputError):
         raise InvalidInputError(f"{path}: it is no list of launches; record the program again") from None
     raise InvalidInputError(
         f"{path}: its format is {found:.40}, and this version of coarsen reads {FORMAT}; record the program again"
     )
 
 
-def write_launch_list(kernels: Iterable[ListedKernel], folder: Path) -> Path:
+def write_launch_list(kernels: Iterable[ListedKernel], folder: Path, orders: Iterable[Order] = ()) -> Path:
     """Write the list of a recording, in place of one that is there. Raises InvalidInputError if that fails."""
     path = folder / LIST_FILE
-    content = {"format": FORMAT, "kernels": [encoded(each, _WRITERS) for each in kernels]}
+    content = {
+        "format": FORMAT,
+        "kernels": [encoded(each, _WRITERS) for each in kernels],
+        # A line for each step.
+        "orders": [[json.dumps(step) for step in order] for order in orders],
+    }
     replace_file(f"{json.dumps(content, indent=1)}\n".encode(), path)
     return path
 
@@ -148,6 +184,14 @@ def untagged(data: Mapping[str, Any], kinds: Iterable[type[T]]) -> T:
     """Return what `tagged` wrote of some dataclasses. Raises ValueError, KeyError or InvalidInputError."""
     ((name, content),) = data.items()
     return decoded({kind.__name__: kind for kind in kinds}[name], content, "an argument", {bytes: bytes.fromhex})
+
+
+def _step(line: str, kernels: Sequence[ListedKernel]) -> Step:
+    """Return what a line says. Raises ValueError, TypeError or IndexError."""
+    step = Step(*json.loads(line))
+    if step.kernel is not None and step.launch is not None:
+        _ = kernels[step.kernel].launches[step.launch]
+    return step._replace(memory=step.memory and tuple(map(int, step.memory)), queue=int(step.queue))
 
 
 _KINDS = get_args(PassedArgument)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.opencl_bench.inputs.evidence import ChoiceWorth, Evidence, VersionWorth
-from coarsen.opencl_bench.reporting.draw_input_times import InputTimes
 from coarsen.remarks.explanation import Explanation
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.transforms import REPLICATION_ALONE
@@ -158,7 +155,6 @@ class Report:
         devices: how many there are; one may be several places.
         first, last: when the first and the last of them were made, UTC, ISO 8601.
         kernels: the largest gain first.
-        tuned: kernels that are tuned over inputs, which have files of their own.
     """
 
     origin: str
@@ -168,7 +164,6 @@ class Report:
     places: tuple[Place, ...]
     kernels: tuple[KernelSection, ...]
     remarks: tuple[str, ...] = ()
-    tuned: tuple[TunedSection, ...] = ()
 
     @property
     def gains(self) -> tuple[tuple[KernelSection, Best], ...]:
@@ -193,42 +188,6 @@ class Report:
     def rows(self) -> int:
         """Stored measurements."""
         return sum(place.rows for place in self.places)
-
-
-# What the page says of kernels that are tuned over inputs: plain data.
-
-
-@dataclass(frozen=True, slots=True)
-class TunedSection:
-    """All that the page says of one tuned file.
-
-    Attributes:
-        slug: names it in the page.
-        name: the kernel, with what tells it from others where several files are of it.
-        origin: the file's name.
-        file: its content, with the times of its tuning in `kept`.
-        versions: what each is worth, in the order of their numbers.
-        worth: of choosing.
-        charts: the times over one size or feature each.
-    """
-
-    slug: str
-    name: str
-    origin: str
-    file: TunedFile
-    kept: Evidence
-    versions: tuple[VersionWorth, ...]
-    worth: ChoiceWorth
-    charts: tuple[InputTimes, ...]
-
-    @property
-    def chosen(self) -> int:
-        """Return how many versions are chosen at the inputs."""
-        return sum(version.chosen > 0 for version in self.versions)
-
-    def roles(self, number: int) -> tuple[str, ...]:
-        """Return what a version is beside others."""
-        return self.charts[0].roles(number) if self.charts else ()
 
 
 def ratio(value: float) -> str:

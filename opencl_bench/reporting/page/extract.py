@@ -85,7 +85,7 @@ def report_of(results: Results, kernels: Path | None = None, processes: int | No
 def _without_folders(place: str) -> str:
     """Files by their names alone: whoever is sent the page need not know the sender's folders."""
     parts = place.split(" and ")
-    return " and ".join(part if "://" in part else Path(part).name for part in parts)
+    return " and ".join(Path(part).name for part in parts)
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:

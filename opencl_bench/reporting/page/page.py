@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
@@ -15,28 +14,14 @@ from markupsafe import Markup
 
 from coarsen.base.files import replace_file
 from coarsen.base.version import __version__
-from coarsen.dispatch.tree import Split, nodes, rules
-from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.evidence import evidence_of, worth_of_choice, worth_of_versions
-from coarsen.opencl_bench.reporting.draw_input_times import (
-    InputTimes,
-    draw_times,
-    duration,
-    input_times,
-    section_times,
-)
 from coarsen.opencl_bench.reporting.page.content import (
     Best,
-    Picture,
     Report,
-    TunedSection,
     interval,
     percent,
     ratio,
 )
 from coarsen.opencl_bench.reporting.page.extract import ENDINGS, report_of
-from coarsen.opencl_bench.reporting.sheet import screen_picture
 from coarsen.opencl_bench.results.best import verified_against
 from coarsen.opencl_bench.results.results import Results
 from coarsen.remarks.explanation import Marks
@@ -84,16 +69,12 @@ def page_of(report: Report) -> str:
         .get_template("page.html")
         .render(
             report=report,
-            title=f"coarsen: {_counts(report)}",
+            title=f"coarsen: {_measured(report)}",
             lead=_lead(report),
             names={place.slug: place.name for place in places},
             styles={place.slug: index % LOOKS for index, place in enumerate(places)},
             presets=len({place.preset for place in places}),
             endings={ending.value: words for ending, words in ENDINGS.items()},
-            input_pictures={
-                each.slug: [Picture((), *screen_picture(draw_times(times))) for times in each.charts]
-                for each in report.tuned
-            },
             looks=LOOKS,
             bars=_bar_axis(report),
             pasted=PASTED,
@@ -116,11 +97,8 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "duration": duration,
         "look": line_look,
-        "rules": rules,
         "interval": interval,
-        "number_text": number_text,
         "percent": percent,
         "base64": _base64,
         "ratio": ratio,
@@ -144,13 +122,6 @@ def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def _counts(report: Report) -> str:
-    measured = [_measured(report)] if report.kernels else []
-    tuned = len(report.tuned)
-    over_inputs = [f"{tuned} kernel{'' if tuned == 1 else 's'} tuned over inputs"] if tuned else []
-    return ", ".join(measured + over_inputs)
-
-
 def _measured(report: Report) -> str:
     kernels, devices, places = len(report.kernels), report.devices, len(report.places)
     ways = f" in {places} ways" if places > devices else ""
@@ -158,8 +129,6 @@ def _measured(report: Report) -> str:
 
 
 def _lead(report: Report) -> str:
-    if not report.kernels:
-        return f"{_counts(report)}: the time of each version over the input, and which one is chosen."
     failed = sum(
         count for place in report.places for ending, count in place.endings.items() if ending not in _NOT_FAILED
     )
@@ -204,108 +173,28 @@ def line_look(marks: Marks) -> str:
 
 
 def write_report(
-    results: Results | None,
+    results: Results,
     path: str | Path,
     *,
     kernels: str | Path | None = None,
     processes: int | None = None,
-    tuned: Sequence[str | Path] = (),
 ) -> None:
     """Write measurements as one self-contained HTML page, which a browser shows without any network.
 
     It has the best configuration of each kernel on each device, speed-up curves with intervals, what failed and
     why, and the source before and after. Measurements of
-    several devices at several presets go into one page; nothing compares times across them. Of tuned files it has
-    the time of each version over the input, the chosen one marked, and break-even points.
+    several devices at several presets go into one page; nothing compares times across them.
 
     Args:
-        results: of any kernels and devices, at least one measurement; None for a page of tuned files alone.
+        results: of any kernels and devices, at least one measurement.
         path: the file, written in one step in place of one that may be there.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's; without it their
             source is not known.
         processes: how many coarsen. None: as many as there are processors, but for a script just one;
             one that has its work under `if __name__ == "__main__":` may say more.
-        tuned: files that `coarsen tune` wrote over inputs.
 
     Raises:
-        InvalidInputError: the file can't be written, a tuned file can't be read or keeps no times, or there is
-            nothing to write.
+        InvalidInputError: the file can't be written.
     """
-    sections = tuned_sections([Path(each) for each in tuned])
-    if results is not None:
-        report = report_of(results, None if kernels is None else Path(kernels), processes)
-    elif sections:
-        report = Report("", 0, "", "", (), ())
-    else:
-        raise InvalidInputError("a page needs measurements or tuned files: give some")
-    origin = ", ".join(filter(None, (report.origin, *(each.origin for each in sections))))
-    replace_file(page_of(replace(report, origin=origin, tuned=sections)).encode(), Path(path))
-
-
-# From tuned files to what the page says of them.
-
-# More say no more: of sections those with the most inputs are kept, of features those that are asked about first.
-_MOST_SECTIONS = 4
-_MOST_FEATURES = 3
-
-
-def tuned_sections(paths: Sequence[Path]) -> tuple[TunedSection, ...]:
-    """Return the sections of tuned files, in their order.
-
-    Args:
-        paths: of the files.
-
-    Raises:
-        InvalidInputError: one can't be read or keeps no times, or is given twice.
-    """
-    if len({path.resolve() for path in paths}) < len(paths):
-        raise InvalidInputError("a tuned file is given twice: give each once")
-    files = [TunedFile.read(path) for path in paths]
-    return tuple(
-        _section(file, path, f"tuned-{number}", _name(file, files, path))
-        for number, (file, path) in enumerate(zip(files, paths, strict=True))
-    )
-
-
-def _name(file: TunedFile, files: Sequence[TunedFile], path: Path) -> str:
-    alike = sum(other.kernel == file.kernel for other in files)
-    return file.kernel if alike == 1 else f"{file.kernel} ({path.name})"
-
-
-def _section(file: TunedFile, path: Path, slug: str, name: str) -> TunedSection:
-    try:
-        return TunedSection(
-            slug,
-            name,
-            path.name,
-            file,
-            evidence_of(file),
-            worth_of_versions(file),
-            worth_of_choice(file),
-            tuple(_charts(file)),
-        )
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from None
-
-
-def _charts(file: TunedFile) -> Iterator[InputTimes]:
-    """Sections along sizes; where no size is alone in differing, what the tree asks about as well."""
-    sections = sorted(section_times(file), key=lambda times: -len(times.values))
-    yield from sections[:_MOST_SECTIONS]
-    usual = input_times(file)
-    if usual.held is not None and sections:
-        return
-    asked = dict.fromkeys(node.feature for node in nodes(file.tree) if isinstance(node, Split))
-    for feature in list(asked)[:_MOST_FEATURES] or [usual.feature]:
-        yield input_times(file, feature)
-
-
-_DIGITS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-
-
-def number_text(number: float) -> str:
-    """A size or a feature's value: large powers of two as such, `2¹⁶`."""
-    value = float(number)
-    if value >= 1 << 14 and value.is_integer() and int(value).bit_count() == 1:
-        return "2" + str(int(value).bit_length() - 1).translate(_DIGITS)
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+    report = report_of(results, None if kernels is None else Path(kernels), processes)
+    replace_file(page_of(report).encode(), Path(path))

@@ -18,7 +18,7 @@ from coarsen.loops.launches import (
     operations_in,
 )
 from coarsen.loops.program import NestProgram
-from coarsen.loops.splits import GROUP_SIZE, LANES
+from coarsen.loops.splits import GROUP_SIZE, GROUP_SIZES, LANE_COUNTS, LANES
 from coarsen.opencl_bench.workloads.described.table import toml
 from coarsen.opencl_bench.workloads.described.template import LOCAL_SIZES
 
@@ -46,7 +46,6 @@ where = ["{group} % {lanes} == 0"]
 {lanes} = {lane_counts}
 {group} = {group_sizes}
 """
-_LANES, _GROUP_SIZES = (1, 8, 32, 64, 256), (64, 256)
 # By the depth of the loops.
 _SIZES = (
     {"test": 1000, "cpu": 1 << 20, "gpu": 1 << 24},
@@ -108,8 +107,8 @@ def _shared(program: NestProgram) -> str:
     return _SHARED.format(
         lanes=LANES,
         group=GROUP_SIZE,
-        lane_counts=[*dict.fromkeys((lanes, *_LANES))],
-        group_sizes=[*dict.fromkeys((size, *_GROUP_SIZES))],
+        lane_counts=[*dict.fromkeys((lanes, *LANE_COUNTS))],
+        group_sizes=[*dict.fromkeys((size, *GROUP_SIZES))],
     )
 
 

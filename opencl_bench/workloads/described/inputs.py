@@ -63,19 +63,8 @@ class InputSpace:
         return (*self.ranges, *self.fixed, *self.contents[0])
 
     def group_of(self, size: Size) -> str:
-        """Return what inputs with the same sizes have in common: `height=16 width=64`; `sizes_in` reads it."""
+        """Return what inputs with the same sizes have in common: `height=16 width=64`."""
         return " ".join(f"{name}={size[name]}" for name in sorted((*self.ranges, *self.fixed)))
-
-
-def sizes_in(group: str) -> dict[str, int]:
-    """Return the sizes that the name of a group tells, none where it is no name that `group_of` gives."""
-    found = {}
-    for word in group.split():
-        name, _, value = word.partition("=")
-        if not value.isdecimal():
-            return {}
-        found[name] = int(value)
-    return found
 
 
 def write_inputs(path: Path, inputs: Sequence[Size]) -> None:
@@ -197,13 +186,12 @@ LOCAL_SIZE_PREFIX = "local_size_"
 LOCAL_SIZE = "local_size"
 
 
-def read_sizes(top: Table, space: InputSpace | None, has_list: bool) -> dict[str, dict[str, int]]:
+def read_sizes(top: Table, space: InputSpace | None) -> dict[str, dict[str, int]]:
     """Read the sizes of each preset.
 
     Args:
         top: the outermost table.
         space: the inputs that the file declares, if any.
-        has_list: whether those that are listed beside it are presets, too.
 
     Raises:
         InvalidInputError: a size that is none, no preset, or a list that is none of these inputs.
@@ -213,7 +201,7 @@ def read_sizes(top: Table, space: InputSpace | None, has_list: bool) -> dict[str
         raise top.error("sizes", "there must be at least one preset: [sizes.test]")
     settings = frozenset(space.contents[0]) if space is not None else frozenset()
     sizes = {name: _preset(presets.table(name), settings) for name in presets.values}
-    listed = _listed_inputs(top.path, space) if has_list else {}
+    listed = _listed_inputs(top.path, space)
     for name in sizes if space is not None or listed else ():
         if name.startswith(PREFIX):
             raise presets.error(name, f"names that begin with {PREFIX} are those of listed inputs")

@@ -133,8 +133,8 @@ def _launches(description: Description, size: Size, local_size: LocalSize) -> tu
         raise InvalidInputError(str(error).removeprefix(f"{description.path.parent}/")) from None
 
 
-def read_description(path: Path, has_list: bool = True) -> Description:
-    """Return the contents of a file; without its list of inputs, if asked so.
+def read_description(path: Path) -> Description:
+    """Return the contents of a file, and of its list of inputs.
 
     Raises:
         InvalidInputError: as of `read_benchmark`.
@@ -175,7 +175,7 @@ def read_description(path: Path, has_list: bool = True) -> Description:
         ndrange=replace(ndrange, local_size=tied),
         order_free=_order_free(top, buffers, arguments),
         tunables=tunables,
-        sizes=read_sizes(top, space, has_list),
+        sizes=read_sizes(top, space),
         preset_local_sizes=preset_local_sizes(top, ndrange.local_size),
         relative_tolerance=top.tolerance("relative_tolerance"),
         absolute_tolerance=top.tolerance("absolute_tolerance"),

@@ -351,3 +351,18 @@ def test_instruction(context: cl.Context, snippet: Snippet) -> None:
     with np.errstate(all="ignore"):
         expected = snippet.expected(first, second)
     np.testing.assert_array_equal(result, expected, err_msg=written.text)
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "%1 = freeze float %0\n%2 = fneg float %1",
+        "%1 = bitcast float %0 to i32\n%2 = bitcast i32 %1 to float",
+        "%1 = bitcast float %0 to <2 x half>\n%f = freeze <2 x half> %1\n%2 = bitcast <2 x half> %f to float",
+    ],
+)
+def test_a_product_stands_apart_from_its_sum(between: str) -> None:
+    body = f"%0 = fmul float %a, %b\n{between}\n%r = fadd float %2, %a"
+    text = write_opencl_c(lower(Snippet("apart", "float", body, np.add).module(), "k")).text
+    (line,) = (line for line in text.splitlines() if " + " in line)
+    assert "*" not in line.partition("=")[2], text

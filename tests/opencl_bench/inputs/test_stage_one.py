@@ -12,10 +12,11 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint
 from coarsen.opencl_bench.inputs.stage_one import StageOne, StageOneSettings, spread, stage_one
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
-from coarsen.tuning.search.evaluator import Budget, Evaluator, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget, Evaluator
 from coarsen.tuning.search.exhaustive import ExhaustiveSearcher, RandomSearcher
 from coarsen.tuning.search.searcher import Found
 from coarsen.tuning.search.spaces import Axis, Choice, ConstrainedSpace
+from tests.opencl_bench.search.tables import FunctionEvaluator
 
 EXHAUSTIVE = StageOneSettings(ExhaustiveSearcher())
 

@@ -6,15 +6,13 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
+from coarsen.tuning.search.evaluator import Evaluator, Trial
 from coarsen.tuning.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, anything
 
 
-def space_of(
-    shared: Sequence[int], independent: Sequence[int], constraint: Callable[[Choice], bool] = anything
-) -> ConstrainedSpace:
-    """A space of shared axes, then independent ones, of so many values each."""
-    axes = [Axis(f"shared{n}", tuple(range(length))) for n, length in enumerate(shared)]
-    axes += [Axis(f"independent{n}", tuple(range(length)), shared=False) for n, length in enumerate(independent)]
+def space_of(lengths: Sequence[int], constraint: Callable[[Choice], bool] = anything) -> ConstrainedSpace:
+    """A space of axes of so many values each."""
+    axes = (Axis(f"axis{number}", tuple(range(length))) for number, length in enumerate(lengths))
     return ConstrainedSpace(tuple(axes), constraint)
 
 
@@ -24,21 +22,11 @@ def every_choice(space: SearchSpace) -> Iterator[Choice]:
 
 
 def additive_times(space: SearchSpace, seed: int, noise: float = 0.0) -> dict[Choice, float]:
-    """Times to which each independent value adds something of its own for each combination of shared values."""
+    """Times to which each value adds something of its own."""
     draw = random.Random(seed)
-    term: dict[tuple[Choice, int, int], float] = {}
-    shared = [place for place, axis in enumerate(space.axes) if axis.shared]
-    for choice in every_choice(space):
-        combination = tuple(choice[place] for place in shared)
-        for place, index in enumerate(choice):
-            key = (combination, place, index if place not in shared else 0)
-            term.setdefault(key, draw.uniform(1, 10))
+    terms = [[draw.uniform(1, 10) for _ in axis.values] for axis in space.axes]
     return {
-        choice: draw.gauss(1, noise)
-        * sum(
-            term[tuple(choice[p] for p in shared), place, index if place not in shared else 0]
-            for place, index in enumerate(choice)
-        )
+        choice: draw.gauss(1, noise) * sum(term[index] for term, index in zip(terms, choice, strict=True))
         for choice in every_choice(space)
         if space.is_valid(choice)
     }
@@ -60,3 +48,19 @@ class GuardedTimes(Mapping[Choice, float | None]):
 
     def __len__(self) -> int:
         raise AssertionError("a search asked how long the table is")
+
+
+class FunctionEvaluator(Evaluator):
+    """An evaluator of a function of the choice.
+
+    Args:
+        space: the choices that may be tried.
+        time_of: returns the time of a valid choice; None if it fails.
+    """
+
+    def __init__(self, space: SearchSpace, time_of: Callable[[Choice], float | None]) -> None:
+        super().__init__(space)
+        self._time_of = time_of
+
+    def _measure(self, choice: Choice) -> Trial:
+        return Trial(choice, self._time_of(choice))

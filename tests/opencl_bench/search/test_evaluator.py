@@ -7,17 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.search.evaluator import (
-    Budget,
-    BudgetSpentError,
-    Evaluator,
-    FunctionEvaluator,
-    Trial,
-)
+from coarsen.tuning.search.evaluator import Budget, BudgetSpentError, Evaluator, Trial
 from coarsen.tuning.search.spaces import Choice
-from tests.opencl_bench.search.tables import space_of
+from tests.opencl_bench.search.tables import FunctionEvaluator, space_of
 
-SPACE = space_of((2,), (5,), lambda choice: choice != (1, 4))
+SPACE = space_of((2, 5), lambda choice: choice != (1, 4))
 
 
 def time_of(choice: Choice) -> float | None:
@@ -99,7 +93,7 @@ def test_a_share_is_of_the_valid_choices(share: float, trials: int) -> None:
 
 def test_a_share_of_what_is_too_large_to_count_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="give the budget as a number of trials"):
-        Budget(share=0.1).most_trials(space_of((10,) * 9, ()))
+        Budget(share=0.1).most_trials(space_of((10,) * 9))
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator, Trial
+from coarsen.tuning.search.evaluator import Budget, Trial
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.guided_models import Forest
 from coarsen.tuning.search.spaces import Choice
 from coarsen.tuning.search.surrogate import Prior, promising_first, weight_of
-from tests.opencl_bench.search.tables import space_of
+from tests.opencl_bench.search.tables import FunctionEvaluator, space_of
 
-SPACE = space_of((8, 4), (5, 3))
+SPACE = space_of((8, 4, 5, 3))
 
 
 def time_of(choice: Choice) -> float:

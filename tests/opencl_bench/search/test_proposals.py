@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from coarsen.tuning.search.evaluator import Budget, Evaluator, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget, Evaluator
 from coarsen.tuning.search.guided import Proposals, expected_improvement
 from coarsen.tuning.search.spaces import Choice, valid_choices
 from coarsen.tuning.search.surrogate import Floats, Predicted, Surrogate
-from tests.opencl_bench.search.tables import space_of
+from tests.opencl_bench.search.tables import FunctionEvaluator, space_of
 
-SPACE = space_of((), (5, 4, 3))
+SPACE = space_of((5, 4, 3))
 
 
 class Fixed(Surrogate):

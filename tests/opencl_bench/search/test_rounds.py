@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from coarsen.opencl_bench.sweep.search_sweep import SEARCHERS
-from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Searcher
 from coarsen.tuning.search.spaces import Choice, SearchSpace, valid_choices
-from tests.opencl_bench.search.tables import additive_times, space_of
+from tests.opencl_bench.search.tables import FunctionEvaluator, additive_times, space_of
 
-SPACE = space_of((3, 2), (4, 3, 3), lambda choice: sum(choice) % 4 != 3)
+SPACE = space_of((3, 2, 4, 3, 3), lambda choice: sum(choice) % 4 != 3)
 TIMES = additive_times(SPACE, 7, 0.1)
 QUICK = GuidedSearcher(trees=10)
 ALL = [*(searcher for searcher in SEARCHERS.values() if searcher.name != "guided"), QUICK]

@@ -23,8 +23,8 @@ def is_even(choice: Choice) -> bool:
     return sum(choice) % 2 == 0
 
 
-SMALL = space_of((3,), (2, 2), is_even)
-HUGE = space_of((10,) * 9, (), is_even)
+SMALL = space_of((3, 2, 2), is_even)
+HUGE = space_of((10,) * 9, is_even)
 
 
 class Diagonal(SearchSpace):
@@ -47,7 +47,7 @@ def test_a_few_valid_choices_are_told_from_many_without_counting() -> None:
     assert [has_at_most(SMALL, count) for count in (5, 6, 7)] == [False, True, True]
     assert not has_at_most(HUGE, 100)
     # None of the first ones is valid: too few tests to tell.
-    assert not has_at_most(space_of((10,) * 9, (), lambda choice: choice[0] == 9), 100, tests=1000)
+    assert not has_at_most(space_of((10,) * 9, lambda choice: choice[0] == 9), 100, tests=1000)
 
 
 def test_a_space_that_lists_its_choices_is_not_tested() -> None:
@@ -60,7 +60,7 @@ def test_a_space_that_lists_its_choices_is_not_tested() -> None:
 
 def test_neighbours_are_valid_and_differ_in_one_axis() -> None:
     assert list(neighbours(SMALL, (0, 1, 1))) == [(2, 1, 1)]
-    near = set(neighbours(space_of((3,), (2, 2)), (0, 0, 0)))
+    near = set(neighbours(space_of((3, 2, 2)), (0, 0, 0)))
     assert near == {(1, 0, 0), (2, 0, 0), (0, 1, 0), (0, 0, 1)}
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.exhaustive import REACHED, Parameters, StaircaseSearcher
 from coarsen.tuning.search.searcher import Found
 from coarsen.tuning.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, VariantSearchSpace
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import Dimension, VariantSpace, coarsening_dimensions
 from coarsen.variant.variant import Variant
-from tests.opencl_bench.search.tables import space_of
+from tests.opencl_bench.search.tables import FunctionEvaluator, space_of
 
 
 def climbed(space: SearchSpace, time_of: Callable[[Choice], float | None]) -> Found:
@@ -48,7 +48,7 @@ VALLEY: dict[Choice, float] = {
 
 def test_a_ridge_that_stops_a_climb_is_crossed() -> None:
     # Both steps from the least values are slower: whoever compares with the base stays there.
-    found = climbed(space_of((3, 3), ()), VALLEY.__getitem__)
+    found = climbed(space_of((3, 3)), VALLEY.__getitem__)
     assert steps(found) == [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (2, 1), (2, 2)]
     assert found.best is not None
     assert (found.best.choice, found.best.time) == ((2, 2), 1.0)
@@ -56,7 +56,7 @@ def test_a_ridge_that_stops_a_climb_is_crossed() -> None:
 
 def test_the_fastest_of_those_just_tried_is_the_base_and_the_best_of_all_is_the_answer() -> None:
     times = {**VALLEY, (0, 1): 2.0, (2, 2): 6.0}
-    found = climbed(space_of((3, 3), ()), times.__getitem__)
+    found = climbed(space_of((3, 3)), times.__getitem__)
     # (0, 1) is the base, then (1, 1) and (0, 2) are as slow as each other: the first parameter's is taken.
     assert steps(found) == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (2, 1), (1, 2), (2, 2)]
     assert found.best is not None
@@ -65,7 +65,7 @@ def test_the_fastest_of_those_just_tried_is_the_base_and_the_best_of_all_is_the_
 
 @pytest.mark.parametrize(("lengths", "rounds"), [((3, 3), 4), ((2, 3, 4), 6), ((5,), 4)])
 def test_there_are_as_many_rounds_as_steps_of_all_parameters(lengths: tuple[int, ...], rounds: int) -> None:
-    found = climbed(space_of(lengths, ()), lambda choice: 1.0 + sum(choice))
+    found = climbed(space_of(lengths), lambda choice: 1.0 + sum(choice))
     assert len(found.trace) <= 1 + len(lengths) * rounds
     assert steps(found)[0] == (0,) * len(lengths)
     assert steps(found)[-1] == tuple(length - 1 for length in lengths)
@@ -86,21 +86,21 @@ def test_the_counts_of_the_paper(inputs: int, values: int, runs: int) -> None:
 
 def test_what_failed_may_be_the_base_where_all_failed() -> None:
     failing = {(1, 0), (0, 1)}
-    found = climbed(space_of((3, 3), ()), lambda choice: None if choice in failing else VALLEY[choice])
+    found = climbed(space_of((3, 3)), lambda choice: None if choice in failing else VALLEY[choice])
     # Of two that failed the first parameter's is the base.
     assert steps(found)[:5] == [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1)]
     assert steps(found)[-1] == (2, 2)
 
 
 def test_what_breaks_a_constraint_is_not_run_and_takes_infinitely_long() -> None:
-    space = space_of((3, 3), (), lambda choice: choice != (1, 0))
+    space = space_of((3, 3), lambda choice: choice != (1, 0))
     found = climbed(space, VALLEY.__getitem__)
     assert steps(found)[:4] == [(0, 0), (0, 1), (1, 1), (0, 2)]
     assert (1, 0) not in steps(found)
 
 
 def test_a_budget_ends_it_early() -> None:
-    evaluator = FunctionEvaluator(space_of((3, 3), ()), VALLEY.__getitem__)
+    evaluator = FunctionEvaluator(space_of((3, 3)), VALLEY.__getitem__)
     found = StaircaseSearcher().search(evaluator, Budget(trials=3), 0)
     assert (len(found.trace), found.ending) == (3, "the budget was spent")
 

@@ -6,7 +6,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.sweep.search_sweep import SEARCHERS
-from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.spaces import (
     Choice,
     ConstrainedSpace,
@@ -17,6 +17,7 @@ from coarsen.tuning.search.spaces import (
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import Dimension, TransformChoices, VariantSpace, coarsening_dimensions
 from coarsen.variant.variant import Variant
+from tests.opencl_bench.search.tables import FunctionEvaluator
 
 
 def not_too_small(variant: Variant) -> str | None:
@@ -51,10 +52,8 @@ def test_each_variant_that_may_run_is_one_valid_choice() -> None:
     assert count_valid(searched) == 2 * 2 * 2 * (1 + 2 * 2 * 2)
 
 
-def test_what_scales_every_access_is_shared() -> None:
+def test_the_axes_are_the_dimensions() -> None:
     searched = VariantSearchSpace(SPACE)
-    shared = {axis.name for axis in searched.axes if axis.shared}
-    assert shared == {"local_size", "-D TILE", "-D UNROLL", "factor_0", "stride_0"}
     assert [axis.values for axis in searched.axes] == [dimension.values for dimension in SPACE.dimensions]
 
 

@@ -8,12 +8,13 @@ from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.engine.plan import DeviceLimits, variant_space
 from coarsen.tuning.launch_search import PATIENCE, ROUND_SIZE, LaunchModel, LaunchSearcher
 from coarsen.tuning.launch_space import MOST_MERGED, launch_space, other_local_sizes, starting_points
-from coarsen.tuning.search.evaluator import TIME_OVER, Budget, FunctionEvaluator
+from coarsen.tuning.search.evaluator import TIME_OVER, Budget
 from coarsen.tuning.search.spaces import Choice, VariantSearchSpace
 from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import DEFAULT
 from coarsen.variant.variant import Variant
+from tests.opencl_bench.search.tables import FunctionEvaluator
 
 LIMITS = DeviceLimits(1024, (1024, 1024, 64), 32768)
 OWN = (16, 16)

@@ -9,11 +9,12 @@ import pytest
 from coarsen.models.launch.expected_improvement import Belief, Expected
 from coarsen.opencl_bench.sweep.promising_variants import MeasuredVariant, PromisingSearcher, measured_variants
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
-from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.spaces import NamedVariants
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
+from tests.opencl_bench.search.tables import FunctionEvaluator
 
 OWN = Variant((16, 16))
 FLAT = Variant((64, 4))

@@ -24,6 +24,9 @@ from coarsen.ir.types import IntegerType, PointerType, TargetType, Type, VectorT
 
 _MAXIMUM_DEPTH = 24
 _MAXIMUM_SIZE = 32
+_SUMS = frozenset({"fadd", "fsub"})
+# What doesn't keep C from fusing a product with a sum.
+_TRANSPARENT = frozenset({"fneg", "bitcast", "freeze", "extractelement"})
 _FREE = frozenset({"getelementptr", "addrspacecast", "freeze", "extractvalue"})
 
 
@@ -146,8 +149,9 @@ class _Planner:
 
     def _use_operands(self, instruction: Instruction, count: int, site: Site | None, depth: int) -> None:
         user: str = instruction.opcode
-        if user == "fneg" and instruction.name in self.inlined:
-            user = self.uses[instruction.name].users[0]  # a product's sign doesn't keep C from fusing it
+        if user in _TRANSPARENT and instruction.name in self.inlined:
+            users = self.uses[instruction.name].users
+            user = next((each for each in users if each in _SUMS), users[0])
         self._use(self.dataflow.operands(instruction), count, site, user, depth)
 
     def _use(self, values: Iterable[Operand], count: int, site: Site | None, user: str, depth: int) -> None:
@@ -212,9 +216,7 @@ class _Planner:
     def _would_contract(self, instruction: Instruction) -> bool:
         """Return True if a product folded into a sum would let C fuse what the source kept apart."""
         users = self.uses[instruction.name].users
-        return any(user in ("fadd", "fsub") for user in users) and {"contract", "fast"}.isdisjoint(
-            instruction.flags
-        )
+        return not _SUMS.isdisjoint(users) and {"contract", "fast"}.isdisjoint(instruction.flags)
 
     def _keeps_name(self, instruction: Instruction, uses: _Uses) -> bool:
         if uses.users == ["phi"] or _is_condition(instruction.type):

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, ViewportSize
 
-from coarsen.opencl_bench import Results, write_report
+from coarsen.opencl_bench import Results
 from coarsen.opencl_bench.reporting.page.extract import report_of
 from coarsen.opencl_bench.reporting.page.page import page_of
 from tests.browser import DESKTOP, PHONE, Open
 from tests.opencl_bench.reporting.figures.sweeps import compared
 from tests.opencl_bench.reporting.page.test_page import NASTY
-from tests.opencl_bench.reporting.tuned_files import tuned, tuned_over_shapes
 
 SIZES = pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 POCL, OPENCL, PTX = "amd-epyc-pocl", "nvidia-h200-opencl", "nvidia-h200-ptx"
@@ -144,23 +143,6 @@ def test_without_scripts_everything_is_shown(file: Path, open_page: Open) -> Non
     assert page.locator(".chart img:visible").count() > 4
     page.locator("article details.pair summary").first.click()
     assert page.locator("article details.pair pre").first.is_visible()
-
-
-@SIZES
-def test_versions_over_inputs_by_keyboard(open_page: Open, tmp_path: Path, viewport: ViewportSize) -> None:
-    paths = tmp_path / "scan.tuned.json", tmp_path / "shapes.tuned.json"
-    for path, file in zip(paths, (tuned(), tuned_over_shapes()), strict=True):
-        file.write(path)
-    write_report(None, tmp_path / "page.html", tuned=paths)
-    page = open_page(tmp_path / "page.html", viewport).page
-    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
-    widths = page.locator(".chart img").evaluate_all("all => all.map(each => each.getBoundingClientRect().width)")
-    assert len(widths) == 3 and 300 < min(widths) <= max(widths) < viewport["width"]
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id || location.hash").endswith("inputs")
-    page.locator(".contents a").last.click()
-    assert page.evaluate("location.hash") == "#tuned-1"
 
 
 def test_pieces_of_html_do_nothing(open_page: Open, tmp_path: Path) -> None:

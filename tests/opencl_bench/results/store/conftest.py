@@ -1,4 +1,4 @@
-"""Every test of a store runs in SQLite and in PostgreSQL."""
+"""Stores of the tests' own."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import pytest
 from coarsen.tuning.store.database import Store, open_store
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a store can be created, in either database."""
-    if request.param == "sqlite":
-        return str(tmp_path / "results.sqlite")
-    return str(request.getfixturevalue("postgresql_database"))
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """Where a store can be created."""
+    return str(tmp_path / "results.sqlite")
 
 
 @pytest.fixture

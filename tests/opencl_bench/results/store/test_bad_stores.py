@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import platformdirs
@@ -10,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.store.connection import engine_of, shown, store_url
+from coarsen.tuning.store.connection import engine_of
 from coarsen.tuning.store.database import Store, open_existing_store, open_store
 from coarsen.tuning.store.place import STORE_VARIABLE
 from tests.opencl_bench.measurements import several_measurements, some_measurement
@@ -42,9 +41,7 @@ def test_to_look_at_a_file_of_one_byte_makes_no_store_of_it(tmp_path: Path) -> N
     assert path.read_bytes() == b"x"
 
 
-@pytest.mark.parametrize(
-    "name", ["results\udcff.sqlite", "sqlite:///a\udcff", "postgresql://me\udcff@server/results"]
-)
+@pytest.mark.parametrize("name", ["results\udcff.sqlite", "sqlite:///a\udcff"])
 def test_names_that_are_no_utf_8(name: str) -> None:
     assert "has a name that is no text in UTF-8" in message(name)
 
@@ -76,49 +73,10 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
     assert message("/proc/results.sqlite") == "the store /proc/results.sqlite: unable to open database file"
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("mysql://me:hidden@server/results", "SQLite or PostgreSQL, not in 'mysql'"),
-        ("postgresql+psycopg2://me:hidden@server/results", "not in 'postgresql+psycopg2'"),
-        ("postgresql://me:hidden@server:port/results", "can't be read"),
-        ("postgresql://me:hi@hidden@server/results", "more than one @: write one in a password or name as %40"),
-        ("postgresql://me:a@:hidden/b@server/results", "more than one @"),
-        ("://", "can't be read"),
-        ("sqlite://", "sqlite:/// and the path of a file"),
-        ("sqlite:///:memory:", "sqlite:/// and the path of a file"),
-        ("sqlite:///results.sqlite?mode=ro", "sqlite:/// and the path of a file"),
-        (
-            "postgresql://me:hidden@127.0.0.1:1/results",
-            "the store postgresql://me@127.0.0.1:1/results: connection",
-        ),
-        ("postgresql://me@127.0.0.1:1/results?password=hidden", "postgresql://me@127.0.0.1:1/results: connection"),
-        ("postgresql://me@/results?host=/missing/folder", "/missing/folder"),
-        ("postgresql://me@127.0.0.1:1/results?nonsense=hidden&password=hidden", "nonsense"),
-    ],
-)
-def test_urls(url: str, expected: str) -> None:
-    refusal = message(url)
-    assert expected in refusal
-    if "password" in url or ":hidden" in url:
-        assert "hidden" not in refusal.replace("nonsense=hidden", "")
-
-
-def test_an_unknown_database(postgresql_url: str) -> None:
-    assert 'database "missing" does not exist' in message(postgresql_url.rpartition("/")[0] + "/missing")
-
-
-def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    assert message("postgresql://me@server/results") == (
-        "a store in PostgreSQL needs psycopg: pip install 'coarsen[postgresql]'"
-    )
-
-
-def test_passwords_are_not_shown() -> None:
-    url = store_url("postgres://me:hidden@server:5433/results?sslpassword=hidden&sslmode=require")
-    assert url.password == "hidden"
-    assert shown(url) == "postgresql://me@server:5433/results?sslmode=require"
+@pytest.mark.parametrize("url", ["postgresql://me:hidden@server/results", "sqlite:///results.sqlite", "://"])
+def test_urls(url: str) -> None:
+    scheme = url.partition("://")[0]
+    assert message(url) == f"the store is an SQLite file: give its path, not a URL ({scheme}://…)"
 
 
 def test_where_a_store_is_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +87,7 @@ def test_where_a_store_is_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "other.sqlite"))
     with open_store() as store:
         assert store.location == str(tmp_path / "other.sqlite")
-    with open_store(f"sqlite:///{tmp_path}/third.sqlite") as store:
+    with open_store(str(tmp_path / "third.sqlite")) as store:
         assert store.location == str(tmp_path / "third.sqlite")
 
 
@@ -144,7 +102,7 @@ def test_a_data_folder_that_can_not_be_made(tmp_path: Path, monkeypatch: pytest.
 
 
 def damage(url: str, change: str) -> None:
-    with engine_of(store_url(url)).begin() as connection:
+    with engine_of(Path(url)).begin() as connection:
         connection.execute(text(change))
 
 

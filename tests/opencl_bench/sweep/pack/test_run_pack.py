@@ -29,7 +29,7 @@ from tests.opencl_bench.sweep.pack.test_writing import SCALE, SCALE_FILE
 
 # What a machine that only measures doesn't have.
 ABSENT = (
-    *("click", "distributed", "llvmlite", "matplotlib", "networkx", "pandas", "pyarrow", "rich"),
+    *("click", "llvmlite", "matplotlib", "networkx", "pandas", "pyarrow", "rich"),
     *("safetensors", "scipy", "sqlalchemy", "torch", "typer", "ziglang"),
 )
 BLOCKER = """\
@@ -262,10 +262,3 @@ def test_a_benchmark_that_nothing_runs_is_an_error(small_pack: Path, tmp_path: P
     finished = run(pack, tmp_path / "results.jsonl")
     assert finished.returncode == 2
     assert finished.stderr.startswith("error: reduce: ") and len(finished.stderr.splitlines()) == 1
-
-
-def test_an_option_that_is_gone_names_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pack", "--cuda"]) == 2
-    assert capsys.readouterr().err == (
-        "error: there is no --cuda any more: leave it out, OpenCL measures NVIDIA devices\n"
-    )

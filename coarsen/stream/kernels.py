@@ -1,0 +1,424 @@
+"""A pipeline as kernels of OpenCL C and their launches; which neighbours are one kernel, macros say.
+
+    scale ─▶ gain ─▶ blur          FUSE_scale=1 FUSE_gain=0
+      ─▶ gain, which computes what scale puts out where it takes it ─▶ a channel in memory ─▶ blur
+
+Each actor is a function of a firing's number. It takes its elements of a channel in memory, or of the function of
+the actor before it (Samadi et al., "Adaptic", PLDI 2012, section 4.3.1). So neighbours can be fused where the
+first one puts out one element a firing; one that is looked at twice is computed twice.
+What branches of a split-join put out is joined by where it is written or looked for, never by a copy; in one
+kernel (TOGETHER_…=1) they look at their common elements once (section 4.3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from pyopencl.tools import dtype_to_ctype
+
+from coarsen.errors import InvalidInputError
+from coarsen.stream.actor import (
+    EDGE,
+    HIDDEN,
+    Actor,
+    Argument,
+    SplitJoin,
+    Stage,
+    actors_of,
+    arguments_of,
+    branches_of,
+    check_neighbours,
+    is_array,
+)
+from coarsen.stream.graph import c_text, element_counts, firings, turns
+
+SIZES = ("n", "width", "height")
+# An actor, the place of the element that a work-item has it put out, and where that goes.
+Fired = tuple[Actor, str, str]
+
+
+@dataclass(frozen=True)
+class StreamKernel:
+    """A kernel: what a work-item, whose number is `place`, fires.
+
+    Attributes:
+        name: of the kernel.
+        stage: the number of its stage.
+        fired: actors that put out an element each; where it goes is empty for one that puts out several.
+        count: the number of work-items, an expression.
+        is_image: whether these are the places of an image, `x` and `y`.
+        when: the value of a macro with which it is there.
+    """
+
+    name: str
+    stage: int
+    fired: tuple[Fired, ...]
+    count: str
+    is_image: bool
+    when: Mapping[str, int]
+
+    @property
+    def global_size(self) -> tuple[str, ...]:
+        """The work-items at least, along each dimension, 0 first."""
+        return ("width", "height") if self.is_image else (self.count,)
+
+
+@dataclass(frozen=True)
+class StreamLaunch:
+    """A launch of a kernel: the numbers of the channels that it reads and writes, 0 for the input, and the values
+    of macros with which it is made."""
+
+    kernel: StreamKernel
+    source: int
+    target: int
+    when: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Stages one after the other: what their kernels are.
+
+    Attributes:
+        name: of the kernel that writes the output; others have it before their own.
+        stages: actors and split-joins.
+
+    Raises:
+        InvalidInputError: neighbours that don't go together, a name that is there twice.
+    """
+
+    name: str
+    stages: tuple[Stage, ...]
+
+    def __post_init__(self) -> None:
+        if not self.stages:
+            raise InvalidInputError("a pipeline has one actor at least")
+        check_neighbours(self.stages)
+        joins = [each.name for each in self.stages if isinstance(each, SplitJoin)]
+        names = [*self.arguments, *(each.name for each in self.actors), *joins]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InvalidInputError(f"there are two of the name '{twice[0]}': give one of them another")
+        for actor in self.actors:
+            if actor.border and not self.is_image[actor.name]:
+                raise InvalidInputError(
+                    f"{actor.name}: it takes an image, and what comes before it makes none: maps and stencils do"
+                )
+
+    @cached_property
+    def actors(self) -> tuple[Actor, ...]:
+        """All actors, those of branches too."""
+        return tuple(actor for stage in self.stages for actor in actors_of(stage))
+
+    @cached_property
+    def arguments(self) -> Mapping[str, Argument]:
+        """The arguments of all actors by name."""
+        return arguments_of(self.stages)
+
+    @cached_property
+    def dtypes(self) -> tuple[np.dtype[Any], ...]:
+        """NumPy's types of the elements of each channel."""
+        return (self.actors[0].dtype, *(branches_of(each)[-1][-1].result_dtype for each in self.stages))
+
+    @cached_property
+    def is_image(self) -> Mapping[str, bool]:
+        """Whether an actor makes an image of one, by its name."""
+        found, is_so = {}, any(each.border for each in self.actors)
+        for stage in self.stages:
+            for branch in branches_of(stage):
+                inner = is_so
+                for actor in branch:
+                    inner = found[actor.name] = inner and actor.is_elementwise
+            is_so = is_so and isinstance(stage, Actor) and stage.is_elementwise
+        return found
+
+    @property
+    def keeps_shape(self) -> bool:
+        """Return True if the output has an element in the place of each of the input."""
+        return all(isinstance(each, Actor) and each.is_elementwise for each in self.stages)
+
+    @cached_property
+    def counts(self) -> tuple[str, ...]:
+        """How many elements each channel gets, expressions of `n` and arguments."""
+        return element_counts(self.stages)
+
+    @cached_property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of the sizes that kernels are given."""
+        return SIZES if any(each.border for each in self.actors) else SIZES[:1]
+
+    @cached_property
+    def macros(self) -> Mapping[str, tuple[int, ...]]:
+        """The macros that say what is fused, with their values, the default first: nothing is computed twice."""
+        found: dict[str, tuple[int, ...]] = {}
+        for stage, after in zip(self.stages, (*self.stages[1:], None), strict=True):
+            if isinstance(stage, SplitJoin):
+                found[f"TOGETHER_{stage.name}"] = (1, 0)
+            if after is not None and all(each.puts_one for each in actors_of(stage)):
+                found[f"FUSE_{stage.name}"] = (1, 0) if reads_once(after) else (0, 1)
+        return found
+
+    @cached_property
+    def conditions(self) -> tuple[str, ...]:
+        """What the values of macros keep to."""
+        joins = [each.name for each in self.stages if isinstance(each, SplitJoin)]
+        return tuple(f"FUSE_{name} <= TOGETHER_{name}" for name in joins if f"FUSE_{name}" in self.macros)
+
+    @cached_property
+    def kernels(self) -> tuple[StreamKernel, ...]:
+        """The kernels of all versions, in the order of their launches."""
+        return tuple(kernel for place in range(len(self.stages)) for kernel in self._kernels_of(place))
+
+    def _kernels_of(self, place: int) -> Iterator[StreamKernel]:
+        stage, elements = self.stages[place], self.counts[place]
+        own = self.name if place == len(self.stages) - 1 else f"{self.name}_{stage.name}"
+        if isinstance(stage, Actor):
+            fired = ((stage, "place", "place" if stage.puts_one else ""),)
+            yield StreamKernel(own, place, fired, firings(stage, elements), self.is_image[stage.name], {})
+            return
+        macro, most, turn = f"TOGETHER_{stage.name}", turns(stage, elements), sum(stage.join)
+        yield StreamKernel(
+            own,
+            place,
+            tuple(
+                (branch[-1], f"place * {weight} + {number}", f"place * {turn} + {first + number}")
+                for branch, weight, first in stage.parts
+                for number in range(weight)
+            ),
+            most,
+            False,
+            {macro: 1},
+        )
+        for branch, weight, first in stage.parts:
+            last = branch[-1]
+            name = own if branch is stage.branches[-1] else f"{self.name}_{last.name}"
+            to = f"place / {weight} * {turn} + {first} + place % {weight}"
+            is_image = self.is_image[last.name]
+            yield StreamKernel(name, place, ((last, "place", to),), f"({most}) * {weight}", is_image, {macro: 0})
+
+    @cached_property
+    def launches(self) -> tuple[StreamLaunch, ...]:
+        """The launches of all versions, in their order."""
+        found = []
+        for kernel in self.kernels:
+            after = f"FUSE_{self.stages[kernel.stage].name}"
+            own = {**kernel.when, **({after: 0} if after in self.macros else {})}
+            for source, fused in self._sources(kernel.stage):
+                found.append(StreamLaunch(kernel, source, kernel.stage + 1, {**fused, **own}))
+        return tuple(found)
+
+    def _sources(self, place: int) -> Iterator[tuple[int, dict[str, int]]]:
+        """Yield the channels that a stage may read in memory, each with what must be fused for that."""
+        fused: dict[str, int] = {}
+        for source in range(place, -1, -1):
+            macro = f"FUSE_{self.stages[source - 1].name}" if source else ""
+            if macro not in self.macros:
+                yield source, dict(fused)
+                return
+            yield source, {**fused, macro: 0}
+            fused[macro] = 1
+
+
+def reads_once(stage: Stage) -> bool:
+    """Return True if each element is looked at by one firing alone, of each branch."""
+    return all(branch[0].peek == branch[0].pop and not branch[0].border for branch in branches_of(stage))
+
+
+def opencl_text(pipeline: Pipeline) -> str:
+    """Return the kernels of a pipeline in OpenCL C, those of all versions."""
+    return "\n".join((*_Writing(pipeline).lines(), ""))
+
+
+def fused_text(pipeline: Pipeline, place: str) -> tuple[str, str]:
+    """Return functions in OpenCL C that compute an element of a pipeline's output of its `input`, and the call.
+
+    Args:
+        pipeline: all of whose stages put out one element a firing.
+        place: of the element, an expression of type `int`.
+    """
+    writing = _Writing(pipeline)
+    head = [f"#define {macro} 1" for macro in pipeline.macros]
+    functions = [line for number in range(len(pipeline.stages)) for line in writing.functions(number)]
+    return "\n".join((*head, *functions)), writing.value(pipeline.stages[-1], (place,), "input", "")
+
+
+class _Writing:
+    """Writes the kernels of one pipeline."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._arguments = pipeline.arguments
+        self._names = [*pipeline.sizes[1:], *self._arguments]
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the text."""
+        pipeline = self._pipeline
+        yield f"/* {' -> '.join(each.name for each in pipeline.stages)}: a pipeline, by coarsen.stream. */"
+        for macro, values in pipeline.macros.items():
+            yield f"#pragma coarsen values {','.join(map(str, values))}"
+            yield f"#define {macro} {values[0]}"
+        yield from (f"#pragma coarsen where {each}" for each in pipeline.conditions)
+        for place in range(len(pipeline.stages)):
+            yield from self.functions(place)
+            own = [each for each in pipeline.kernels if each.stage == place]
+            for name in dict.fromkeys(each.name for each in own):
+                yield from self._kernel([each for each in own if each.name == name])
+
+    def functions(self, place: int) -> Iterator[str]:
+        """Yield the functions of a stage: of its actors, and of what branches put out by turns."""
+        stage = self._pipeline.stages[place]
+        yield from ("", *self._reading(place, stage))
+        for branch in branches_of(stage):
+            for number, actor in enumerate(branch):
+                at = ("x", "y") if self._pipeline.is_image[actor.name] else ("place",)
+                read = f"STREAM_{'PIXEL' if len(at) > 1 else 'ELEMENT'}_{stage.name}({', '.join(at)})"
+                own = self.value(branch[number - 1], at) if number else read
+                yield f"#define STREAM_AT_{actor.name}({', '.join(at)}) {own}"
+                yield from self._function(actor, f"STREAM_SOURCE_{stage.name}")
+        if isinstance(stage, SplitJoin):
+            given = [
+                f"global const STREAM_SOURCE_{stage.name} *{HIDDEN}from",
+                *self._declared(HIDDEN, self._names),
+            ]
+            yield f"{stage.result} {HIDDEN}{stage.name}({', '.join([*given, 'int place'])})"
+            yield "{"
+            yield f"    const int turn = place / {sum(stage.join)}, own = place % {sum(stage.join)};"
+            for branch, weight, first in stage.parts:
+                is_last = branch is stage.branches[-1]
+                yield f"    {'' if is_last else f'if (own < {first + weight}) '}return "
+                yield f"        {self.value(branch[-1], (f'turn * {weight} + own - {first}',))};"
+            yield "}"
+
+    def _reading(self, place: int, stage: Stage) -> Iterator[str]:
+        """Yield the macros by which a stage reads: of memory, or of what the stage before makes."""
+        before = self._pipeline.stages[place - 1] if place else None
+        is_fusable = before is not None and f"FUSE_{before.name}" in self._pipeline.macros
+        if before is not None and is_fusable:
+            yield f"#if FUSE_{before.name}"
+            yield f"#define STREAM_SOURCE_{stage.name} STREAM_SOURCE_{before.name}"
+            yield f"#define STREAM_ELEMENT_{stage.name}(place) {self.value(before, ('place',))}"
+            yield f"#define STREAM_PIXEL_{stage.name}(x, y) {self.value(before, ('x', 'y'))}"
+            yield "#else"
+        yield f"#define STREAM_SOURCE_{stage.name} {stage.type}"
+        yield f"#define STREAM_ELEMENT_{stage.name}(place) {HIDDEN}from[place]"
+        yield f"#define STREAM_PIXEL_{stage.name}(x, y) {HIDDEN}from[(y) * {HIDDEN}width + (x)]"
+        if is_fusable:
+            yield "#endif"
+
+    def value(self, stage: Stage, at: Sequence[str], source: str = f"{HIDDEN}from", prefix: str = HIDDEN) -> str:
+        """Return the call that computes an element of a stage, by its place or by its column and row."""
+        width = f"{prefix}width"
+        if isinstance(stage, Actor) and self._pipeline.is_image[stage.name]:
+            at = at if len(at) == 2 else (f"({at[0]}) % {width}", f"({at[0]}) / {width}")
+        elif len(at) == 2:
+            at = (f"({at[1]}) * {width} + ({at[0]})",)
+        return f"{HIDDEN}{stage.name}({', '.join([source, *(prefix + name for name in self._names), *at])})"
+
+    def _declared(self, prefix: str, names: Sequence[str]) -> list[str]:
+        """Declare sizes and arguments."""
+        found = []
+        for name in names:
+            argument = self._arguments.get(name)
+            type_ = "int" if argument is None else dtype_to_ctype(argument.dtype)
+            is_pointer = argument is not None and is_array(argument)
+            found.append(f"{f'global const {type_} *' if is_pointer else f'{type_} '}{prefix}{name}")
+        return found
+
+    def _copies(self, actor: Actor) -> Iterator[str]:
+        """Declare an actor's arguments by their own names: its work may declare others of the same."""
+        own = [each.name for each in actor.given]
+        for text, name in zip(self._declared("", own), own, strict=True):
+            yield f"        {text} = {HIDDEN}{name};"
+
+    def _function(self, actor: Actor, source: str) -> Iterator[str]:
+        """Yield the function of a firing: it returns what is put out, or writes it where it is more."""
+        is_image, value = self._pipeline.is_image[actor.name], f"{HIDDEN}value"
+        given = [f"global const {source} *{HIDDEN}from", *self._declared(HIDDEN, self._names)]
+        own = [*given, *(("int stream_x", "int stream_y") if is_image else ("int stream_i",))]
+        if actor.border:
+            yield from self._neighbour(actor, own)
+        if not actor.puts_one:
+            own.insert(1, f"global {actor.result} *{HIDDEN}to")
+        yield f"{actor.result if actor.puts_one else 'void'} {HIDDEN}{actor.name}({', '.join(own)})"
+        yield "{"
+        yield f"    {actor.result} {value};"
+        yield "    {"
+        if is_image:
+            names = ("x", "y", "width", "height")
+            yield f"        const int {', '.join(f'{name} = {HIDDEN}{name}' for name in names)};"
+        yield f"        const int i = {f'{HIDDEN}y * {HIDDEN}width + {HIDDEN}x' if is_image else f'{HIDDEN}i'};"
+        yield from self._copies(actor)
+        rates = ("1", "1") if is_image else (c_text(actor.pop), c_text(actor.push))
+        yield f"        const int {HIDDEN}first = i * ({rates[0]}), {HIDDEN}put = i * ({rates[1]});"
+        yield f"        int {HIDDEN}pops = 0, {HIDDEN}pushes = 0;"
+        at = f"STREAM_AT_{actor.name}"
+        element = f"{at}({HIDDEN}x, {HIDDEN}y)" if is_image else f"{at}({HIDDEN}first + (at))"
+        to = value if actor.puts_one else f"{HIDDEN}to[{HIDDEN}put + (at)]"
+        yield f"#define {HIDDEN}pop(at) {element}"
+        yield f"#define {HIDDEN}peek(at, k) {HIDDEN}pop((at) + (k))"
+        yield f"#define {HIDDEN}push(at, value) {to} = (value)"
+        if actor.border:
+            passed = ", ".join([f"{HIDDEN}from", *(HIDDEN + name for name in self._names)])
+            yield f"#define u(dx, dy) STREAM_U_{actor.name}({passed}, {HIDDEN}x + (dx), {HIDDEN}y + (dy))"
+        yield f"        {{ {actor.placed(is_numbered=not actor.has_branches)} }}"
+        yield from (f"#undef {name}" for name in (f"{HIDDEN}pop", f"{HIDDEN}peek", f"{HIDDEN}push"))
+        yield from ["#undef u"] if actor.border else []
+        yield "    }"
+        yield from [f"    return {value};"] if actor.puts_one else []
+        yield "}"
+
+    def _neighbour(self, actor: Actor, given: Sequence[str]) -> Iterator[str]:
+        """Yield the function of a stencil's neighbour, which may be outside of the image."""
+        x, y, width, height = (HIDDEN + each for each in ("x", "y", "width", "height"))
+        yield f"{actor.type} STREAM_U_{actor.name}({', '.join(given)})"
+        yield "{"
+        if actor.border == EDGE:
+            yield f"    {x} = clamp({x}, 0, {width} - 1);"
+            yield f"    {y} = clamp({y}, 0, {height} - 1);"
+        else:
+            yield f"    if ({x} < 0 || {y} < 0 || {x} >= {width} || {y} >= {height}) {{"
+            yield from self._copies(actor)
+            yield f"        return {actor.border};"
+            yield "    }"
+        yield f"    return STREAM_AT_{actor.name}({x}, {y});"
+        yield "}"
+
+    def _kernel(self, forms: Sequence[StreamKernel]) -> Iterator[str]:
+        """Yield a kernel; of several forms each is there with its value of a macro."""
+        kernel = forms[0]
+        first, last = self._pipeline.stages[0], self._pipeline.stages[-1]
+        stage = self._pipeline.stages[kernel.stage]
+        source = f"STREAM_SOURCE_{stage.name}"
+        given = [
+            # The one whose arguments are a call's may read a channel that has another type than the input.
+            f"global const {first.type if stage is last else source} *input",
+            f"global {stage.result} *output",
+            *(f"int {name}" for name in self._pipeline.sizes),
+            *self._declared("", [*self._arguments]),
+        ]
+        yield f"kernel void {kernel.name}({', '.join(given)})"
+        yield "{"
+        yield f"    global const {source} *{HIDDEN}from = (global const {source} *) input;"
+        for each in forms:
+            yield from (f"#if {macro} == {value}" for macro, value in each.when.items() if len(forms) > 1)
+            yield from self._work_item(each)
+            yield from ("#endif" for _ in forms[1:])
+        yield "}"
+
+    def _work_item(self, kernel: StreamKernel) -> Iterator[str]:
+        inside, at = f"place < {c_text(kernel.count, plain=SIZES)}", []
+        if kernel.is_image:
+            yield "    const int x = get_global_id(0), y = get_global_id(1), place = y * width + x;"
+            inside, at = f"x < width && {inside}", ["x", "y"]
+        else:
+            yield "    const int place = get_global_id(0);"
+        yield f"    if ({inside}) {{"
+        for actor, place, to in kernel.fired:
+            value = self.value(actor, at or [place], prefix="")
+            if to:
+                yield f"        output[{to}] = {value};"
+            else:
+                yield f"        {value.replace(f'{HIDDEN}from', f'{HIDDEN}from, output', 1)};"
+        yield "    }"

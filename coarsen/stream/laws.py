@@ -1,0 +1,140 @@
+"""The laws that an operator must keep to be reduced by it in any order, tried out on the device.
+
+    (a · b) · c = a · (b · c)      work-groups combine neighbours
+    a · b = b · a                  work-items take every so-manieth element
+    e · a = a = a · e              what has no element has the identity e
+
+They are tried for small whole numbers, on which rounding has hardly a say, and the last one for large ones, too.
+That finds `a - b`, and 0 as the identity of a maximum; it proves nothing.
+"""
+
+from __future__ import annotations
+
+from string import Template
+from typing import Any
+
+import numpy as np
+import pyopencl
+from pyopencl.tools import dtype_to_ctype
+
+from coarsen.devices.building import build_for_launches
+from coarsen.errors import RefusalError, one_line
+from coarsen.stream.reduction_text import OPTIONS, Operation
+
+# The operations that were found to keep the laws, in this process.
+_KEPT: set[tuple[str, ...]] = set()
+_SMALL = (-3, -2, -1, 0, 1, 2, 5)
+_SMALL_UNSIGNED = (0, 1, 2, 3, 5, 7, 12)
+# So large that float holds its square.
+_LARGE_REAL = 2.0**50
+_NOT_ASSOCIATIVE, _NOT_COMMUTATIVE, _NOT_IDENTITY = 1, 2, 4
+
+
+def check_laws(queue: pyopencl.CommandQueue, operation: Operation) -> None:
+    """Try the laws of an operator out, once in a process; waits for the device.
+
+    Args:
+        queue: where.
+        operation: with an operator of two values.
+
+    Raises:
+        RefusalError: one of them is broken.
+        pyopencl.Error: the operator does not compile.
+    """
+    key = (operation.operator, operation.identity, operation.preamble, str(operation.dtype))
+    if key in _KEPT:
+        return
+    values, small = _values(operation.dtype)
+    broken = _broken(queue, operation, values, small)
+    words = f"`{one_line(operation.operator)}`"
+    for law in (_NOT_ASSOCIATIVE, _NOT_COMMUTATIVE, _NOT_IDENTITY):
+        found = values[(broken & law) > 0]
+        if not len(found):
+            continue
+        value = found[0]
+        if law == _NOT_ASSOCIATIVE:
+            raise RefusalError(
+                "reduction-not-associative", f"{words} depends on how operands are grouped, as for a = {value}"
+            )
+        if law == _NOT_COMMUTATIVE:
+            raise RefusalError(
+                "reduction-not-commutative", f"{words} depends on the order of a and b, as for a = {value}"
+            )
+        raise RefusalError(
+            "reduction-identity", f"{one_line(operation.identity)} is no identity of {words}, as for {value}"
+        )
+    _KEPT.add(key)
+
+
+def _values(dtype: np.dtype[Any]) -> tuple[np.ndarray[Any, Any], int]:
+    """Return the operands, and how many of them, at the beginning, are small."""
+    small = _SMALL_UNSIGNED if dtype.kind == "u" else _SMALL
+    large = [_LARGE_REAL, -_LARGE_REAL]
+    if dtype.kind != "f":
+        large = [np.iinfo(dtype).max, np.iinfo(dtype).min]
+    return np.array([*small, *large], dtype), len(small)
+
+
+def _broken(
+    queue: pyopencl.CommandQueue, operation: Operation, values: np.ndarray[Any, Any], small: int
+) -> np.ndarray[Any, Any]:
+    """Return for each operand which laws are broken with it as the first."""
+    is_real = operation.dtype.kind == "f"
+    text = _TEXT.substitute(
+        preamble=operation.preamble,
+        type=dtype_to_ctype(operation.dtype),
+        identity=one_line(operation.identity),
+        operator=one_line(operation.operator),
+        same=_SAME_REAL if is_real else "a == b",
+        not_associative=_NOT_ASSOCIATIVE,
+        not_commutative=_NOT_COMMUTATIVE,
+        not_identity=_NOT_IDENTITY,
+    )
+    program = build_for_launches(queue.context, text, OPTIONS, [queue.device])
+    flags = pyopencl.mem_flags
+    operands = pyopencl.Buffer(queue.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=values)
+    broken = np.zeros(len(values), np.uint32)
+    result = pyopencl.Buffer(queue.context, flags.WRITE_ONLY, broken.nbytes)
+    kernel = pyopencl.Kernel(program, "reduce_laws")
+    kernel(queue, (len(values),), None, operands, np.int32(small), result)
+    pyopencl.enqueue_copy(queue, broken, result)
+    return broken
+
+
+# Products and quotients are rounded otherwise in another order.
+_SAME_REAL = "fabs(a - b) <= 1e-4f * (fabs(a) + fabs(b)) || a == b || (a != a && b != b)"
+_TEXT = Template("""\
+$preamble
+typedef $type reduce_t;
+
+reduce_t reduce_two(reduce_t a, reduce_t b)
+{
+    return $operator;
+}
+
+int reduce_same(reduce_t a, reduce_t b)
+{
+    return $same;
+}
+
+kernel void reduce_laws(global const reduce_t *values, int small, global uint *broken)
+{
+    const int x = get_global_id(0);
+    const reduce_t first = values[x], identity = (reduce_t) ($identity);
+    uint found = 0;
+    for (int y = 0; y < small && x < small; ++y) {
+        const reduce_t second = values[y];
+        if (!reduce_same(reduce_two(first, second), reduce_two(second, first)))
+            found |= $not_commutative;
+        for (int z = 0; z < small; ++z)
+            if (!reduce_same(reduce_two(reduce_two(first, second), values[z]),
+                             reduce_two(first, reduce_two(second, values[z]))))
+                found |= $not_associative;
+    }
+    if (!reduce_same(reduce_two(identity, first), first) || !reduce_same(reduce_two(first, identity), first))
+        found |= $not_identity;
+    if (!reduce_same(reduce_two(identity, identity), identity))
+        found |= $not_identity;
+    broken[x] = found;
+}
+""")

@@ -1,0 +1,448 @@
+"""A reduction as one call that is right at every size: sums, dot products, norms of rows, the index of a maximum.
+
+    dot = Reduce("a + b", identity="0", map="x[i] * y[i]", arguments="const float *x, const float *y")
+    total = dot(queue, x, y)                    # an array with one element, as `pyopencl.reduction` gives it
+
+call ─▶ kernels for the device, built at its first call (`reduction_text.py`)
+     ─▶ a tuned file chooses a version by the sizes: one that was given, else `reduction_choice.py`'s
+     ─▶ a launch, or two with scratch between them, which no other launch has meanwhile
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+
+import numpy as np
+import pyopencl
+import pyopencl.array
+from pyopencl.tools import VectorArg, dtype_to_ctype
+
+from coarsen.base.names import did_you_mean
+from coarsen.drop_in.program import Program
+from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.policy.tuned_checks import TunedChoice, problem_of_device, problem_of_program, tuned_files
+from coarsen.stream.laws import check_laws
+from coarsen.stream.reduction_choice import PINNED, default_file, description_of
+from coarsen.stream.reduction_text import (
+    KERNEL,
+    OPTIONS,
+    Operation,
+    check_number,
+    check_operation,
+    parsed_arguments,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.policy.tuned_tree import TunedExplanation
+    from coarsen.runtime.kernel import Kernel
+
+_log = logging.getLogger("coarsen")
+
+
+class Settings(TypedDict, total=False):
+    """What `Reduce` takes by name, and other reductions too."""
+
+    map: str | None
+    dtype: Any
+    length: str
+    rows: str
+    preamble: str
+    tuned: TunedChoice
+
+
+class Reduce:
+    """A reduction of arrays to one number, or to one number for each row.
+
+        norms = Reduce("a + b", identity="0", map="m[row][i] * m[row][i]", arguments="const float *m", rows="rows")
+        squares = norms(queue, matrix)
+
+    Elements are combined in any order: sums of real numbers are rounded otherwise at other sizes, on other
+    devices, and after tuning, unless `reproducible`. Of no elements the result is the identity.
+
+    Args:
+        operator: an expression in OpenCL C of `a` and `b`, two results.
+        identity: an expression: what the operator combines with any value to that value.
+        arguments: what the map needs, as declarations in C: arrays, which are only read, and numbers.
+        reproducible: whether one version does all launches, so that equal arrays have equal results, to the last
+            bit, on all devices; the functions of OpenCL C that devices may round otherwise excepted.
+        checks_laws: whether the laws of the operator are tried out at the first call.
+        settings: `map`, an expression of the arguments and of `i`, the element; with `rows`, of `row` too, and
+            `m[row][i]` is element i of a row of m; the first array's element where it is not given.
+            `dtype` of the results; the first array's where it is not given.
+            `length`, the name of the number of elements, of one row where there are rows, which the map may use;
+            "n" where it is not given.
+            `rows`, the name of the number of rows, of which each has a result.
+            `preamble`, OpenCL C before the kernels, such as functions.
+            `tuned`, tuned files for any devices, of `tune` or `coarsen tune`.
+
+    Raises:
+        InvalidInputError: an expression or a declaration that is none, a type that is no number, a name that is
+            taken; tuned files beside `reproducible`.
+    """
+
+    def __init__(
+        self,
+        operator: str,
+        *,
+        identity: str,
+        arguments: str,
+        reproducible: bool = False,
+        checks_laws: bool = True,
+        **settings: Unpack[Settings],
+    ) -> None:
+        self._begin(_operation(operator, identity, arguments, settings), settings, reproducible=reproducible)
+        self._checks_laws = checks_laws
+
+    @classmethod
+    def argmin(cls, arguments: str, **settings: Unpack[Settings]) -> Self:
+        """Return the reduction to the index of the least value, as NumPy's `argmin` has it.
+
+        Of equal values the first counts; of values that are no numbers (NaN), where there are any, the first of
+        these. Of no elements the index is -1.
+
+        Args:
+            arguments: as of `Reduce`.
+            settings: as of `Reduce`; `dtype` is that of the values, indices are `long`.
+        """
+        return cls._of_place("<", arguments, settings)
+
+    @classmethod
+    def argmax(cls, arguments: str, **settings: Unpack[Settings]) -> Self:
+        """Return the reduction to the index of the largest value; else as `argmin`."""
+        return cls._of_place(">", arguments, settings)
+
+    @classmethod
+    def _of_place(cls, better: str, arguments: str, settings: Settings) -> Self:
+        made = cls.__new__(cls)
+        # The laws are those of the order, and the same index comes of any.
+        made._begin(_operation(better, None, arguments, settings), settings, reproducible=False)
+        made._checks_laws = False
+        return made
+
+    def of(self, map: str, arguments: str, preamble: str) -> Self:
+        """Return the same reduction of other elements; tuned files go along.
+
+        Args:
+            map: an element, as of `Reduce`.
+            arguments: what the map needs, as of `Reduce`.
+            preamble: OpenCL C that the map needs.
+        """
+        operation = replace(self._operation, map=map, arguments=parsed_arguments(arguments), preamble=preamble)
+        check_operation(operation)
+        made = type(self).__new__(type(self))
+        made._begin(operation, {"tuned": self._files or None}, reproducible=self._is_pinned)
+        made._checks_laws = self._checks_laws
+        return made
+
+    def _begin(self, operation: Operation, settings: Settings, *, reproducible: bool) -> None:
+        tuned = settings.get("tuned")
+        if reproducible and tuned is not None:
+            raise InvalidInputError(
+                "reproducible launches take one version, and a tuned file chooses: leave it out"
+            )
+        self._operation, self._is_pinned = operation, reproducible
+        self._result_dtype = operation.result_dtype
+        self._text = text_of(operation, PINNED if reproducible else None)
+        self._files = tuned_files(tuned, None, "opencl_c")
+        # By places of arrays, of which the map takes each element: whether those of all rows.
+        self._of_all_rows = _plain_uses(operation)
+        self._built: dict[tuple[pyopencl.Context, pyopencl.Device], _OfThread] = {}
+        self._building = threading.Lock()
+
+    @property
+    def source(self) -> str:
+        """The kernels in OpenCL C."""
+        return self._text
+
+    def __call__(
+        self,
+        queue: pyopencl.CommandQueue,
+        *values: Any,  # noqa: ANN401 (numbers of any type)
+        out: pyopencl.array.Array | None = None,
+        wait_for: Sequence[pyopencl.Event] | None = None,
+        **sizes: int,
+    ) -> pyopencl.array.Array:
+        """Reduce arrays. It does not wait for the device.
+
+        Args:
+            queue: where.
+            values: of the arguments: arrays of PyOpenCL's whose elements lie in C's order, or buffers; numbers.
+            out: where the result goes; a new array if None.
+            wait_for: events to wait for, besides those of the arrays.
+            sizes: the numbers of elements and of rows by their names, where they are not those of the first array:
+                its elements, or where there are rows its shape.
+
+        Returns:
+            An array of PyOpenCL's of the shape (), or (rows,), which has the event of the launch.
+
+        Raises:
+            InvalidInputError: arguments or sizes that are too few or too many, an array of another type or with
+                too few elements.
+            RefusalError: the operator breaks a law, seen at the first call.
+            DeviceError: the device has no numbers of the type double.
+        """
+        passed, arrays, events = self._passed(values)
+        length, rows = self._sizes(sizes, arrays)
+        context = queue.context
+        result = self._result(queue, context, rows, out, arrays)
+        if rows == 0:
+            return result
+        passed.append(np.int64(length))
+        if self._operation.rows:
+            passed.append(np.int64(rows))
+        passed += (result.base_data, np.int64(result.offset))
+        waiting = [*events, *result.events, *(wait_for or ())] or None
+        result.add_event(self._kernel(queue, context).launch(queue, *passed, wait_for=waiting))
+        return result
+
+    def explain(self, queue: pyopencl.CommandQueue, **sizes: int) -> TunedExplanation:
+        """Return which version a launch takes, and why.
+
+        Args:
+            queue: where.
+            sizes: the numbers of elements and of rows, by their names.
+        """
+        found: TunedExplanation = self._kernel(queue, queue.context).explain(**sizes)
+        return found
+
+    def describe(self, folder: Path, name: str = "reduction", largest: int = 1 << 24) -> Path:
+        """Write the kernels and their description, with inputs to tune for, and return its path.
+
+        `coarsen tune` takes it. Arrays have as many elements as there are, with values of -1 to 1: correct that
+        where the map indexes them otherwise, or where other contents matter.
+
+        Args:
+            folder: that they go to.
+            name: of both files.
+            largest: the most elements in all to tune for.
+        """
+        if self._is_pinned:
+            raise InvalidInputError("reproducible launches take one version: there is nothing to tune")
+        (folder / f"{name}.cl").write_text(self._text, encoding="utf-8")
+        path = folder / f"{name}.toml"
+        path.write_text(
+            description_of(self._operation, f"{name}.cl", largest, self._of_all_rows), encoding="utf-8"
+        )
+        return path
+
+    def tune(
+        self,
+        device: str | None = None,
+        *,
+        largest: int = 1 << 24,
+        inputs: int | None = None,
+        store: str | None = None,
+    ) -> TunedFile:
+        """Measure versions at sizes up to the largest, and choose among them from now on.
+
+        Args:
+            device: its index or a part of its name; the first that works if None.
+            largest: the most elements in all to tune for.
+            inputs: how many sizes; 24 if None.
+            store: an SQLite file or URL that keeps what was measured, which is not measured again; None for none.
+
+        Returns:
+            The tuned file, for `write` and, in other programs, `tuned`..
+
+        Raises:
+            DeviceError: no such device, or one that is too busy.
+            VerificationError: two versions have different results: the map reads what it may not.
+        """
+        # Imported late: they load what measures.
+        from coarsen.opencl_bench.inputs.over_inputs import tune_inputs
+        from coarsen.tuning.engine.plan import Space
+
+        with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
+            path = self.describe(Path(folder), largest=largest)
+            only_parameters = Space(factors=(1,), strides=(1,), arrays=())
+            file = tune_inputs(path, device, inputs=inputs, space=only_parameters, store=store)
+        self._files = (file, *self._files)
+        self._built = {}
+        return file
+
+    def _kernel(self, queue: pyopencl.CommandQueue, context: pyopencl.Context) -> Kernel:
+        """Return the kernel for a queue's device, of this thread."""
+        key = context, queue.device
+        found = self._built.get(key)
+        if found is None:
+            with self._building:
+                found = self._built.get(key)
+                if found is None:
+                    found = self._built[key] = _OfThread(self._program(queue))
+        return found.kernel
+
+    def _program(self, queue: pyopencl.CommandQueue) -> Program:
+        """Return the program of a queue's device, built."""
+        device, operation = queue.device, self._operation
+        dtypes = [operation.dtype, *(each.dtype for each in operation.arguments)]
+        if np.dtype(np.float64) in dtypes and not device.double_fp_config:
+            raise DeviceError(f"the device '{device.name.strip()}' has no numbers of the type double")
+        if self._checks_laws:
+            check_laws(queue, operation)
+        default = default_file(operation, self._text, device, is_pinned=self._is_pinned)
+        file = next(filter(lambda each: self._holds(each, device), self._files), default)
+        return Program(queue.context, self._text, tune=False, tuned=file).build([*OPTIONS], [device])
+
+    def _holds(self, file: TunedFile, device: pyopencl.Device) -> bool:
+        """Return True for a tuned file of these kernels and a device; says why another one is not used."""
+        problem = problem_of_device(file, device)
+        if problem is None:
+            problem = problem_of_program(file, self._text, list(OPTIONS), len(file.arguments))
+            if problem is not None:
+                _log.warning("a tuned file of a reduction is not used: %s", problem.reason)
+        return problem is None
+
+    def _passed(self, values: Sequence[Any]) -> tuple[list[Any], list[tuple[int, Any]], list[pyopencl.Event]]:
+        """Return what the kernel is passed for arguments, the arrays by their places, and events to wait for."""
+        arguments = self._operation.arguments
+        if len(values) != len(arguments):
+            names = ", ".join(each.name for each in arguments)
+            raise InvalidInputError(f"a reduction of {names} takes {len(arguments)} arguments, not {len(values)}")
+        passed: list[Any] = []
+        arrays: list[tuple[int, Any]] = []
+        events: list[pyopencl.Event] = []
+        for place, (argument, value) in enumerate(zip(arguments, values, strict=True)):
+            if not isinstance(argument, VectorArg):
+                passed.append(argument.dtype.type(value))
+                continue
+            arrays.append((place, value))
+            if isinstance(value, pyopencl.array.Array):
+                _check_array(value, argument.dtype, argument.name)
+                passed += (value.base_data, np.int64(value.offset))
+                events += value.events
+            elif isinstance(value, pyopencl.MemoryObject):
+                passed += (value, np.int64(0))
+            else:
+                raise InvalidInputError(
+                    f"{argument.name} is an array of PyOpenCL's or a buffer, not {value!r:.60}"
+                )
+        return passed, arrays, events
+
+    def _sizes(self, given: dict[str, int], arrays: Sequence[tuple[int, Any]]) -> tuple[int, int]:
+        """Return the number of elements of a row, and of rows."""
+        operation = self._operation
+        if given and (unknown := [name for name in given if name not in operation.sizes]):
+            hint = did_you_mean(unknown[0], operation.sizes)
+            raise InvalidInputError(f"there is no size {unknown[0]}{hint}; there are {', '.join(operation.sizes)}")
+        first = arrays[0][1]
+        shape = first.shape if isinstance(first, pyopencl.array.Array) else ()
+        count, length, rows = self._count(*arrays[0]), given.get(operation.length), 1
+        if not operation.rows:
+            length = count if length is None else length
+        else:
+            rows = given.get(operation.rows, shape[0] if len(shape) > 1 else -1)
+            if length is None and rows > 0:
+                length = count // rows
+            if rows < 0 and length:
+                rows = count // length
+            length = length or 0
+        if length < 0 or rows < 0:
+            raise InvalidInputError(f"{' and '.join(operation.sizes)} are not known: pass them by their names")
+        for place, value in arrays:
+            needed = length * (rows if self._of_all_rows.get(place) else 1)
+            if place in self._of_all_rows and rows and self._count(place, value) < needed:
+                name = operation.arguments[place].name
+                raise InvalidInputError(
+                    f"{name} has {self._count(place, value)} elements, and {needed} are needed"
+                )
+        return length, rows
+
+    def _count(self, place: int, value: Any) -> int:  # noqa: ANN401 (an array or a buffer)
+        """Return how many elements an array has."""
+        if isinstance(value, pyopencl.array.Array):
+            return int(value.size)
+        return int(value.size) // self._operation.arguments[place].dtype.itemsize
+
+    def _result(
+        self,
+        queue: pyopencl.CommandQueue,
+        context: pyopencl.Context,
+        rows: int,
+        out: pyopencl.array.Array | None,
+        arrays: Sequence[tuple[int, Any]],
+    ) -> pyopencl.array.Array:
+        """Return the array that the result goes to."""
+        dtype, shape, strides = self._result_dtype, (), ()
+        if out is not None:
+            _check_array(out, dtype, "out")
+            if out.size != rows:
+                raise InvalidInputError(f"out has {out.size} elements, and there are {rows} results")
+            return out
+        if self._operation.rows:
+            shape, strides = (rows,), (dtype.itemsize,)
+        # As PyOpenCL makes arrays itself: what it makes for others is checked for as long as a launch takes.
+        fast = {"_fast": True, "_size": rows, "_context": context, "_queue": queue}
+        allocator = getattr(arrays[0][1], "allocator", None)
+        return pyopencl.array.Array(None, shape, dtype, allocator=allocator, strides=strides, **fast)
+
+
+class _OfThread(threading.local):
+    """The kernel of a program, another object for each thread: its arguments are a launch's."""
+
+    def __init__(self, program: Program) -> None:
+        self.kernel = program.kernel(KERNEL)
+
+
+def _check_array(array: pyopencl.array.Array, dtype: np.dtype[Any], name: str) -> None:
+    """Raise InvalidInputError for an array of another type, or whose elements lie otherwise than in C's order."""
+    if array.dtype != dtype:
+        raise InvalidInputError(f"{name} is of the type {array.dtype}, not {dtype}")
+    if array.strides != (dtype.itemsize,) and not array.flags.c_contiguous:
+        raise InvalidInputError(f"{name}: its elements don't lie one after the other, in C's order")
+
+
+def _operation(better: str, identity: str | None, arguments: str, settings: Settings) -> Operation:
+    """Return what is reduced, checked; without an identity, to the place of the best value."""
+    parsed = parsed_arguments(arguments)
+    first = next((each for each in parsed if isinstance(each, VectorArg)), None)
+    if first is None:
+        raise InvalidInputError(f"the arguments {arguments!r} have no array, const float *x")
+    dtype = np.dtype(settings.get("dtype") or first.dtype)
+    check_number(dtype, "dtype")
+    length, rows = settings.get("length", "n"), settings.get("rows", "")
+    operation = Operation(
+        better,
+        _worst(better, dtype) if identity is None else identity,
+        settings.get("map") or (f"{first.name}[row][i]" if rows else f"{first.name}[i]"),
+        parsed,
+        dtype,
+        length,
+        rows,
+        settings.get("preamble", ""),
+        finds_place=identity is None,
+    )
+    check_operation(operation)
+    return operation
+
+
+def _worst(better: str, dtype: np.dtype[Any]) -> str:
+    """Return the value that no other is worse than, as OpenCL C has it."""
+    if dtype.kind == "f":
+        return "INFINITY" if better == "<" else "-INFINITY"
+    # As OpenCL C calls them: SHRT_MAX, UINT_MAX.
+    name = dtype_to_ctype(dtype).upper().replace("SHORT", "SHRT")
+    if better == "<":
+        return f"{name}_MAX"
+    return f"{name}_MIN" if dtype.kind == "i" else "0"
+
+
+def _plain_uses(operation: Operation) -> dict[int, bool]:
+    """Return the places of arrays of which the map takes each element: whether of all rows."""
+    found = {}
+    for place, each in enumerate(operation.arguments):
+        if isinstance(each, VectorArg):
+            name = rf"\b{each.name}\s*"
+            if re.search(rf"{name}\[\s*row\s*\]\s*\[\s*i\s*\]", operation.map):
+                found[place] = True
+            elif re.search(rf"{name}\[\s*i\s*\]", operation.map):
+                found[place] = False
+    return found

@@ -1,0 +1,215 @@
+"""The versions of a reduction and what chooses one of them, as a tuned file has it: before tuning, and as tuning
+is told to look for it.
+
+    n ─▶ few elements: one work-group, one launch
+      ─▶ many: GROUPS work-groups, then one that combines their results
+
+Tuning measures; what stands here is where to begin. It is from measurements, which `docs/how-to/reduce.md` has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+import pyopencl
+from pyopencl.tools import ScalarArg, VectorArg, dtype_to_ctype
+
+from coarsen.base.version import __version__
+from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
+from coarsen.dispatch.tree import Leaf, Split, Tree
+from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
+from coarsen.frontend.source_text import source_hash_of
+from coarsen.stream.reduction_text import FINISH, KERNEL, OPTIONS, PARAMETERS, RESULT, Operation
+from coarsen.variant.variant import Variant
+
+BUFFER, OFFSET = f"{RESULT}__base", f"{RESULT}__offset"
+PARTS = "reduce_parts"
+Values = Mapping[str, int]
+# Where no results may differ from one device or version to another.
+PINNED: Values = {"GROUPS": 64, "LOCAL": 32, "LANES": 4, "ACCESS": 0, "FORM": 0}
+
+
+def arguments_of(operation: Operation) -> tuple[KernelArgument, ...]:
+    """Return what the kernel takes: an array is a buffer and an offset in bytes."""
+    found = []
+    for each in operation.arguments:
+        if isinstance(each, VectorArg):
+            found.append(KernelArgument(f"{each.name}__base", ArgumentKind.BUFFER))
+            found.append(KernelArgument(f"{each.name}__offset", ArgumentKind.WHOLE))
+        else:
+            found.append(KernelArgument(each.name, _kind(each)))
+    found += [KernelArgument(name, ArgumentKind.WHOLE) for name in operation.sizes]
+    return (*found, KernelArgument(BUFFER, ArgumentKind.BUFFER), KernelArgument(OFFSET, ArgumentKind.WHOLE))
+
+
+def _kind(argument: ScalarArg) -> ArgumentKind:
+    return ArgumentKind.REAL if argument.dtype.kind == "f" else ArgumentKind.WHOLE
+
+
+def version_of(operation: Operation, values: Values, *, is_pinned: bool = False) -> TunedVersion:
+    """Return a version of a reduction.
+
+    Args:
+        operation: what is reduced.
+        values: of the macros; the source's own for those that are not there.
+        is_pinned: whether the source has these values, and no others.
+    """
+    chosen = {name: values.get(name, PARAMETERS[name][0]) for name in operation.parameters}
+    groups, local = chosen["GROUPS"], chosen["LOCAL"]
+    definitions = () if is_pinned else tuple((name, str(value)) for name, value in chosen.items())
+    variant, rows = Variant((local,), definitions=definitions), operation.rows or "1"
+    if chosen.get("FORM"):
+        return TunedVersion(variant, (TunedLaunch(KERNEL, (_ROUNDED.format(rows=rows, local=local),)),))
+    first = (f"{rows} * {groups * local}",)
+    if groups == 1:
+        return TunedVersion(variant, (TunedLaunch(KERNEL, first),))
+    names = tuple(each.name for each in arguments_of(operation))
+    return TunedVersion(
+        variant,
+        (
+            TunedLaunch(KERNEL, first, arguments=(*names[:-2], PARTS, "long: 0")),
+            TunedLaunch(FINISH, (f"{rows} * {local}",), arguments=(PARTS, *names[-2:])),
+        ),
+        ((PARTS, f"{rows} * {groups * operation.part_bytes}"),),
+    )
+
+
+# The work-items where each has a row, in whole work-groups.
+_ROUNDED = "({rows} + {local} - 1) // {local} * {local}"
+
+
+def default_file(operation: Operation, text: str, device: pyopencl.Device, *, is_pinned: bool) -> TunedFile:
+    """Return what chooses before anything is tuned.
+
+    Args:
+        operation: what is reduced.
+        text: its kernels.
+        device: where.
+        is_pinned: whether all launches take one version.
+    """
+    versions = [version_of(operation, PINNED if is_pinned else {}, is_pinned=is_pinned)]
+    tree: Tree = Leaf(0)
+    if not is_pinned:
+        make = _for_gpu if device.type & pyopencl.device_type.GPU else _for_cpu
+        choices, tree = make(operation, int(device.max_compute_units))
+        versions += [version_of(operation, each) for each in choices]
+    return TunedFile(
+        kernel=KERNEL,
+        arguments=arguments_of(operation),
+        source_hash=source_hash_of(text),
+        device=device.name.strip(),
+        driver=device.driver_version.strip(),
+        build_options=OPTIONS,
+        coarsen_version=__version__,
+        features=tuple(Feature(name, name) for name in operation.sizes),
+        versions=tuple(versions),
+        default=0,
+        tree=tree,
+    )
+
+
+def _for_cpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
+    """Return versions for a CPU beside the source's own, which is one work-item with lanes, and a tree.
+
+    Args:
+        operation: what is reduced.
+        units: the compute units.
+    """
+    groups = next((each for each in PARAMETERS["GROUPS"] if each >= 2 * units), PARAMETERS["GROUPS"][-1])
+    several: Values = {"GROUPS": groups}
+    tree: Tree = Split(operation.length, _FEW_ON_CPU, Leaf(0), Leaf(1))
+    if operation.rows:
+        tree = Split(operation.rows, units, tree, Leaf(0))
+    return [several], tree
+
+
+def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
+    """Return versions for a GPU beside the source's own, which is too narrow for it, and a tree.
+
+    Args:
+        operation: what is reduced.
+        units: the compute units.
+    """
+    most = next((each for each in PARAMETERS["GROUPS"] if each >= 4 * units), PARAMETERS["GROUPS"][-1])
+    one: Values = {"LOCAL": 256, "LANES": 4}
+    several: Values = {"GROUPS": most, "LOCAL": 256, "LANES": 4, "ACCESS": 1}
+    tree: Tree = Split(operation.length, _FEW_ON_GPU, Leaf(1), Leaf(2))
+    if not operation.rows:
+        return [one, several], tree
+    short: Values = {"LOCAL": 32, "LANES": 1}
+    by_length = Split(operation.length, 256, Leaf(3), Leaf(1))
+    return [one, several, short], Split(operation.rows, 2 * units, tree, by_length)
+
+
+# The numbers of elements up to which one work-group is faster than several and a second launch.
+_FEW_ON_CPU, _FEW_ON_GPU = 1 << 17, 1 << 13
+
+
+def description_of(operation: Operation, file: str, largest: int, of_all_rows: Mapping[int, bool]) -> str:
+    """Return the description of a reduction in TOML.
+
+    Args:
+        operation: what is reduced.
+        file: the name of the file with its kernels.
+        largest: the most elements in all to tune for.
+        of_all_rows: by the places of arrays of which the map takes each element, whether those of all rows.
+    """
+    return "\n".join(_description(operation, file, largest, of_all_rows)) + "\n"
+
+
+def _description(operation: Operation, file: str, largest: int, of_all_rows: Mapping[int, bool]) -> Iterator[str]:
+    length, rows = operation.length, operation.rows
+    quoted, by_groups = json.dumps, f"{rows or 1} * GROUPS * LOCAL"
+    names = [each.name for each in arguments_of(operation)]
+    parts = [*names[:-2], PARTS, f"{PARTS}__offset"]
+    yield f"file = {quoted(file)}"
+    yield f"kernel = {quoted(KERNEL)}"
+    yield f"build_options = {quoted(OPTIONS)}"
+    yield f"outputs = [{quoted(BUFFER)}]"
+    yield f"roundings = {quoted(length)}"
+    yield from ("", "[ndrange]", f"global_size = [{quoted(by_groups)}]", 'local_size = ["LOCAL"]')
+    ranges = f"{length} = [64, {largest}]" + (f", {rows} = [1, {max(1, largest // 64)}]" if rows else "")
+    yield from ("", "[inputs]", f"ranges = {{ {ranges} }}", "count = 24")
+    if rows:
+        yield f"limit = {quoted(f'{rows} * {length} <= {largest}')}"
+    yield from ("", "[sizes.test]", f"{length} = 3001", *([f"{rows} = 3"] if rows else []))
+    by_item = _ROUNDED.format(rows=rows, local="LOCAL")
+    whole, several = '"GROUPS == 1"', '"GROUPS > 1"'
+    for when, kernel, passed, size in (
+        (f'[{whole}, "FORM == 0"]' if rows else whole, KERNEL, names, by_groups),
+        *([(f'[{whole}, "FORM == 1"]', KERNEL, names, by_item)] if rows else []),
+        (several, KERNEL, parts, by_groups),
+        (several, FINISH, [PARTS, *names[-2:]], f"{rows or 1} * LOCAL"),
+    ):
+        yield from ("", "[[launches]]", f"when = {when}", f"kernel = {quoted(kernel)}")
+        yield from (f"arguments = {quoted(passed)}", f"global_size = [{quoted(size)}]")
+    for place, each in enumerate(operation.arguments):
+        if isinstance(each, VectorArg):
+            elements = f"{rows} * {length}" if rows and of_all_rows.get(place, True) else length
+            values = "uniform(-1, 1)" if each.dtype.kind == "f" else "integers(0, 100)"
+            kind = dtype_to_ctype(each.dtype)
+            yield from _table(f"{each.name}__base", buffer=kind, elements=elements, values=values)
+            yield from _table(f"{each.name}__offset", scalar="long", value=0)
+        else:
+            yield from _table(each.name, scalar=dtype_to_ctype(each.dtype), value=1)
+    for name in operation.sizes:
+        yield from _table(name, scalar="long", value=name)
+    yield from _table(BUFFER, buffer=dtype_to_ctype(operation.result_dtype), elements=rows or "1")
+    yield from _table(OFFSET, scalar="long", value=0)
+    count = f"{rows or 1} * GROUPS"
+    if operation.finds_place:
+        yield from (
+            *_table(PARTS, buffer="bytes", element_bytes=operation.part_bytes, elements=count),
+            "scratch = true",
+        )
+    else:
+        yield from (*_table(PARTS, buffer=dtype_to_ctype(operation.dtype), elements=count), "scratch = true")
+    yield from _table(f"{PARTS}__offset", scalar="long", value=0)
+
+
+def _table(name: str, **entries: str | int) -> Iterator[str]:
+    """Yield the lines of an argument's table."""
+    yield from ("", "[[arguments]]", f"name = {json.dumps(name)}")
+    yield from (f"{key} = {json.dumps(value)}" for key, value in entries.items())

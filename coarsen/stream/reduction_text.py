@@ -1,0 +1,345 @@
+"""The kernels of a reduction, written in OpenCL C, and what may vary about them.
+
+A row of elements is cut into chunks of LOCAL · LANES neighbours. Of each chunk, a work-item takes every LOCALth
+element, and has a result for each of its LANES; those of a work-group are combined in local memory. A row goes to
+GROUPS work-groups; where these are several, a second kernel combines their results:
+
+    GROUPS = 1                chunks 0 1 2 3 4 5 ─▶ reduce ─▶ result
+    GROUPS = 2, ACCESS = 0    0 1 2 │ 3 4 5      ─▶ reduce ─▶ parts ─▶ reduce_finish ─▶ result
+    GROUPS = 2, ACCESS = 1    0 2 4 │ 1 3 5      ─▶ …
+    FORM = 1                  each work-item reduces a row by itself
+
+Every level of the tree in local memory ends at a barrier that all work-items of the group come to, and what has no
+element has the identity. The tree is that of Harris, "Optimizing Parallel Reduction in CUDA" (2007), without its
+last levels, which have no barriers; figure 8 of Samadi et al., "Adaptive Input-aware Compilation" (PLDI 2012)
+adds a partial result twice, and is not followed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from string import Template
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from pyopencl.tools import ScalarArg, VectorArg, dtype_to_ctype, parse_arg_list
+
+from coarsen.errors import InvalidInputError, one_line
+
+KERNEL, FINISH = "reduce", "reduce_finish"
+OPTIONS = ("-cl-std=CL1.2",)
+RESULT = "reduce_result"
+# The values that a tuned file may choose; the first is the default.
+PARAMETERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {
+        "GROUPS": (1, 4, 16, 64, 256, 1024),
+        "LOCAL": (1, 32, 256, 1024),
+        "LANES": (16, 4, 1),
+        "ACCESS": (0, 1),
+        "FORM": (0, 1),
+    }
+)
+# What a text of the user's can't name, since it would be something else there.
+_OWN_NAMES = re.compile(rf"\b(?:(?:reduce|REDUCE)_\w*|{'|'.join(PARAMETERS)})\b")
+_SYMBOL = re.compile(r"[A-Za-z_]\w*")
+_INDICES = ("i", "row")
+Argument = VectorArg | ScalarArg
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What is reduced, and how two results become one.
+
+    Args:
+        operator: an expression of `a` and `b`; of the place of the best value, "<" or ">", what that is to others.
+        identity: an expression; the operator makes of it and any other value that value.
+        map: an expression of `i`, of `row` and of the arguments.
+        arguments: the kernel's.
+        dtype: of what is combined.
+        length: the name of the number of elements of a row.
+        rows: the name of the number of rows; empty where there is one result.
+        preamble: OpenCL C before the kernels.
+        finds_place: whether the result is the place of the best value.
+    """
+
+    operator: str
+    identity: str
+    map: str
+    arguments: tuple[Argument, ...]
+    dtype: np.dtype[Any]
+    length: str
+    rows: str = ""
+    preamble: str = ""
+    finds_place: bool = False
+
+    @property
+    def result_dtype(self) -> np.dtype[Any]:
+        """The type of a result: a place is a `long`."""
+        return np.dtype(np.int64) if self.finds_place else self.dtype
+
+    @property
+    def part_bytes(self) -> int:
+        """The bytes of a work-group's result: a value, or one with its place, a `long`."""
+        return 16 if self.finds_place else self.dtype.itemsize
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of the sizes that the kernel takes after the arguments."""
+        return (self.length, self.rows) if self.rows else (self.length,)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the macros that may vary."""
+        return tuple(name for name in PARAMETERS if self.rows or name != "FORM")
+
+
+def parsed_arguments(text: str) -> tuple[Argument, ...]:
+    """Return what a list of declarations in C says, `const float *x, int k`.
+
+    Raises:
+        InvalidInputError: it is none, or one of its types is no number.
+    """
+    try:
+        found = tuple(parse_arg_list(text, with_offset=True))
+    except (RuntimeError, ValueError, KeyError) as error:
+        raise InvalidInputError(f"the arguments {text!r} can't be read: {one_line(str(error))}") from None
+    for each in found:
+        check_number(each.dtype, f"the argument {each.name}")
+    return tuple(each for each in found if isinstance(each, VectorArg | ScalarArg))
+
+
+def check_number(dtype: np.dtype[Any], what: str) -> None:
+    """Raise InvalidInputError for a type that isn't one number of OpenCL C's, a whole or a real one."""
+    if dtype.kind not in "iuf" or dtype.itemsize > 8 or dtype == np.float16:
+        raise InvalidInputError(f"{what} is of the type {dtype}, which is none of char to ulong, float and double")
+
+
+def check_operation(operation: Operation) -> None:
+    """Raise InvalidInputError for names that mean something else in the kernels, and for what is no expression."""
+    for what in ("operator", "identity", "map", "preamble"):
+        text: str = getattr(operation, what)
+        if (found := _OWN_NAMES.search(text)) is not None:
+            raise InvalidInputError(f"{what}: the name {found[0]} is the kernel's own")
+        if what != "preamble" and (not text.strip() or any(mark in text for mark in ("//", "/*", "#", ";"))):
+            raise InvalidInputError(f"{what}: {text!r} is no expression in C without comments")
+    names = [*(each.name for each in operation.arguments), *operation.sizes]
+    for name in names:
+        if _OWN_NAMES.search(name) or name in _INDICES or not _SYMBOL.fullmatch(name):
+            raise InvalidInputError(f"an argument or a size can't be called {name!r}")
+        if names.count(name) > 1:
+            raise InvalidInputError(f"the name {name} is there twice, among arguments and sizes")
+    if not any(isinstance(each, VectorArg) for each in operation.arguments):
+        raise InvalidInputError("no argument is an array, const float *x")
+    if not operation.rows and "row" in _SYMBOL.findall(operation.map):
+        raise InvalidInputError("map: it names `row`, and there are no rows: rows='rows' names their number")
+
+
+def text_of(operation: Operation, pinned: Mapping[str, int] | None = None) -> str:
+    """Return the kernels in OpenCL C.
+
+    Args:
+        operation: what is reduced.
+        pinned: a value for each macro, where none may vary.
+    """
+    place = (operation.length, operation.rows or "1")
+    return _KERNELS.substitute(
+        head="\n".join(_head(operation, pinned)),
+        combining=_combining(operation),
+        arguments=", ".join(_declarations(operation)),
+        pointers="\n".join(f"    {line}" for line in _pointers(operation)),
+        length=place[0],
+        rows=place[1],
+    )
+
+
+def _head(operation: Operation, pinned: Mapping[str, int] | None) -> Iterator[str]:
+    """Yield the macros, with what may vary about them."""
+    for name, values in PARAMETERS.items():
+        if pinned is None and name in operation.parameters:
+            yield f"#pragma coarsen values {','.join(map(str, values))}"
+        yield f"#define {name} {values[0] if pinned is None else pinned[name]}"
+    if pinned is None:
+        # One group has nothing to stride over.
+        yield "#pragma coarsen where ACCESS < GROUPS"
+        if operation.rows:
+            yield "#pragma coarsen where FORM * GROUPS <= 1"
+        yield from (f"#pragma coarsen input {name} = {name}" for name in operation.sizes)
+    else:
+        # The same bits on all devices: none makes one rounding of two.
+        yield "#pragma OPENCL FP_CONTRACT OFF"
+    if any(each.dtype == np.float64 for each in operation.arguments) or operation.dtype == np.float64:
+        yield "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
+    yield operation.preamble
+
+
+def _combining(operation: Operation) -> str:
+    """Return the type, the identity, the map, and the function that makes one result of two."""
+    mapped = one_line(operation.map)
+    for each in operation.arguments:
+        if isinstance(each, VectorArg) and operation.rows:
+            # m[row][i] of an array of rows.
+            row = rf"\b{each.name}\s*\[\s*row\s*\](?=\s*\[)"
+            mapped = re.sub(row, f"({each.name} + row * {operation.length})", mapped)
+    return (_PLACE if operation.finds_place else _VALUE).substitute(
+        type=dtype_to_ctype(operation.dtype),
+        identity=one_line(operation.identity),
+        map=mapped,
+        operator=one_line(operation.operator),
+        a_is_nan="isnan(a.value)" if operation.dtype.kind == "f" else "0",
+        b_is_nan="isnan(b.value)" if operation.dtype.kind == "f" else "0",
+    )
+
+
+def _declarations(operation: Operation) -> Iterator[str]:
+    """Yield what the kernel takes."""
+    for each in operation.arguments:
+        yield each.declarator().replace("__global", "global const")
+    yield from (f"long {name}" for name in operation.sizes)
+    yield f"global reduce_out_t *{RESULT}__base"
+    yield f"long {RESULT}__offset"
+
+
+def _pointers(operation: Operation) -> Iterator[str]:
+    """Yield the lines that move pointers to where their arrays begin in their buffers, `offset` bytes on."""
+    for each in operation.arguments:
+        if isinstance(each, VectorArg):
+            pointer = f"global const {dtype_to_ctype(each.dtype)} *"
+            moved = f"(global const char *) {each.name}__base + {each.name}__offset"
+            yield f"{pointer}{each.name} = ({pointer}) ({moved});"
+
+
+_VALUE = Template("""\
+typedef $type reduce_t;
+typedef reduce_t reduce_result_t;
+#define REDUCE_IDENTITY ((reduce_t) ($identity))
+#define REDUCE_MAP ((reduce_t) ($map))
+#define REDUCE_RESULT(found) (found)
+
+reduce_t reduce_two(reduce_t a, reduce_t b)
+{
+    return $operator;
+}""")
+
+# The place of no element is the last of all: with the same value, the lower one is taken.
+_PLACE = Template("""\
+typedef struct {
+    $type value;
+    long place;
+} reduce_t;
+typedef long reduce_result_t;
+#define REDUCE_IDENTITY reduce_at($identity, LONG_MAX)
+#define REDUCE_MAP reduce_at($map, i)
+#define REDUCE_RESULT(found) ((found).place == LONG_MAX ? -1L : (found).place)
+
+reduce_t reduce_at($type value, long place)
+{
+    reduce_t found;
+    found.value = value;
+    found.place = place;
+    return found;
+}
+
+reduce_t reduce_two(reduce_t a, reduce_t b)
+{
+    const int a_is_nan = $a_is_nan, b_is_nan = $b_is_nan;
+    const int is_better = b_is_nan ? !a_is_nan : b.value $operator a.value;
+    const int is_same = b_is_nan ? a_is_nan : b.value == a.value;
+    return is_better || (is_same && b.place < a.place) ? b : a;
+}""")
+
+_KERNELS = Template("""\
+$head
+$combining
+
+#if GROUPS > 1
+typedef reduce_t reduce_out_t;
+#define REDUCE_OUT(found) (found)
+#else
+typedef reduce_result_t reduce_out_t;
+#define REDUCE_OUT(found) REDUCE_RESULT(found)
+#endif
+#define REDUCE_WIDTH (FORM == 1 ? 1 : LOCAL)
+#define REDUCE_KERNEL kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
+
+reduce_t reduce_in_group(local reduce_t *reduce_shared, reduce_t reduce_own)
+{
+    const int reduce_item = get_local_id(0);
+    reduce_shared[reduce_item] = reduce_own;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int reduce_reach = LOCAL / 2; reduce_reach > 0; reduce_reach /= 2) {
+        if (reduce_item < reduce_reach)
+            reduce_shared[reduce_item] =
+                reduce_two(reduce_shared[reduce_item], reduce_shared[reduce_item + reduce_reach]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    return reduce_shared[0];
+}
+
+REDUCE_KERNEL reduce($arguments)
+{
+#if FORM == 0 && LOCAL > 1
+    local reduce_t reduce_shared[LOCAL];
+#endif
+$pointers
+    global reduce_out_t *reduce_result =
+        (global reduce_out_t *) ((global char *) reduce_result__base + reduce_result__offset);
+#if FORM == 1
+    const long row = get_global_id(0), reduce_group = 0, reduce_item = 0;
+    if (row >= $rows)
+        return;
+#else
+    const long row = get_group_id(0) / GROUPS, reduce_group = get_group_id(0) % GROUPS;
+    const long reduce_item = get_local_id(0);
+#endif
+    const long reduce_chunks = $length / (LANES * REDUCE_WIDTH);
+#if ACCESS == 0
+    const long reduce_share = (reduce_chunks + GROUPS - 1) / GROUPS, reduce_step = 1;
+    const long reduce_first = min(reduce_group * reduce_share, reduce_chunks);
+    const long reduce_last = min(reduce_first + reduce_share, reduce_chunks);
+#else
+    const long reduce_first = reduce_group, reduce_last = reduce_chunks, reduce_step = GROUPS;
+#endif
+    reduce_t reduce_lanes[LANES];
+    for (int reduce_lane = 0; reduce_lane < LANES; ++reduce_lane)
+        reduce_lanes[reduce_lane] = REDUCE_IDENTITY;
+    for (long reduce_chunk = reduce_first; reduce_chunk < reduce_last; reduce_chunk += reduce_step)
+        for (int reduce_lane = 0; reduce_lane < LANES; ++reduce_lane) {
+            const long i = (reduce_chunk * LANES + reduce_lane) * REDUCE_WIDTH + reduce_item;
+            reduce_lanes[reduce_lane] = reduce_two(reduce_lanes[reduce_lane], REDUCE_MAP);
+        }
+    reduce_t reduce_own = reduce_lanes[0];
+    for (int reduce_lane = 1; reduce_lane < LANES; ++reduce_lane)
+        reduce_own = reduce_two(reduce_own, reduce_lanes[reduce_lane]);
+    // What is left, less than a chunk, is the last group's.
+    if (reduce_group == GROUPS - 1)
+        for (long i = reduce_chunks * LANES * REDUCE_WIDTH + reduce_item; i < $length; i += REDUCE_WIDTH)
+            reduce_own = reduce_two(reduce_own, REDUCE_MAP);
+#if FORM == 0 && LOCAL > 1
+    reduce_own = reduce_in_group(reduce_shared, reduce_own);
+#endif
+    if (reduce_item == 0)
+        reduce_result[row * GROUPS + reduce_group] = REDUCE_OUT(reduce_own);
+}
+
+REDUCE_KERNEL reduce_finish(global const reduce_t *reduce_parts, global reduce_result_t *reduce_result__base,
+                            long reduce_result__offset)
+{
+#if LOCAL > 1
+    local reduce_t reduce_shared[LOCAL];
+#endif
+    global reduce_result_t *reduce_result =
+        (global reduce_result_t *) ((global char *) reduce_result__base + reduce_result__offset);
+    const long row = get_group_id(0), reduce_item = get_local_id(0);
+    reduce_t reduce_own = REDUCE_IDENTITY;
+    for (long reduce_part = reduce_item; reduce_part < GROUPS; reduce_part += LOCAL)
+        reduce_own = reduce_two(reduce_own, reduce_parts[row * GROUPS + reduce_part]);
+#if LOCAL > 1
+    reduce_own = reduce_in_group(reduce_shared, reduce_own);
+#endif
+    if (reduce_item == 0)
+        reduce_result[row] = REDUCE_RESULT(reduce_own);
+}
+""")

@@ -1,1 +1,0 @@
-"""Calibration: small kernels measure a device; from their times come the numbers that models reckon with."""

@@ -1,0 +1,75 @@
+"""The order of a program's launches: what the recorder writes of it, and which chains `coarsen fuse` finds."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from coarsen.cli.main import main
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.layer.log import _STEP, read_logs
+from coarsen.tuning.workload.launch_list import LIST_FILE, read_launch_list, read_ordered_list
+from tests.layer.conftest import Build, Record, platform_of
+
+
+def test_chains_of_a_program(
+    record: Record,
+    build: Build,
+    working_devices: tuple[DeviceDescription, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    platform_of(next(each for each in working_devices if each.runs_on("intel")), monkeypatch)
+    assert record(build("order")).exit_code == 0
+    folder = tmp_path / "recorded"
+    kernels, (order,) = read_ordered_list(folder)
+    names = [each.action if each.kernel is None else kernels[each.kernel].kernel for each in order]
+    assert names[:5] == ["write", "scale", "add", "read", "write"]
+    assert Counter(names) == Counter(write=4, scale=8, add=5, blur=2, read=4, map=2, free=names.count("free"))
+    assert {each.queue for each in order if each.action != "free"} == {2, 4}
+    (t,) = set(order[1].memory or ()) & set(order[2].memory or ())
+    assert len({each.memory for each in order if each.kernel is not None}) == 8 and t % 2 == 0
+    capfd.readouterr()
+    assert main(["fuse", "--from", str(folder)]) == 0
+    found = capfd.readouterr().out.splitlines()
+    assert found[0] == (
+        "scale → add, 3 times: 4,096 bytes less to and from memory each time; nobody reads t later here, nor in "
+        "the program? --gives-up t: 8,192"
+    )
+    assert found[2].startswith("scale → blur, 2 times: fusion-crosses-items: ") and len(found) == 3, found
+    command = shlex.split(found[1])
+    assert command[:2] == ["coarsen", "fuse"] and command[3:5] == ["scale", "add(n, t, b, c)"]
+    assert command[5] == "--build-option=-DUNUSED=1"
+    monkeypatch.chdir(tmp_path)
+    assert main([*command[1:], "--gives-up", "t"]) == 0
+    assert "t[" not in (tmp_path / "scale_add.cl").read_text()
+
+
+def test_a_ring_begins_anew(tmp_path: Path) -> None:
+    def read(count: int, numbers: list[int]) -> list[int]:
+        steps = b"".join(_STEP.pack(1, 0xFFFFFFFF, 2, 1, number, *[0] * 11) for number in numbers)
+        (tmp_path / "1-0.order").write_bytes(count.to_bytes(8, "little") + bytes(56) + steps)
+        return [number for order in read_logs(tmp_path)[1] for each in order for number in each.memory or ()]
+
+    (tmp_path / "1-0.log").write_bytes(b"")
+    assert read(6, [4, 5, 2, 3]) == [2, 3, 4, 5]
+    assert read(2, [7, 8, 0, 0]) == [7, 8]
+    assert read(0, [0]) == []
+
+
+@pytest.mark.parametrize(
+    "line", ['["launch", 2, 5, 0, [4]]', '["launch", 2, 0, [4]]', '["read", "x", null, null, [4]]', 7]
+)
+def test_lists_with_and_without_an_order(line: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernels: list[object] = []
+    (tmp_path / LIST_FILE).write_text(json.dumps({"format": 2, "kernels": kernels}))
+    assert read_launch_list(tmp_path) == () and main(["fuse", "--from", str(tmp_path)]) == 0
+    assert "record again" in capsys.readouterr().err
+    (tmp_path / LIST_FILE).write_text(json.dumps({"format": 3, "kernels": kernels, "orders": [[line]]}))
+    assert main(["fuse", "--from", str(tmp_path)]) == 2
+    assert "it is no list of launches" in capsys.readouterr().err

@@ -1,0 +1,144 @@
+"""What a reduction takes, gives and refuses; how a version of it is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array
+import pytest
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.dispatch.tree import versions_of
+from coarsen.errors import InvalidInputError
+from coarsen.stream import Reduce
+from coarsen.stream.reduction_choice import default_file
+from tests.conftest import context_of
+from tests.stream.forms import FORMS, summed, take, whole
+
+pytestmark = pytest.mark.compiled_devices
+DOT = {"map": "x[i] * y[i]", "arguments": "const float *x, const float *y"}
+TYPES: Mapping[str, type[np.generic]] = {
+    "char": np.int8, "short": np.int16, "int": np.int32, "ulong": np.uint64, "long": np.int64,
+    "float": np.float32, "double": np.float64,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["char", "int", "ulong", "double"])
+def test_types(kind: str, queue: cl.CommandQueue) -> None:
+    x = whole(1021, TYPES[kind], 100)
+    result = summed(kind, checks_laws=False)(queue, cl.array.to_device(queue, x))
+    assert (result.get(), result.dtype, result.shape) == (x.sum(dtype=x.dtype), x.dtype, ())
+
+
+@pytest.mark.parametrize("kind", ["short", "ulong"])
+def test_places_of_extremes_of_whole_numbers(kind: str, queue: cl.CommandQueue) -> None:
+    limits = np.iinfo(TYPES[kind])
+    x = np.array([[limits.max] * 3, [limits.min] * 3, [1, limits.min, limits.max]], TYPES[kind])
+    given = cl.array.to_device(queue, x)
+    settings = {"map": "x[row][i]", "rows": "rows"}
+    assert Reduce.argmin(f"{kind} *x", **settings)(queue, given).get().tolist() == [0, 0, 1]
+    assert Reduce.argmax(f"{kind} *x", **settings)(queue, given).get().tolist() == [0, 0, 2]
+
+
+def test_reproducible_sums_are_equal_to_the_last_bit(working_devices: tuple[DeviceDescription, ...]) -> None:
+    total = Reduce("a + b", identity="0", **DOT, reproducible=True)
+    values = np.random.default_rng(0).standard_normal(70_001).astype(np.float32)
+    devices = [each for each in working_devices if not each.is_called("oclgrind")]
+    queues = [cl.CommandQueue(context_of(device)) for device in devices]
+    for n in (5, 1021, 70_001):
+        found = set()
+        for queue in queues:
+            x = cl.array.to_device(queue, values[:n])
+            found |= {total(queue, x, x).get().tobytes() for _ in range(2)}
+            assert total.explain(queue, n=n).number == 0
+        assert len(found) == 1, n
+    with pytest.raises(InvalidInputError, match="leave it out"):
+        Reduce("a + b", identity="0", **DOT, reproducible=True, tuned="x.json")
+
+
+@pytest.mark.parametrize("kind", [cl.device_type.CPU, cl.device_type.GPU])
+@pytest.mark.parametrize("rows", ["", "rows"])
+def test_before_tuning_each_version_is_chosen_somewhere(kind: int, rows: str, queue: cl.CommandQueue) -> None:
+    class Device:
+        """As the queue's, of a kind."""
+
+        type = kind
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (as the device has it)
+            return getattr(queue.device, name)
+
+    reduction = summed("float", rows=rows, checks_laws=False)
+    device: Any = Device()
+    file = default_file(reduction._operation, reduction.source, device, is_pinned=False)
+    used = versions_of(file.tree)
+    assert used | {file.default} == {*range(len(file.versions))}
+    # Whatever the kind of device, any version is right on any device.
+    reduction._files = (file,)
+    for count, width in ((1, 40_000), (1, 100), (1000, 3), (300, 300)):
+        x = whole(count * width).reshape(count, width)
+        expected = x.sum(axis=1) if rows else x.sum()
+        assert np.array_equal(reduction(queue, cl.array.to_device(queue, x)).get(), expected)
+
+
+def test_what_is_reduced_may_lie_anywhere(queue: cl.CommandQueue) -> None:
+    scaled = Reduce("a + b", identity="0", map="k * x[2 * i]", arguments="const int *x, int k")
+    x = whole(1000, np.int32)
+    array = cl.array.to_device(queue, x)
+    out = cl.array.zeros(queue, 4, np.int32)
+    scaled(queue, array[100:900], 3, n=400, out=out[2])
+    scaled(queue, array.data, 1, n=10, out=out[3])
+    assert out.get().tolist() == [0, 0, 3 * x[100:900:2].sum(), x[:20:2].sum()]
+
+
+def test_launches_in_flight_share_no_scratch(context: cl.Context) -> None:
+    queues = [cl.CommandQueue(context), cl.CommandQueue(context)]
+    out_of_order = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+    queues.append(cl.CommandQueue(context, properties=out_of_order))
+    total = take(summed("int"), FORMS["groups of lanes"], context.devices[0])
+    arrays = [cl.array.to_device(queues[0], np.full(3001 + k, k + 1, np.int32)) for k in range(9)]
+    queues[0].finish()
+    results = [total(queues[k % 3], each) for k, each in enumerate(arrays)]
+    for queue in queues:
+        queue.finish()
+    assert [int(each.get()) for each in results] == [(3001 + k) * (k + 1) for k in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"operator": "a + reduce_x"}, "the kernel's own"),
+        ({"operator": "a + b; // c"}, "no expression"),
+        ({"arguments": "const float *x, int LANES"}, "can't be called"),
+        ({"arguments": "const float *x, int n"}, "there twice"),
+        ({"arguments": "const float4 *x"}, "none of char to"),
+        ({"arguments": "const thing *x"}, "can't be read"),
+        ({"arguments": "int x"}, "have no array"),
+        ({"map": "x[row]"}, "there are no rows"),
+        ({"dtype": np.complex64}, "of the type complex64"),
+    ],
+)
+def test_what_is_no_reduction_is_refused(change: dict[str, Any], message: str) -> None:
+    good = {"operator": "a + b", "identity": "0", "arguments": "const float *x"}
+    with pytest.raises(InvalidInputError, match=message):
+        Reduce(**{**good, **change})
+
+
+def test_arguments_are_checked(queue: cl.CommandQueue) -> None:
+    dot = Reduce("a + b", identity="0", **DOT)
+    x = cl.array.zeros(queue, 8, np.float32)
+    for values, sizes, message in (
+        ((x,), {}, "takes 2 arguments, not 1"),
+        ((x, x[:7]), {}, "y has 7 elements, and 8 are needed"),
+        ((x, x.astype(np.int32)), {}, "y is of the type int32"),
+        ((x[::2], x), {}, "in C's order"),
+        ((x, 3), {}, "y is an array"),
+        ((x, x), {"m": 3}, "there is no size m"),
+        ((x, x), {"n": -1}, "are not known"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            dot(queue, *values, **sizes)
+    with pytest.raises(InvalidInputError, match="out has 8 elements"):
+        dot(queue, x, x, out=x)
