@@ -270,7 +270,7 @@ class Together:
         if len(launches) == 1:
             return Fused(reason="there is only one launch")
         if len({launch.range for launch in launches}) > 1 or not all(launches[0].range[0]):
-            return Fused(reason="fusion-ndrange: the launches have other NDRanges, or no work-items")
+            return Fused(reason="the launches have other NDRanges, or no work-items [fusion-ndrange]")
         found = self._fuser.fused(launches, frozenset(self._given_up))
         if found.kernel is None:
             return found
@@ -279,7 +279,7 @@ class Together:
         lost = [index for index, each in enumerate(memory) if each.int_ptr in self._given_up]
         pairs = [(one, other) for one in lost for other in range(len(memory)) if other != one]
         if any(plan.shares_memory for plan in self._plans) or not is_apart or not _are_apart(memory, pairs):
-            return Fused(reason="fusion-alias: memory that is passed may overlap, or is not known")
+            return Fused(reason="memory that is passed may overlap, or is not known [fusion-alias]")
         return found
 
     def _make(self, launches: list[_Collected], found: Fused | None) -> None:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from coarsen.errors import CoarsenError, RefusalError
+from coarsen.errors import CoarsenError
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.fused import MOST_KERNELS, FusedKernel, fuse_launches
 from coarsen.ir.types import AddressSpace, PointerType
@@ -96,15 +96,13 @@ class Chain:
         if len({(each.kernel.source_hash, each.kernel.options) for each in self.launches}) > 1:
             self.reason = "their kernels are in several programs: put them into one source"
         elif len({_range(each.launch) for each in self.launches}) > 1:
-            self.reason = "fusion-ndrange: they are launched over other NDRanges"
+            self.reason = "they are launched over other NDRanges [fusion-ndrange]"
         elif any(wholes.count(each) > 1 for each in parts):
             # Where a part begins is not told.
-            self.reason = "fusion-alias: parts of one buffer may overlap"
+            self.reason = "parts of one buffer may overlap [fusion-alias]"
         else:
             try:
                 self._look_at_kernels()
-            except RefusalError as error:
-                self.reason = f"{error.code}: {error}"
             except CoarsenError as error:
                 self.reason = str(error)
 

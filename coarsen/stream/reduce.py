@@ -25,6 +25,7 @@ import pyopencl.array
 from pyopencl.tools import VectorArg, dtype_to_ctype
 
 from coarsen.base.names import did_you_mean
+from coarsen.devices.building import without_warnings
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.policy.tuned_checks import TunedChoice, problem_of_device, problem_of_program, tuned_files
@@ -127,6 +128,20 @@ class Reduce:
         made._begin(_operation(better, None, arguments, settings), settings, reproducible=False)
         made._checks_laws = False
         return made
+
+    @property
+    def argument(self) -> VectorArg:
+        """The one array whose elements are combined. Raises InvalidInputError where there is a map, or several."""
+        first, *others = self._operation.arguments
+        if others or self._operation.map not in (f"{first.name}[i]", f"{first.name}[row][i]"):
+            raise InvalidInputError("a reduction in a pipeline is of one array: put its map before it, as a Map")
+        assert isinstance(first, VectorArg)
+        return first
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of the number of elements of a row and, where there are several, of rows."""
+        return self._operation.sizes
 
     def of(self, map: str, arguments: str, preamble: str) -> Self:
         """Return the same reduction of other elements; tuned files go along.
@@ -290,7 +305,8 @@ class Reduce:
             check_laws(queue, operation)
         default = default_file(operation, self._text, device, is_pinned=self._is_pinned)
         file = next(filter(lambda each: self._holds(each, device), self._files), default)
-        return Program(queue.context, self._text, tune=False, tuned=file).build([*OPTIONS], [device])
+        with without_warnings():
+            return Program(queue.context, self._text, tune=False, tuned=file).build([*OPTIONS], [device])
 
     def _holds(self, file: TunedFile, device: pyopencl.Device) -> bool:
         """Return True for a tuned file of these kernels and a device; says why another one is not used."""

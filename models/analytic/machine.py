@@ -181,9 +181,6 @@ class DeviceProfile:
     rates: Mapping[str, IssueRate] = field(default_factory=lambda: MappingProxyType({}))
     launch: LaunchCosts = field(default_factory=LaunchCosts)
 
-    def __str__(self) -> str:
-        return f"{self.name} ({self.device}, {self.platform}, driver {self.driver})"
-
 
 def interpolated(curve: Sequence[Point], at: float) -> float | None:
     """Return the value of a curve, linear between its points on logarithmic scales, constant beyond its ends.

@@ -15,8 +15,7 @@ from pathlib import Path
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.results.results import Results
-from coarsen.opencl_bench.sweep.engine import name_of, opened_context
-from coarsen.opencl_bench.sweep.out_of_bounds import explained
+from coarsen.opencl_bench.sweep.engine import explained, name_of, opened_context
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, search_points, search_space
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.observer import (
@@ -121,7 +120,7 @@ def sweep(
         else:
             problem, searched = search_points(context, benchmark, space, request)
     if isinstance(plan.benchmark, Path):
-        problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, recorder.rows)
+        problem = explained(problem, benchmark, Path(name_of(plan)), recorder.rows)
     return recorder.result(problem, searched)
 
 

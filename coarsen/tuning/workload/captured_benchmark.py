@@ -77,7 +77,7 @@ class KeptLaunch:
     """A captured launch without the contents of its buffers and the values of its scalars.
 
     `name` is what the benchmark of one that is kept is called; empty for one on its way to be measured. `sizes`
-    are those of `CapturedLaunch`.
+    are those by macros.
     """
 
     name: str
