@@ -20,6 +20,7 @@ from coarsen.base.names import folders_of_parts, lazy_names
 from coarsen.errors import makes_readable
 
 if TYPE_CHECKING:
+    from coarsen import stream as stream
     from coarsen.api import coarsen as coarsen
     from coarsen.api import explain as explain
     from coarsen.api import predict as predict
@@ -96,6 +97,8 @@ _MODULE_OF = {
     "tune": "coarsen.drop_in.ahead",
 }
 __all__ = [*_MODULE_OF]
+# A package with names of its own.
+_MODULE_OF["stream"] = "coarsen.stream"
 
 # Whatever handlers a program gives it.
 logging.getLogger("coarsen").addFilter(makes_readable)

@@ -15,7 +15,7 @@ buffers that are given up.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -52,7 +52,7 @@ _ARRAY = re.compile(r"(.*?)((?:\[\d+\])+)\*")
 # Each of them is lowered, and a kernel of more is hardly what anybody wants.
 MOST_KERNELS = 16
 Names = tuple[str, ...]
-Pairs = Sequence[tuple[str, str]]
+_CALL = re.compile(r"\s*(\w+)\s*(?:\(((?:\s*[A-Za-z_]\w*\s*,?)*)\))?\s*")
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,7 @@ class FusedKernel:
         dropped: the arguments that are gone.
         assumptions: what a launch must keep to, in words.
         passed: for each kernel the names of the fused kernel's arguments, dropped ones too, that it is passed.
-        same: arguments that are one where their names say otherwise: what `fuse` is to be told.
-        apart: likewise those that are not; None where names can't say it.
+        calls: for each kernel what `fuse` takes for the same.
         distinct: pairs of the fused kernel's arguments, by index, whose memory must not overlap.
         is_side_by_side: whether no kernel writes what another one accesses.
         saved_bytes: how many fewer bytes of global memory a work-item accesses than with launches apart.
@@ -77,8 +76,7 @@ class FusedKernel:
     dropped: Names
     assumptions: tuple[str, ...]
     passed: tuple[Names, ...]
-    same: tuple[tuple[str, str], ...]
-    apart: Names | None
+    calls: Names
     distinct: ArgumentPairs
     is_side_by_side: bool
     saved_bytes: int
@@ -91,12 +89,8 @@ class FusedKernel:
 
 def fuse(
     source: str | Path,
-    first: str,
-    second: str | Sequence[str],
+    *kernels: str,
     options: Sequence[str] = (),
-    *,
-    same: Mapping[str, str] | Pairs = (),
-    apart: Collection[str] = (),
     gives_up: Collection[str] = (),
     name: str | None = None,
 ) -> FusedKernel:
@@ -107,12 +101,9 @@ def fuse(
 
     Args:
         source: OpenCL C, or the path of a `.cl` file.
-        first: the kernel that is launched first.
-        second: the kernel that is launched next; or several, in their order.
+        kernels: in their order. One that is passed other things than its arguments' names say is written as a
+            call, `add(n, t, b, c)`, by the names of the fused kernel's arguments.
         options: OpenCL build options.
-        same: further arguments that are passed the same: one of the kernels before, and one of the first later
-            kernel that has such a one.
-        apart: names of arguments that are each kernel's own.
         gives_up: arguments of the fused kernel whose buffers nobody reads after the launch, nor accesses by
             another argument.
         name: of the fused kernel; the kernels' names with `_` between them where it is left out.
@@ -121,9 +112,15 @@ def fuse(
         InvalidInputError: there are no such kernels or arguments, or they don't fit together.
         RefusalError: one launch is not known to do what several do, or a kernel can't be written as OpenCL C.
     """
-    pairs = [*(same.items() if isinstance(same, Mapping) else same)]
-    kernels = (first, *([second] if isinstance(second, str) else second))
-    return _fused(source, kernels, options, PORTABLE, lambda known: _by_names(known, pairs, apart), gives_up, name)
+    return _fused(source, [*map(_call, kernels)], options, PORTABLE, gives_up, name, are_names=True)
+
+
+def _call(text: str) -> tuple[str, Names | None]:
+    """Return a kernel, and what it is passed, if that is said."""
+    found = _CALL.fullmatch(text)
+    if found is None:
+        raise InvalidInputError(f"'{text}' is neither a kernel nor a call of one, such as add(n, t, b, c)")
+    return found[1], None if found[2] is None else tuple(re.findall(r"\w+", found[2]))
 
 
 def fuse_launches(
@@ -143,82 +140,61 @@ def fuse_launches(
         macros: what the source may find out about its device.
         gives_up: those of these things that nobody reads afterwards.
     """
-    given = [things for _, things in launches]
-    passed: list[Names] = []
-
-    def by_things(kernels: Sequence[Kernel]) -> list[Names]:
-        passed[:] = _by_things(kernels, given)
-        return passed
-
-    def names_given_up() -> Names:
-        rows = (zip(names, things, strict=True) for names, things in zip(passed, given, strict=True))
-        names = (name for row in rows for name, thing in row if thing is not None and thing in gives_up)
-        return tuple(dict.fromkeys(names))
-
-    kernels = tuple(kernel for kernel, _ in launches)
-    return _fused(source, kernels, options, macros, by_things, names_given_up)
+    return _fused(source, launches, options, macros, gives_up)
 
 
 def _fused(
     source: str | Path,
-    names: Names,
+    launches: Sequence[tuple[str, Sequence[Hashable] | None]],
     options: Sequence[str],
     macros: DeviceMacros,
-    passing: Callable[[Sequence[Kernel]], list[Names]],
-    gives_up: Collection[str] | Callable[[], Collection[str]],
+    gives_up: Collection[Hashable],
     name: str | None = None,
+    *,
+    are_names: bool = False,
 ) -> FusedKernel:
     text = opencl_c_of(source)
     if text is None:
         raise InvalidInputError("only OpenCL C can be fused, not LLVM IR")
-    if not 2 <= len(names) <= MOST_KERNELS:
-        raise InvalidInputError(f"two to {MOST_KERNELS} kernels are fused, not {len(names)}")
+    if not 2 <= len(launches) <= MOST_KERNELS:
+        raise InvalidInputError(f"two to {MOST_KERNELS} kernels are fused, not {len(launches)}")
     unit = compile_source(source, options, macros)
-    kernels = [lower(unit, each) for each in names]
-    name = _free_name(name, names, text, options)
-    passed = passing(kernels)
-    signature = _Signature.of(kernels, passed)
-    size = _demanded_size(kernels)
+    kernels = [lower(unit, each) for each, _ in launches]
+    name = _free_name(name, [each for each, _ in launches], text)
+    passed, name_of = _passed(kernels, launches, are_names)
+    given_up = [str(each) if are_names else name_of[each] for each in gives_up if are_names or each in name_of]
+    signature, size = _Signature.of(kernels, passed), _demanded_size(kernels)
     folders = [] if isinstance(source, str) else [f"-I{source.parent}"]
-    is_side_by_side = True
-    kernel = kernels[0]
+    kernel, is_side_by_side = kernels[0], True
     for count in range(2, len(kernels) + 1):
         wrapper = signature.wrapper(name, kernels[:count], size)
         kernel = lower(f"{text}\n\n{wrapper}", name, [*folders, *options], macros)
         kernel, is_independent = _joined(kernel, signature.mark(name))
         is_side_by_side &= is_independent
-    given_up = gives_up() if callable(gives_up) else gives_up
     kernel, found, dropped = _without_stores(kernel, given_up)
     apart = distinct_arguments(kernel.function, EffectsOfKernel.of_kernel(kernel), PointerRoots())
     assert apart is not None
-    how_many = "both" if len(kernels) == 2 else "all"
-    assumptions = [
-        f"{how_many} kernels are launched over the same NDRange",
-        *apart_in_words(apart.apart, kernel.argument_names),
-    ]
+    every = "both" if len(kernels) == 2 else "all"
+    pairs = apart_in_words(apart.apart, kernel.argument_names)
+    assumptions = [f"{every} kernels are launched over the same NDRange", *pairs]
     if given_up:
         each = "it" if len({*given_up}) == 1 else "them"
         assumptions.append(
-            f"nobody reads {listed([*given_up])} after the launch, nor accesses {each} by another argument"
+            f"nobody reads {listed(given_up)} after the launch, nor accesses {each} by another argument"
         )
     saved = sum(map(accessed_bytes, kernels)) - accessed_bytes(kernel)
-    return FusedKernel(
-        kernel,
-        found,
-        dropped,
-        tuple(assumptions),
-        tuple(passed),
-        *_told(kernels, passed),
-        apart.apart,
-        is_side_by_side,
-        saved,
+    calls = (
+        of.name if row == of.argument_names else f"{of.name}({', '.join(row)})"
+        for of, row in zip(kernels, passed, strict=True)
     )
+    told = tuple(assumptions), tuple(passed), tuple(calls)
+    return FusedKernel(kernel, found, dropped, *told, apart.apart, is_side_by_side, saved)
 
 
 def _joined(kernel: Kernel, mark: str) -> tuple[Kernel, bool]:
-    """Clean up a kernel of two parts that are known to do what two launches do, and say if they are independent.
+    """Clean up a kernel of two parts, and say if they are independent.
 
-    Raises RefusalError.
+    Raises RefusalError where they are not known to do what two launches do.
 
     Args:
         kernel: its parts follow each other.
@@ -260,7 +236,7 @@ def _without_stores(kernel: Kernel, gives_up: Collection[str]) -> tuple[Kernel, 
     return (Kernel(kernel.name, normalised(module)) if dropped else kernel), found, dropped
 
 
-def _free_name(name: str | None, kernels: Names, text: str, options: Sequence[str]) -> str:
+def _free_name(name: str | None, kernels: Sequence[str], text: str) -> str:
     """Return the fused kernel's name. Raises InvalidInputError where it can't be called so."""
     if name is None:
         name = next((each for each in ("_".join(kernels), "_then_".join(kernels)) if not _is_builtin(each)), "")
@@ -295,89 +271,32 @@ def _demanded_size(kernels: Sequence[Kernel]) -> tuple[int, int, int] | None:
 # Which arguments are one.
 
 
-def _by_names(kernels: Sequence[Kernel], same: Pairs, apart: Collection[str]) -> list[Names]:
-    """Return what each kernel is passed, by the fused kernel's arguments. Raises InvalidInputError."""
-    names = [kernel.argument_names for kernel in kernels]
-    for each in apart:
-        if not any(each in of_kernel for of_kernel in names):
-            raise InvalidInputError(f"--apart: no kernel has an argument '{each}'")
-    known: dict[str, None] = {}
-    passed, left = [], [*same]
-    for kernel in kernels:
-        own_of: dict[str, str] = {}
-        for pair in [*left]:
-            own, other = pair
-            if own in known and other in kernel.argument_names and other not in own_of:
-                own_of[other] = own
-                left.remove(pair)
-        # What is said of an argument takes the place of names that are equal.
-        separate = {*apart, *own_of.values()}
-        row = []
-        for argument in kernel.arguments:
-            is_apart = argument.type == _LOCAL or argument.name in separate
-            name = own_of.get(argument.name) or (_free(argument.name, known) if is_apart else argument.name)
-            row.append(name)
-        known |= dict.fromkeys(row)
-        passed.append(tuple(row))
-    if left:
-        raise InvalidInputError(f"--same: {_problem(left[0], kernels, names)}")
-    return passed
-
-
-def _problem(pair: tuple[str, str], kernels: Sequence[Kernel], names: Sequence[Names]) -> str:
-    """Say why two arguments can't be one."""
-    for name, of, known in zip(pair, (kernels[:-1], kernels[1:]), (names[:-1], names[1:]), strict=True):
-        every = [each for row in known for each in row]
-        if name not in every:
-            owner = listed([kernel.name for kernel in of])
-            return f"{owner} has no argument '{name}'{did_you_mean(name, every)}"
-    return f"an argument of a later kernel is named twice, or is not after the other: {'='.join(pair)}"
-
-
-def _by_things(kernels: Sequence[Kernel], given: Sequence[Sequence[Hashable]]) -> list[Names]:
-    """As `_by_names`, by what each argument is passed."""
+def _passed(
+    kernels: Sequence[Kernel], launches: Sequence[tuple[str, Sequence[Hashable] | None]], are_names: bool
+) -> tuple[list[Names], dict[Hashable, str]]:
+    """Return the fused kernel's arguments that each kernel is passed, and the name of each thing among them."""
     name_of: dict[Hashable, str] = {}
     known: dict[str, None] = {}
     passed = []
-    for kernel, things in zip(kernels, given, strict=True):
+    for kernel, (_, given) in zip(kernels, launches, strict=True):
+        things = kernel.argument_names if given is None else given
         if len(things) != len(kernel.arguments):
             raise InvalidInputError(f"{kernel.name} takes {len(kernel.arguments)} arguments, not {len(things)}")
         row = []
         for argument, thing in zip(kernel.arguments, things, strict=True):
-            key = thing if isinstance(argument.type, PointerType) else (argument.name, thing)
+            key = thing if are_names or isinstance(argument.type, PointerType) else (argument.name, thing)
             if thing is None or argument.type == _LOCAL or key not in name_of:
-                name_of[key] = _free(argument.name, known)
+                name_of[key] = _free(str(thing) if are_names else argument.name, known)
                 known[name_of[key]] = None
             row.append(name_of[key])
         passed.append(tuple(row))
-    return passed
+    return passed, name_of
 
 
 def _free(name: str, taken: Collection[str]) -> str:
     while name in taken:
         name += "_2"
     return name
-
-
-def _told(kernels: Sequence[Kernel], passed: Sequence[Names]) -> tuple[tuple[tuple[str, str], ...], Names | None]:
-    """Return what `_by_names` has to be told, so that kernels are passed the same: `same` and `apart`."""
-    same, apart = list[tuple[str, str]](), list[str]()
-    # Names that are apart are so in all kernels, which only the second look knows.
-    for _ in range(2):
-        same, known = [], {*passed[0]}
-        for kernel, row in zip(kernels[1:], passed[1:], strict=True):
-            pairs = zip(row, kernel.arguments, strict=True)
-            others = [(own, each.name) for own, each in pairs if each.type != _LOCAL]
-            own = {name for name, other in others if name in known and (name != other or name in apart)}
-            same += [pair for pair in others if pair[0] in own]
-            apart += [other for name, other in others if name not in known and other in known - own]
-            known |= {*row}
-    apart = [*dict.fromkeys(apart)]
-    try:
-        is_told = _by_names(kernels, same, apart) == [*passed]
-    except InvalidInputError:
-        is_told = False
-    return tuple(same), tuple(apart) if is_told else None
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,7 @@ from coarsen.loops.program import read_program
 from coarsen.policy.remembered import Remembered
 from coarsen.policy.tuned_checks import TunedChoice
 from coarsen.runtime.advice import LaunchRequest, Policy
-from coarsen.runtime.launch import OriginalLaunch
-from coarsen.tuning.workload.benchmark import MacroSizes
+from coarsen.tuning.workload.benchmark import ByMacros, MacroSizes
 
 if TYPE_CHECKING:
     from coarsen.loops.kernel_text import KernelText
@@ -32,50 +30,33 @@ _TYPES: Mapping[str, type[np.generic]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Lanes:
-    """The launches of a kernel with one parallel loop, by the number of lanes that share its sums.
+def _by_lanes(
+    text: KernelText, macros: Mapping[str, int], whole_type: type[np.generic], request: LaunchRequest
+) -> ByMacros:
+    """The launch of a kernel with one parallel loop for each number of lanes, the program's own first."""
+    # Imported late, as all that loads islpy.
+    from coarsen.loops.launches import operations_in
+    from coarsen.loops.splits import GROUP_SIZE, GROUP_SIZES, LANE_COUNTS, LANES
 
-    `macros` are the program's own, `whole_type` is that of whole numbers among the arguments.
-    """
-
-    text: KernelText
-    macros: Mapping[str, int]
-    whole_type: type[np.generic]
-
-    def sizes(self, launch: OriginalLaunch) -> tuple[MacroSizes, ...]:
-        """Return the sizes for each number of lanes, the program's own first."""
-        # Imported late, as all that loads islpy.
-        from coarsen.loops.splits import GROUP_SIZE, GROUP_SIZES, LANE_COUNTS, LANES
-
-        split = self.text.kernel.split
-        assert split is not None, "only its lanes are tried"
-        rows = launch.global_size[1 - split.dimension]
-        own = self.macros[LANES], self.macros[GROUP_SIZE]
-        found = []
-        for lanes, size in dict.fromkeys((own, *product(LANE_COUNTS, GROUP_SIZES))):
-            if size % lanes == 0:
-                local = [size // lanes, size // lanes]
-                whole = [-(-rows // local[0]) * local[0]] * 2
-                local[split.dimension] = whole[split.dimension] = lanes
-                definitions = (GROUP_SIZE, str(size)), (LANES, str(lanes))
-                found.append(MacroSizes(definitions, tuple(whole), tuple(local)))
-        return tuple(found)
-
-    def roundings(self, request: LaunchRequest) -> int | None:
-        """Return how many roundings lead to an element, one after the other."""
-        # Imported late, as all that loads islpy.
-        from coarsen.loops.launches import operations_in
-
-        names, given = self.text.arguments, request.arguments or ()
-        sizes = self.text.kernel.nest.parameters
-        values = {
-            name: int(np.frombuffer(value, self.whole_type)[0])
-            for name, value in zip(names, given, strict=False)
-            if name in sizes
-        }
-        expression = parse_expression(operations_in([self.text]))
-        return expression.evaluate(values) if expression.names <= values.keys() else None
+    kernel, found = text.kernel, list[MacroSizes]()
+    assert kernel.split is not None, "only lanes that there are can be tried"
+    lane_dimension = kernel.split.dimension
+    rows = request.launch.global_size[1 - lane_dimension]
+    own = macros[LANES], macros[GROUP_SIZE]
+    for lanes, size in dict.fromkeys((own, *product(LANE_COUNTS, GROUP_SIZES))):
+        if size % lanes == 0:
+            local = [size // lanes] * 2
+            whole = [-(-rows // local[0]) * local[0]] * 2
+            local[lane_dimension] = whole[lane_dimension] = lanes
+            definitions = (GROUP_SIZE, str(size)), (LANES, str(lanes))
+            found.append(MacroSizes(definitions, tuple(whole), tuple(local)))
+    given = zip(text.arguments, request.arguments or (), strict=False)
+    values = {
+        name: int(np.frombuffer(value, whole_type)[0]) for name, value in given if name in kernel.nest.parameters
+    }
+    roundings = parse_expression(operations_in([text]))
+    is_known = roundings.names <= values.keys()
+    return ByMacros(tuple(found), roundings.evaluate(values) if is_known else None)
 
 
 class LoopProgram:
@@ -215,7 +196,7 @@ class LoopProgram:
         from coarsen.drop_in.search import SearchNow
 
         kind = SearchNow if mode[0] is Otherwise.TUNE else Remembered
-        return kind(mode[1], macros=_Lanes(text, self._program.macros, self._whole_type))
+        return kind(mode[1], by_macros=partial(_by_lanes, text, self._program.macros, self._whole_type))
 
     def _given(self, arguments: Sequence[object], named: Mapping[str, object]) -> dict[str, Any]:
         names = self.arguments

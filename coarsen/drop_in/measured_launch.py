@@ -14,12 +14,13 @@ from coarsen.runtime.launch import Sizes
 from coarsen.tuning.captured_tuning import check_python, tune_captured
 from coarsen.tuning.measure.machine import PACKAGES, installed_versions
 from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.progress import Deadline
 from coarsen.tuning.recording import captured_launch, most_captured_bytes
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, problem_of
-from coarsen.tuning.settings import Deadline, Tune
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.tuned import Tuned
-from coarsen.tuning.workload.benchmark import MacroSizes
+from coarsen.tuning.workload.benchmark import ByMacros
 from coarsen.variant.variant import Definitions, Variant
 
 _AS_IT_WAS = Speedup(1.0, 1.0, 1.0)
@@ -31,8 +32,7 @@ def tune_request(
     groups_matter: bool,
     settings: Tune,
     first: Variant | None = None,
-    sizes: tuple[MacroSizes, ...] = (),
-    roundings: int | None = None,
+    by_macros: ByMacros | None = None,
 ) -> Tuned:
     """Copy what a launch's buffers hold, and find the fastest variant of it; the buffers are only read.
 
@@ -43,8 +43,7 @@ def tune_request(
         settings: how to tune.
         first: a variant to begin with, such as what was found for launches of other sizes; its local size is that
             of the launch before coarsening, empty for the launch's own.
-        sizes: by values of the source's macros that are tried, its own first.
-        roundings: how many lead to an element one after the other; None where that isn't known.
+        by_macros: its sizes by values of the source's macros; None where these aren't tried.
 
     Raises:
         CoarsenError: it can't be captured, or not be measured apart.
@@ -54,7 +53,7 @@ def tune_request(
     deadline = Deadline(settings.seconds)
     memory = request.launch.device.global_mem_size
     most_bytes = settings.most_bytes or most_captured_bytes(memory, Path(tempfile.gettempdir()))
-    captured = replace(captured_launch(request, most_bytes), sizes=sizes, roundings=roundings)
+    captured = replace(captured_launch(request, most_bytes), by_macros=by_macros)
     return tune_captured(
         captured, device, request.transforms, groups_matter, settings, deadline, first, request.cache_dir
     )

@@ -259,10 +259,10 @@ class Program(pyopencl.Program):
     def together(self, queue: pyopencl.CommandQueue, *, measure: bool = True) -> Together:
         """Return a region (`with program.together(queue) as t:`) whose launches may be made as one.
 
-        Launches of this program's kernels are collected in it, and made at its end: as one where that surely does
-        the same, else as they are. Whatever else the program does in it (copies, other programs' kernels) is done
-        at once, before them. `t.gives_up(buffer)` says that nobody reads what is written there; `t.event` is the
-        last launch's event, `t.is_fused` and `t.reason` say what was done.
+        This program's launches are collected in it, and made at its end: as one where that does the same, else as
+        they are. Whatever else the program does in it (copies, other programs' kernels) is done at once, before.
+        `t.gives_up(buffer)` says that nobody reads what is written there; `t.event` is the last launch's event,
+        `t.is_fused` and `t.reason` say what was done.
 
         Args:
             queue: for all launches; one that keeps their order.

@@ -25,7 +25,6 @@ from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
     from coarsen.drop_in.measured_launch import Kept
-    from coarsen.tuning.workload.benchmark import MacroSizes
 
 # Of the seconds, what the search may take for other sizes of a kernel, since it begins with what was found.
 _OTHER_SIZES_SHARE = 0.5
@@ -74,11 +73,11 @@ class SearchNow(Remembered):
         from coarsen.drop_in.live_line import say_ending, tuning_is_shown
         from coarsen.drop_in.measured_launch import choice_of, no_result, remember, tune_request
         from coarsen.tuning.captured_tuning import alone_on
-        from coarsen.tuning.settings import TimeOverError
+        from coarsen.tuning.progress import TimeOverError
 
         settings = replace(self._settings, seconds=self._seconds(key))
-        sizes, roundings = self._tried(request)
-        own = sizes[0].definitions if sizes else ()
+        by_macros = self._by_macros(request) if self._by_macros and settings.local_sizes else None
+        own = by_macros.sizes[0].definitions if by_macros else ()
         try:
             check_sizes_are_known(request.arguments)
             with alone_on(device, settings.seconds), tuning_is_shown(key.kernel, settings) as shown:
@@ -88,7 +87,7 @@ class SearchNow(Remembered):
                     return found
                 before = self._found_at_other_sizes(key)
                 groups_matter = self._facts_of(request, device).groups_matter
-                tuned = tune_request(request, device, groups_matter, shown, before, sizes, roundings)
+                tuned = tune_request(request, device, groups_matter, shown, before, by_macros)
         except TimeOverError as error:
             nothing = no_result(key, device, *request.launch[1:3], settings.seconds)
             self._say_unless_kept(remember(nothing, settings.store))
@@ -106,12 +105,6 @@ class SearchNow(Remembered):
         choice = choice_of(tuned, key, device, own)
         self._say_unless_kept(remember(choice, settings.store))
         return Known(choice, "tuned just now")
-
-    def _tried(self, request: LaunchRequest) -> tuple[tuple[MacroSizes, ...], int | None]:
-        """The sizes by values of macros that are tried, and the roundings; nothing where none may be."""
-        if self._macros is None or not self._settings.local_sizes:
-            return (), None
-        return self._macros.sizes(request.launch), self._macros.roundings(request)
 
     def _say_unless_kept(self, kept: Kept) -> None:
         if kept.reason:

@@ -16,7 +16,7 @@ import logging
 import statistics
 import threading
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -26,9 +26,9 @@ import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.backend.opencl_c.writer import write_opencl_c
-from coarsen.base.bug_report import bug_message, words_of
+from coarsen.base.bug_report import bug_message
 from coarsen.devices.building import build_for_launches
-from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.fused import fuse_launches
@@ -45,9 +45,8 @@ _log = logging.getLogger("coarsen")
 # Of each way, of which the first is not counted.
 TURNS = 6
 LEAST_GAIN = 1.03
+_PATIENCE = 1.0
 _OUT_OF_ORDER = pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
-# The queues whose launches are collected at present.
-_COLLECTING: set[int] = set()
 
 
 class CollectedLaunch:
@@ -72,17 +71,11 @@ class _Collected(NamedTuple):
 
     @property
     def typed(self) -> tuple[Argument, ...]:
-        """Return the arguments, numbers of their types. Raises InvalidInputError where they can't be told."""
+        """Return the arguments, numbers of their types. Raises TypeError where they can't be told."""
         typed = self.kernel._typed(self.arguments)
-        is_told = all(one is not None or other is None for one, other in zip(typed, self.arguments, strict=False))
-        if len(typed) != len(self.arguments) or not is_told:
-            raise InvalidInputError("what is passed can't be told apart")
+        if [each is None for each in typed] != [each is None for each in self.arguments]:
+            raise TypeError("what is passed can't be told apart")
         return typed
-
-    @property
-    def things(self) -> tuple[Hashable, ...]:
-        """Return what each argument is passed, as `fuse_launches` takes it. Raises InvalidInputError."""
-        return tuple(map(_thing, self.typed))
 
     @property
     def range(self) -> tuple[Any, ...]:
@@ -93,14 +86,12 @@ class _Collected(NamedTuple):
 
 
 def _thing(argument: Argument) -> Hashable:
+    """What an argument is, as `fuse_launches` takes it. Raises TypeError where that can't be told."""
     if argument is None or isinstance(argument, pyopencl.LocalMemory):
         return None
-    if isinstance(argument, pyopencl.MemoryObjectHolder):
-        return argument.int_ptr
-    try:
-        return memoryview(argument).tobytes()
-    except TypeError:
-        raise InvalidInputError(f"what is passed can't be told apart: {type(argument).__name__}") from None
+    return (
+        argument.int_ptr if isinstance(argument, pyopencl.MemoryObjectHolder) else memoryview(argument).tobytes()
+    )
 
 
 @dataclass(slots=True)
@@ -123,19 +114,15 @@ class Fused:
     seconds: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
     is_faster: bool | None = None
 
+    def values(self, launches: Sequence[_Collected]) -> list[Argument]:
+        """Return what the one launch is passed. Raises TypeError."""
+        typed = [each.typed for each in launches]
+        return [typed[launch][index] for launch, index in self.passed]
+
 
 @dataclass(slots=True)
 class Fuser:
-    """Makes kernels of a program's launches, each once.
-
-    Args:
-        context: to build for.
-        source: OpenCL C.
-        options: the build options, one by one.
-        devices: to build for; None for all of the context's.
-        macros: what the source may find out about them.
-        cache_dir: PyOpenCL's cache of binaries.
-    """
+    """Makes kernels of a program's launches, each once; `options` are one by one, `cache_dir` is PyOpenCL's."""
 
     context: pyopencl.Context
     source: str
@@ -148,33 +135,24 @@ class Fuser:
     _names: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def fused(self, launches: Sequence[_Collected], given_up: frozenset[int]) -> Fused:
-        """Return what launches become. Raises InvalidInputError for arguments that can't be told apart."""
-        try:
-            names = [self._names_of(each.kernel.function_name) for each in launches]
-        except CoarsenError as error:
-            return Fused(reason=str(error))
-        things = [each.things for each in launches]
+        """Return what launches become. Raises CoarsenError or TypeError for what can't be looked at."""
+        things = [tuple(map(_thing, each.typed)) for each in launches]
+        kernels = [each.kernel.function_name for each in launches]
+        for kernel in {*kernels} - self._names.keys():
+            unit = compile_source(self.source, self.options, self.macros)
+            self._names[kernel] = lower(unit, kernel).argument_names
         numbers: dict[Hashable, int] = {}
-        # Memory by which of it is the same; of numbers those of one name.
+        # Which memory is the same; of numbers those of one name.
         pattern = tuple(
-            tuple(
-                numbers.setdefault(thing if isinstance(thing, int) else (name, thing), len(numbers))
-                for name, thing in zip(of_kernel, row, strict=True)
-            )
-            for of_kernel, row in zip(names, things, strict=True)
+            thing and numbers.setdefault(thing if isinstance(thing, int) else (name, thing), len(numbers))
+            for kernel, row in zip(kernels, things, strict=True)
+            for name, thing in zip(self._names[kernel], row, strict=True)
         )
-        kernels = tuple(each.kernel.function_name for each in launches)
-        lost = frozenset(numbers[each] for each in given_up)
-        key = kernels, pattern, lost, launches[0].range, tuple(thing is None for row in things for thing in row)
+        lost = frozenset(map(numbers.__getitem__, given_up))
+        key = *kernels, pattern, lost, launches[0].range
         if key not in self._known:
             self._known[key] = self._made([*zip(kernels, things, strict=True)], given_up)
         return self._known[key]
-
-    def _names_of(self, kernel: str) -> tuple[str, ...]:
-        if kernel not in self._names:
-            unit = compile_source(self.source, self.options, self.macros)
-            self._names[kernel] = lower(unit, kernel).argument_names
-        return self._names[kernel]
 
     def _made(self, launches: Sequence[tuple[str, tuple[Hashable, ...]]], given_up: frozenset[int]) -> Fused:
         try:
@@ -183,14 +161,11 @@ class Fuser:
             options = [*options_of_coarsened(self.options), text.standard]
             program = build_for_launches(self.context, text.text, options, self.devices, self.cache_dir)
             kernel: pyopencl.Kernel = PlainKernel(program, made.kernel.name)
-        except (CoarsenError, pyopencl.Error) as error:
-            return Fused(reason=words_of(error) if isinstance(error, CoarsenError) else str(error))
         except Exception as error:
             # The program must not end of it.
-            return Fused(reason=bug_message(error))
-        places: Mapping[str, tuple[int, int]] = {
-            name: (launch, index) for launch, row in enumerate(made.passed) for index, name in enumerate(row)
-        }
+            is_known = isinstance(error, CoarsenError | pyopencl.Error) and not isinstance(error, InternalError)
+            return Fused(reason=str(error) if is_known else bug_message(error))
+        places = {name: (at, index) for at, row in enumerate(made.passed) for index, name in enumerate(row)}
         return Fused(kernel, "", tuple(places[name] for name in made.kernel.argument_names), made.distinct)
 
 
@@ -215,14 +190,13 @@ class Together:
         self._thread: int | None = None
 
     def __enter__(self) -> Self:
-        if self._queue.int_ptr in _COLLECTING or any(plan.region is not None for plan in self._plans):
-            raise InvalidInputError("`together` can't be nested: program or queue collect launches already")
+        if self._plans[0].region is not None:
+            raise InvalidInputError("`together` can't be nested: this program's launches are collected already")
         if self._thread is not None:
             raise InvalidInputError("a region of `together` is entered once: call it again")
         if self._queue.properties & _OUT_OF_ORDER:
             raise InvalidInputError("`together` takes a queue that keeps the order of its commands")
         self._thread = threading.get_ident()
-        _COLLECTING.add(self._queue.int_ptr)
         for plan in self._plans:
             plan.region = self
         return self
@@ -230,7 +204,6 @@ class Together:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        _COLLECTING.discard(self._queue.int_ptr)
         for plan in self._plans:
             plan.region = None
         launches, self._launches = self._launches, []
@@ -242,7 +215,7 @@ class Together:
 
         Raises InvalidInputError outside of the region, and for what is no buffer.
         """
-        if not any(plan.region is self for plan in self._plans):
+        if self._plans[0].region is not self:
             raise InvalidInputError("gives_up belongs inside of `together`: its end makes the launches")
         for each in buffers:
             if not isinstance(each, pyopencl.MemoryObjectHolder):
@@ -259,17 +232,16 @@ class Together:
     ) -> Any:  # noqa: ANN401 (it stands for an event)
         """Keep a launch for the end. What PyOpenCL has to say of its arguments, it says now.
 
-        Raises InvalidInputError for another thread or queue.
+        Raises InvalidInputError for another thread or queue, and launches that depend on more than arguments.
         """
         name = kernel.function_name
         if threading.get_ident() != self._thread:
             raise InvalidInputError(f"{name}: another thread collects launches of this program by `together`")
         if queue != self._queue:
             raise InvalidInputError(f"{name}: `together` collects launches of another queue than this one")
-        if kernel._supplied:
-            raise InvalidInputError(f"{name}: `together` takes no launch with features")
-        if kernel._layouts is None:
-            kernel.set_args(*arguments)
+        if kernel._supplied or kernel._layouts is not None:
+            raise InvalidInputError(f"{name}: `together` takes neither features nor arrays that lie otherwise")
+        kernel.set_args(*arguments)
         waited = [each for each in as_tuple(options["wait_for"]) or () if not isinstance(each, CollectedLaunch)]
         own: LaunchOptions = {**options, "wait_for": waited or None}
         kept = tuple(each.copy() if isinstance(each, np.ndarray | np.void) else each for each in arguments)
@@ -277,100 +249,82 @@ class Together:
         return CollectedLaunch(self)
 
     def _launch(self, launches: list[_Collected]) -> None:
-        passed = {each.int_ptr for launch in launches for each in launch.arguments if _is_memory(each)}
-        if not passed.issuperset(self._given_up):
+        every = [each for launch in launches for each in launch.arguments]
+        memory = {each.int_ptr: each for each in every if isinstance(each, pyopencl.MemoryObjectHolder)}
+        if not self._given_up.keys() <= memory.keys():
             raise InvalidInputError("gives_up: no launch of the region is passed this buffer")
         try:
-            found = self._found(launches)
-        except (InvalidInputError, TypeError) as error:
+            found = self._found(launches, [*memory.values()])
+        except (CoarsenError, TypeError) as error:
             found = Fused(reason=str(error))
         self.reason = found.reason
         if found.kernel is None or found.is_faster is False:
-            self.event = self._apart(launches)
+            self._make(launches, None)
         elif found.is_faster or not self._measure:
-            self._take(launches, found)
+            self._make(launches, found)
         else:
             self._measured(launches, found)
 
-    def _found(self, launches: list[_Collected]) -> Fused:
-        """Return what the launches may be. Raises InvalidInputError or TypeError for what can't be looked at."""
+    def _found(self, launches: list[_Collected], memory: list[Argument]) -> Fused:
+        """Return what launches may be. Raises CoarsenError or TypeError for what can't be looked at."""
         if len(launches) == 1:
             return Fused(reason="there is only one launch")
-        if not all(launches[0].range[0]):
-            return Fused(reason="there is no work-item")
-        if len({launch.range for launch in launches}) > 1:
-            return Fused(reason="fusion-ndrange: the launches have other NDRanges")
-        if any(launch.kernel._layouts is not None for launch in launches):
-            return Fused(reason="arrays of a kernel lie otherwise")
+        if len({launch.range for launch in launches}) > 1 or not all(launches[0].range[0]):
+            return Fused(reason="the launches have other NDRanges, or no work-items [fusion-ndrange]")
         found = self._fuser.fused(launches, frozenset(self._given_up))
         if found.kernel is None:
             return found
-        is_apart = _are_apart(_values(launches, found), found.distinct)
-        every = [each for launch in launches for each in launch.arguments]
-        others = {each.int_ptr: each for each in every if _is_memory(each)}
-        for number, buffer in self._given_up.items():
-            rest = [each for other, each in others.items() if other != number]
-            is_apart &= _are_apart([buffer, *rest], [(0, index + 1) for index in range(len(rest))])
-        if any(plan.shares_memory for plan in self._plans) or not is_apart:
-            return Fused(reason="fusion-alias: memory that is passed may overlap, or is not known")
+        is_apart = _are_apart(found.values(launches), found.distinct)
+        # What is not written any more must not be anything else's memory.
+        lost = [index for index, each in enumerate(memory) if each.int_ptr in self._given_up]
+        pairs = [(one, other) for one in lost for other in range(len(memory)) if other != one]
+        if any(plan.shares_memory for plan in self._plans) or not is_apart or not _are_apart(memory, pairs):
+            return Fused(reason="memory that is passed may overlap, or is not known [fusion-alias]")
         return found
 
-    def _apart(self, launches: list[_Collected]) -> pyopencl.Event:
-        events = [each.kernel(self._queue, *each.sizes, *each.arguments, **each.options) for each in launches]
-        return events[-1]
-
-    def _take(self, launches: list[_Collected], found: Fused) -> None:
-        """Make one launch; the launches as they are where the device does not take it."""
-        assert found.kernel is not None
-        values = _values(launches, found)
-        waited = [event for launch in launches for event in launch.options["wait_for"] or ()]
-        try:
-            with self._fuser.lock:
-                set_all(found.kernel, range(len(values)), values)
-                whole, local, offset = launches[0].range
-                self.event = ENQUEUE(self._queue, found.kernel, whole, local, offset, waited, False, False)
-        except pyopencl.Error as error:
-            found.kernel, found.reason = None, str(error)
-            self.reason, self.event = found.reason, self._apart(launches)
-            return
-        self.is_fused, self.reason = True, ""
+    def _make(self, launches: list[_Collected], found: Fused | None) -> None:
+        """Make one launch; the launches as they are where there is none, or the device does not take it."""
+        if found is not None and found.kernel is not None:
+            values, (whole, local, offset) = found.values(launches), launches[0].range
+            try:
+                with self._fuser.lock:
+                    set_all(found.kernel, range(len(values)), values)
+                    given = found.kernel, whole, local, offset, _waited(launches)
+                    self.event = ENQUEUE(self._queue, *given, False, False)
+                self.is_fused, self.reason = True, ""
+                return
+            except pyopencl.Error as error:
+                found.kernel, found.reason = None, str(error)
+                self.reason = found.reason
+        for each in launches:
+            self.event = each.kernel(self._queue, *each.sizes, *each.arguments, **each.options)
 
     def _measured(self, launches: list[_Collected], found: Fused) -> None:
         """Run one of both ways, in turns, and time it where nothing else runs on the queue."""
         apart, fused = found.seconds
         is_turn = len(fused) < len(apart)
-        waited = [event for launch in launches for event in launch.options["wait_for"] or ()]
-        if is_any_set_by_host(waited) or not are_over(self._queue, waited, 1.0):
+        waited = _waited(launches)
+        if is_any_set_by_host(waited) or not are_over(self._queue, waited, _PATIENCE):
             self.reason = "the queue is never empty, so that nothing can be measured"
-            self.event = self._apart(launches)
+            self._make(launches, None)
             return
         start = time.perf_counter()
-        if is_turn:
-            self._take(launches, found)
-        else:
-            self.event = self._apart(launches)
+        self.reason = "both ways are being measured, in turns"
+        self._make(launches, found if is_turn else None)
         self._queue.finish()
         (fused if is_turn else apart).append(time.perf_counter() - start)
-        self.reason = "" if self.is_fused else self.reason or "both ways are being measured, in turns"
         if len(fused) < TURNS:
             return
         gains = [of(apart[1:]) / of(fused[1:]) for of in (min, statistics.median)]
         found.is_faster = min(gains) >= LEAST_GAIN
+        found.reason = "" if found.is_faster else "one launch was not faster"
         names = ", ".join(each.kernel.function_name for each in launches)
-        if not found.is_faster:
-            found.reason = "one launch was not faster"
         what = "run as one launch" if found.is_faster else "stay apart"
         _log.info("%s %s: %.2f times as fast, measured", names, what, gains[0])
 
 
-def _values(launches: Sequence[_Collected], found: Fused) -> list[Argument]:
-    """Return what the one launch is passed."""
-    typed = [each.typed for each in launches]
-    return [typed[launch][index] for launch, index in found.passed]
-
-
-def _is_memory(argument: Argument) -> bool:
-    return isinstance(argument, pyopencl.MemoryObjectHolder)
+def _waited(launches: Sequence[_Collected]) -> list[pyopencl.Event]:
+    return [event for launch in launches for event in launch.options["wait_for"] or ()]
 
 
 def _are_apart(values: Sequence[Argument], pairs: Sequence[tuple[int, int]]) -> bool:

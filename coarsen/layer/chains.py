@@ -10,12 +10,13 @@ access to memory is no chain, though it would save a launch. Nothing is measured
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from coarsen.errors import CoarsenError, RefusalError
+from coarsen.errors import CoarsenError
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.fused import MOST_KERNELS, FusedKernel, fuse_launches
 from coarsen.ir.types import AddressSpace, PointerType
@@ -34,7 +35,22 @@ from coarsen.tuning.workload.launch_list import (
 
 # Of different ones, each of which is compiled.
 MOST_CHAINS = 64
-Things = tuple[tuple[Hashable, ...], ...]
+
+
+class _Launch(NamedTuple):
+    """A launch at a place of the order of a process."""
+
+    process: int
+    place: int
+    kernel: ListedKernel
+    launch: ListedLaunch
+    memory: tuple[int, ...]
+
+    @property
+    def things(self) -> tuple[Hashable, ...]:
+        """Return what each argument is passed: memory by its number."""
+        memory = iter(self.memory)
+        return tuple(_thing(each, memory) for each in self.launch.arguments)
 
 
 @dataclass(slots=True)
@@ -42,49 +58,77 @@ class Chain:
     """Launches that follow each other.
 
     Attributes:
-        kernels: their names.
-        source: the file that has them; None where these are several.
-        options: the build options.
+        launches: some of them.
+        folder: of the recording.
+        things: what each passes; memory by numbers of its own.
         fused: them as one; None where `reason` says why not, with its code.
         reason: empty where they can be one.
-        items: work-items of a launch.
-        things: what each of them passes; memory by numbers of its own.
         found: the launches, each time that they followed each other.
-        count: how often that was.
-        gives_up: what nobody reads later in the recording, by the names of the fused kernel's arguments.
-        saved_bytes: of global memory, by each time; `saved_more` where these are given up.
-        saved_more: see `saved_bytes`.
+        unread: what is not written where it is given up, and nobody reads later; with its name.
+        saved_bytes: of global memory, each time.
+        saved_more: likewise, where that is given up; 0 where it isn't known.
     """
 
-    kernels: tuple[str, ...]
-    source: Path | None
-    options: tuple[str, ...]
-    fused: FusedKernel | None
-    reason: str
-    items: int
-    things: Things
-    found: list[tuple[_Launch, ...]] = field(default_factory=list)
-    count: int = 0
-    gives_up: tuple[str, ...] = ()
+    launches: Sequence[_Launch]
+    folder: Path
+    things: Sequence[Sequence[Hashable]]
+    fused: FusedKernel | None = None
+    reason: str = ""
+    found: list[Sequence[_Launch]] = field(default_factory=list)
+    unread: dict[Hashable, str] = field(default_factory=dict)
     saved_bytes: int = 0
     saved_more: int = 0
 
-
-class _Launch(NamedTuple):
-    """A launch at a place of the order of a process."""
-
-    place: int
-    process: int
-    kernel: ListedKernel
-    launch: ListedLaunch
-    queue: int
-    memory: tuple[int, ...]
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Return the names of their kernels."""
+        return tuple(each.kernel.kernel for each in self.launches)
 
     @property
-    def things(self) -> tuple[Hashable, ...]:
-        """Return what each argument is passed."""
-        memory = iter(self.memory)
-        return tuple(_thing(each, memory) for each in self.launch.arguments)
+    def source(self) -> Path:
+        """Return the file of the first one's kernel."""
+        return self.folder / self.launches[0].kernel.source_file
+
+    def look(self) -> None:
+        """Find out whether they can be one, and what that saves."""
+        wholes = [number >> 1 for each in self.launches for number in each.memory]
+        parts = {number >> 1 for each in self.launches for number in each.memory if number & 1}
+        if len({(each.kernel.source_hash, each.kernel.options) for each in self.launches}) > 1:
+            self.reason = "their kernels are in several programs: put them into one source"
+        elif len({_range(each.launch) for each in self.launches}) > 1:
+            self.reason = "they are launched over other NDRanges [fusion-ndrange]"
+        elif any(wholes.count(each) > 1 for each in parts):
+            # Where a part begins is not told.
+            self.reason = "parts of one buffer may overlap [fusion-alias]"
+        else:
+            try:
+                self._look_at_kernels()
+            except CoarsenError as error:
+                self.reason = str(error)
+
+    def _look_at_kernels(self) -> None:
+        items = math.prod(self.launches[0].launch.global_size)
+        fused = self.fused = self._fused(())
+        self.saved_bytes = items * fused.saved_bytes
+        buffers = {each.name for each in fused.kernel.arguments if each.type == PointerType(AddressSpace.GLOBAL)}
+        rows = zip(self.things, fused.passed, strict=True)
+        names = dict(pair for things, row in rows for pair in zip(things, row, strict=True))
+        shared = [each for each in names if sum(each in row for row in self.things) > 1 and names[each] in buffers]
+        if shared:
+            without = self._fused(shared)
+            self.unread = {each: names[each] for each in shared if names[each] in without.dropped}
+            self.saved_more = items * without.saved_bytes
+
+    def _fused(self, gives_up: Collection[Hashable]) -> FusedKernel:
+        launches = [*zip(self.kernels, self.things, strict=True)]
+        options = self.launches[0].kernel.options
+        return fuse_launches(self.source.read_text(), launches, options, PORTABLE, gives_up)
+
+    def unread_memory(self, launches: Sequence[_Launch]) -> dict[Hashable, int]:
+        """Return which buffers were at one time what is not read."""
+        rows = zip(self.things, (each.things for each in launches), strict=True)
+        pairs = (pair for things, numbers in rows for pair in zip(things, numbers, strict=True))
+        return {thing: number >> 1 for thing, number in pairs if thing in self.unread and isinstance(number, int)}
 
 
 def chains_of(folder: Path) -> list[Chain]:
@@ -97,14 +141,13 @@ def chains_of(folder: Path) -> list[Chain]:
         InvalidInputError: there is none, or it can't be read.
     """
     kernels, orders = read_ordered_list(folder)
-    found = _Chains(folder)
+    known: dict[Hashable, Chain] = {}
     for process, order in enumerate(orders):
         for run in _runs(order, kernels, process):
-            found.divide(run)
-    chains = sorted(found.known.values(), key=lambda each: (each.fused is None, -each.count))
-    chains = [each for each in chains if each.count]
-    _ask_what_is_read([each for each in chains if each.fused is not None], orders)
-    return chains
+            _divide(run, partial(_chain, known, folder))
+    chains = [each for each in known.values() if each.found]
+    _forget_what_is_read(chains, orders)
+    return sorted(chains, key=lambda each: (each.fused is None, -len(each.found)))
 
 
 def _thing(argument: PassedArgument, memory: Iterator[int]) -> Hashable:
@@ -113,197 +156,94 @@ def _thing(argument: PassedArgument, memory: Iterator[int]) -> Hashable:
     return argument.content if isinstance(argument, PassedScalar) else None
 
 
+def _range(launch: ListedLaunch) -> Hashable:
+    return launch.global_size, launch.local_size, launch.global_offset
+
+
 def _runs(order: Order, kernels: Sequence[ListedKernel], process: int) -> list[list[_Launch]]:
     """Return the launches that follow each other on a queue, with nothing in between that could tell."""
     done: list[list[_Launch]] = []
     now: dict[int, list[_Launch]] = {}
     for place, step in enumerate(order):
-        launch = _launch(step, place, kernels, process)
         if step.action == "free":
             continue
+        kernel = None if step.kernel is None or step.queue & 1 else kernels[step.kernel]
         for queue, run in now.items():
-            if (launch is None or queue != step.queue) and run and _meets(step, run):
+            # A chain has no launch that is further away.
+            if (kernel is None or queue != step.queue) and _meets(step, run[-MOST_KERNELS:]):
                 done.append(run)
                 now[queue] = []
-        if launch is not None:
+        if kernel is not None and step.launch is not None and step.memory is not None:
+            launch = _Launch(process, place, kernel, kernel.launches[step.launch], step.memory)
             now.setdefault(step.queue, []).append(launch)
     return [*done, *now.values()]
 
 
-def _launch(step: Step, place: int, kernels: Sequence[ListedKernel], process: int) -> _Launch | None:
-    """A launch of which all is known; None for any other step."""
-    if step.kernel is None or step.launch is None or step.memory is None or step.queue & 1:
-        return None
-    kernel = kernels[step.kernel]
-    return _Launch(place, process, kernel, kernel.launches[step.launch], step.queue, step.memory)
-
-
 def _meets(step: Step, run: Sequence[_Launch]) -> bool:
     """Return True if a step may access memory of a launch."""
-    if step.memory is None or 0 in step.memory:
-        return True
     wholes = {number >> 1 for each in run for number in each.memory}
-    return 0 in wholes or not wholes.isdisjoint(number >> 1 for number in step.memory)
+    return step.memory is None or not wholes.isdisjoint({0, *(number >> 1 for number in step.memory)})
 
 
-@dataclass(slots=True)
-class _Chains:
-    """What has become of launches that follow each other, each kind of them looked at once."""
-
-    folder: Path
-    known: dict[Hashable, Chain] = field(default_factory=dict)
-
-    def divide(self, run: Sequence[_Launch]) -> None:
-        """Divide a run into chains, each as long as can be."""
-        first = 0
-        while first < len(run) - 1:
-            last = first + 1
-            chain: Chain | None = None
-            while last < len(run) and last - first < MOST_KERNELS:
-                longer = self._chain(run[first : last + 1])
-                if longer is None or longer.fused is None:
-                    self._count_refused(run[last - 1 : last + 1], longer)
-                    break
-                if longer.saved_bytes <= (0 if chain is None else chain.saved_bytes):
-                    break
-                chain, last = longer, last + 1
-            if chain is not None:
-                chain.count += 1
-                chain.found.append(tuple(run[first:last]))
-            # A launch that does not join a chain may begin another one.
-            first = max(last, first + 1)
-
-    def _count_refused(self, pair: Sequence[_Launch], longer: Chain | None) -> None:
-        if longer is None or not _shares_memory(*pair):
-            return
-        told = self._chain(pair)
-        (longer if told is None or told.fused is not None else told).count += 1
-
-    def _chain(self, launches: Sequence[_Launch]) -> Chain | None:
-        """Return what becomes of some launches; None where that is not looked at."""
-        numbers: dict[Hashable, int] = {}
-        things = tuple(
-            tuple(
-                ("memory", numbers.setdefault(thing, len(numbers))) if isinstance(thing, int) else thing
-                for thing in row
-            )
-            for row in (each.things for each in launches)
-        )
-        first = launches[0]
-        sizes = tuple(
-            (each.launch.global_size, each.launch.local_size, each.launch.global_offset) for each in launches
-        )
-        programs = tuple((each.kernel.source_hash, each.kernel.options) for each in launches)
-        key = tuple(each.kernel.kernel for each in launches), things, sizes, programs
-        if key not in self.known:
-            if len(self.known) >= MOST_CHAINS:
-                return None
-            fused: FusedKernel | None = None
-            reason = _reason(launches, sizes, programs)
-            if not reason:
-                try:
-                    source = (self.folder / first.kernel.source_file).read_text()
-                    fused = _fused(source, key[0], things, first.kernel.options)
-                except RefusalError as error:
-                    reason = f"{error.code}: {error}"
-                except CoarsenError as error:
-                    reason = str(error)
-            file = self.folder / first.kernel.source_file if len({*programs}) == 1 else None
-            items = math.prod(first.launch.global_size)
-            chain = Chain(key[0], file, first.kernel.options, fused, reason, items, things)
-            chain.saved_bytes = items * fused.saved_bytes if fused else 0
-            self.known[key] = chain
-        return self.known[key]
+def _divide(run: Sequence[_Launch], look: Callable[[Sequence[_Launch]], Chain | None]) -> None:
+    """Divide a run into chains, each as long as can be, and note them."""
+    first = 0
+    while first < len(run) - 1:
+        last, saved, chain = first + 1, 0, None
+        while last < len(run) and last - first < MOST_KERNELS:
+            longer = look(run[first : last + 1])
+            if longer is not None and longer.fused is None:
+                pair = run[last - 1], run[last]
+                told = look(pair)
+                if told is not None and {*pair[0].memory} & {*pair[1].memory}:
+                    (told if told.fused is None else longer).found.append(pair)
+            if longer is None or longer.fused is None or longer.saved_bytes <= saved:
+                break
+            chain, saved, last = longer, longer.saved_bytes, last + 1
+        if chain is not None:
+            chain.found.append(run[first:last])
+        # A launch that does not join a chain may begin another one.
+        first = max(last, first + 1)
 
 
-def _fused(
-    source: str, kernels: Sequence[str], things: Things, options: Sequence[str], gives_up: Iterable[Hashable] = ()
-) -> FusedKernel:
-    return fuse_launches(source, [*zip(kernels, things, strict=True)], options, PORTABLE, {*gives_up})
-
-
-def _reason(launches: Sequence[_Launch], sizes: Sequence[object], programs: Sequence[object]) -> str:
-    """Why launches can't be one, whatever their kernels do; empty where nothing is known against it."""
-    if len({*programs}) > 1:
-        return "their kernels are in several programs: put them into one source"
-    if len({*sizes}) > 1:
-        return "fusion-ndrange: they are launched over other NDRanges"
-    # A part of a buffer is told without its place.
-    wholes = [{*each.memory} for each in launches]
-    parts = {number for each in wholes for number in each if number & 1}
-    if any(sum({part, part - 1} & each != set() for each in wholes) > 1 for part in parts):
-        return "fusion-alias: parts of one buffer may overlap"
-    return ""
-
-
-def _shares_memory(first: _Launch, second: _Launch) -> bool:
-    return not {number >> 1 for number in first.memory}.isdisjoint(number >> 1 for number in second.memory)
+def _chain(known: dict[Hashable, Chain], folder: Path, launches: Sequence[_Launch]) -> Chain | None:
+    """Return what becomes of some launches, each kind of them looked at once; None where that are too many."""
+    numbers: dict[int, int] = {}
+    things = tuple(
+        tuple(numbers.setdefault(each, len(numbers)) if isinstance(each, int) else each for each in launch.things)
+        for launch in launches
+    )
+    kinds = tuple((id(each.kernel), _range(each.launch)) for each in launches)
+    if (kinds, things) not in known:
+        if len(known) >= MOST_CHAINS:
+            return None
+        known[kinds, things] = chain = Chain(launches, folder, things)
+        chain.look()
+    return known[kinds, things]
 
 
 # What could be given up: what a chain writes and takes from registers itself, so that only others may read it.
 
 
-def _ask_what_is_read(chains: Sequence[Chain], orders: Sequence[Order]) -> None:
-    """Say of each chain what nobody reads later."""
-    droppable = [_droppable(chain) for chain in chains]
-    safe = {
-        (launch.process, number >> 1, launch.place)
-        for chain, things in zip(chains, droppable, strict=True)
+def _forget_what_is_read(chains: Sequence[Chain], orders: Sequence[Order]) -> None:
+    """Let chains keep of what they don't read themselves what nobody reads later."""
+    own = {
+        (launch.process, launch.place, whole)
+        for chain in chains
         for launches in chain.found
-        for number in _numbers(chain, launches, things).values()
+        for whole in chain.unread_memory(launches).values()
         for launch in launches
     }
-    last = {process: _last_reads(order, process, safe) for process, order in enumerate(orders)}
-    for chain, things in zip(chains, droppable, strict=True):
-        unread = dict(things)
+    last: dict[tuple[int, int], int] = {}
+    for process, order in enumerate(orders):
+        for place, step in enumerate(order):
+            if step.action in ("launch", "read", "map"):
+                wholes = (0,) if step.memory is None else (number >> 1 for number in step.memory)
+                last |= {(process, whole): place for whole in wholes if (process, place, whole) not in own}
+    for chain in chains:
         for launches in chain.found:
-            for thing, number in _numbers(chain, launches, things).items():
-                read = last[launches[0].process]
-                if max(read.get(number >> 1, 0), read.get(0, 0)) > launches[-1].place:
-                    unread.pop(thing, None)
-        if unread and chain.source is not None and chain.fused is not None:
-            fused = _fused(chain.source.read_text(), chain.kernels, chain.things, chain.options, unread)
-            chain.gives_up = tuple(unread.values())
-            chain.saved_more = chain.items * fused.saved_bytes
-
-
-def _droppable(chain: Chain) -> dict[Hashable, str]:
-    """Return what the fused kernel need not write where it is given up, with the names of its arguments."""
-    assert chain.fused is not None
-    assert chain.source is not None
-    kernel = chain.fused.kernel
-    buffers = {each.name for each in kernel.arguments if each.type == PointerType(AddressSpace.GLOBAL)}
-    rows = zip(chain.things, chain.fused.passed, strict=True)
-    pairs = [{*zip(things, names, strict=True)} for things, names in rows]
-    shared = {
-        pair: None
-        for index, row in enumerate(pairs)
-        for pair in row
-        if pair[1] in buffers and any(pair in other for other in pairs[index + 1 :])
-    }
-    if not shared:
-        return {}
-    gives_up = [thing for thing, _ in shared]
-    fused = _fused(chain.source.read_text(), chain.kernels, chain.things, chain.options, gives_up)
-    return {thing: name for thing, name in shared if name in fused.dropped}
-
-
-def _numbers(chain: Chain, launches: Sequence[_Launch], things: Iterable[Hashable]) -> dict[Hashable, int]:
-    """Return the memory that some things were at one time."""
-    found: dict[Hashable, int] = {}
-    for row, launch in zip(chain.things, launches, strict=True):
-        for thing, number in zip(row, launch.things, strict=True):
-            if thing in things and isinstance(number, int):
-                found[thing] = number
-    return found
-
-
-def _last_reads(order: Order, process: int, safe: Collection[tuple[int, int, int]]) -> dict[int, int]:
-    """Return for each whole buffer, 0 for any, the last place that may read it, chains that write it apart."""
-    last: dict[int, int] = {}
-    for place, step in enumerate(order):
-        if step.action in ("launch", "read", "map"):
-            for number in (0,) if step.memory is None else step.memory:
-                if (process, number >> 1, place) not in safe:
-                    last[number >> 1] = place
-    return last
+            process, place = launches[-1][:2]
+            for thing, whole in chain.unread_memory(launches).items():
+                if max(last.get((process, each), 0) for each in (0, whole)) > place:
+                    del chain.unread[thing]
+                    chain.saved_more = 0

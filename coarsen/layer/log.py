@@ -1,7 +1,7 @@
 """Reads what the recorder wrote of one process: kinds of launches, how often and how long, and what was captured.
 
     PROCESS.log, .counts, -NUMBER.content (`recorder.c`) ─▶ RecordedKind
-    PROCESS.order (`order.h`)                            ─▶ RecordedStep
+    PROCESS.order (`order.h`)                            ─▶ Step
 
 A log may end in the middle of a record: its process may have been killed.
 """
@@ -14,20 +14,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from coarsen.tuning.workload.launch_list import Order, Step
+
 _HEAD = struct.Struct("<IIQ")
 _COUNTS = struct.Struct("<QQQ")
+_DIMENSIONS = 3
 _STEP = struct.Struct("<4I12I")
 _ORDER_HEAD = 64
 # `enum Action` of `order.h`.
 ACTIONS = ("launch", "read", "write", "map", "unmap", "free")
-# `enum Form` of `objects.h`: what an argument is, in a kind of launch (L) or a capture (C).
+# `enum Form` of `recorder.c`: what an argument is, in a kind of launch (L) or a capture (C).
 UNSET, VALUE, EMPTY, REGION, SAMPLED, SHARED_MEMORY, AGAIN = range(7)
-# `enum Problem` there: why the text of a program isn't known.
+# `enum Problem` of `objects.h`: why the text of a program isn't known.
 PROBLEMS = (
     "",
-    "its program is made from a binary",
-    "its program is made from an intermediate language",
-    "it is built into the driver",
+    "its program is not made from source, but from a binary or SPIR-V, or is the driver's own",
     "its program is linked from several",
     "its program is compiled with headers that the program gives",
     "the programs before it had all of the text that is kept (64 MiB)",
@@ -136,30 +137,6 @@ class RecordedKind:
     notes: list[str] = field(default_factory=list)
 
 
-class RecordedStep(NamedTuple):
-    """What a program did at one place of the order.
-
-    Attributes:
-        action: one of `ACTIONS`.
-        queue: its number, which is odd where the queue may change the order itself; 0 for none.
-        kind: of a launch; None where it isn't known.
-        memory: what a launch was passed, or what the host accessed: twice the number of the whole buffer, 1 more
-            for a part of one, 0 where that isn't known; None where more was passed than is told.
-    """
-
-    action: str
-    queue: int
-    kind: RecordedKind | None
-    memory: tuple[int, ...] | None
-
-
-class RecordedLogs(NamedTuple):
-    """All processes: kinds of launches, and each process's last steps in their order."""
-
-    kinds: list[RecordedKind]
-    orders: list[tuple[RecordedStep, ...]]
-
-
 class _Reader:
     """Takes numbers and texts from bytes, one after the other. Raises struct.error at their end."""
 
@@ -186,36 +163,44 @@ class _Reader:
         return self._data[self._at - size : self._at]
 
 
-def read_logs(folder: Path) -> RecordedLogs:
-    """Return what the recorder wrote into a folder, of all processes, in the order of first launches."""
-    logs = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime_ns)
-    kinds = [_read_log(log) for log in logs]
-    orders = [_read_order(log.with_suffix(".order"), known) for log, known in zip(logs, kinds, strict=True)]
-    return RecordedLogs(
-        [kind for known in kinds for kind in known.values() if kind.launches], [each for each in orders if each]
-    )
+def read_logs(folder: Path) -> tuple[list[RecordedKind], list[Order]]:
+    """Return what the recorder wrote into a folder, of all processes, in the order of first launches.
+
+    Returns:
+        Kinds of launches, and the order of each process: `kernel` is a launch's kind, by its place.
+    """
+    kinds: list[RecordedKind] = []
+    orders = []
+    for log in sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime_ns):
+        own = _read_log(log)
+        launched = [number for number, kind in own.items() if kind.launches]
+        places = {number: place for place, number in enumerate(launched, len(kinds))}
+        kinds += [own[number] for number in launched]
+        orders.append(_read_order(log.with_suffix(".order"), places))
+    return kinds, [order for order in orders if order]
 
 
-def _read_order(file: Path, kinds: dict[int, RecordedKind]) -> tuple[RecordedStep, ...]:
-    data = file.read_bytes() if file.exists() else b""
-    steps = [*_STEP.iter_unpack(data[_ORDER_HEAD : len(data) - (len(data) - _ORDER_HEAD) % _STEP.size])]
-    if len(data) < _ORDER_HEAD or not steps:
+def _read_order(file: Path, places: dict[int, int]) -> Order:
+    data = file.read_bytes()[_ORDER_HEAD:] if file.exists() else b""
+    steps = [*_STEP.iter_unpack(data[: len(data) - len(data) % _STEP.size])]
+    if not steps:
         return ()
     # The ring begins anew after its last place.
-    count = int.from_bytes(data[:8], "little")
+    count = int.from_bytes(file.read_bytes()[:8], "little")
     first = count % len(steps) if count > len(steps) else 0
-    return tuple(_step(each, kinds) for each in (*steps[first:], *steps[:first])[: min(count, len(steps))])
+    return tuple(_step(each, places) for each in (*steps[first:], *steps[:first])[: min(count, len(steps))])
 
 
-def _step(numbers: tuple[int, ...], kinds: dict[int, RecordedKind]) -> RecordedStep:
+def _step(numbers: tuple[int, ...], places: dict[int, int]) -> Step:
     action, kind, queue, count, *memory = numbers
     told = tuple(memory[:count]) if count <= len(memory) else None
-    return RecordedStep(ACTIONS[action], queue, kinds.get(kind), told)
+    return Step(ACTIONS[action], queue, places.get(kind), None, told)
 
 
 def _read_log(log: Path) -> dict[int, RecordedKind]:
     devices: dict[int, RecordedDevice] = {}
     programs: dict[int, RecordedProgram] = {}
+    kernels: dict[int, tuple[RecordedProgram, str]] = {}
     kinds: dict[int, RecordedKind] = {}
     for letter, number, data in _records(log.read_bytes()):
         reader = _Reader(data)
@@ -223,8 +208,11 @@ def _read_log(log: Path) -> dict[int, RecordedKind]:
             devices[number] = RecordedDevice(reader.text().strip(), reader.text().strip())
         elif letter == "U":
             programs[number] = RecordedProgram(PROBLEMS[reader.number("B")], reader.text(), reader.text())
+        elif letter == "K":
+            kernels[number] = programs[reader.number("I")], reader.text()
         elif letter in "LS":
-            kinds[number] = _kind(reader, programs, devices, has_arguments=letter == "L")
+            kernel, device = kernels[reader.number("I")], devices[reader.number("I")]
+            kinds[number] = _kind(reader, *kernel, device, has_arguments=letter == "L")
         elif letter == "C":
             file = log.with_name(f"{log.stem}-{reader.number('I')}.content")
             kinds[number].file = file
@@ -251,22 +239,18 @@ def _records(data: bytes) -> Iterator[tuple[str, int, bytes]]:
 
 
 def _kind(
-    reader: _Reader,
-    programs: dict[int, RecordedProgram],
-    devices: dict[int, RecordedDevice],
-    has_arguments: bool,
+    reader: _Reader, program: RecordedProgram, kernel: str, device: RecordedDevice, has_arguments: bool
 ) -> RecordedKind:
-    program, device = reader.numbers("II")
-    kernel = reader.text()
-    dimensions, has_local = reader.numbers("BB")
-    form = f"{dimensions}Q"
+    each = f"{_DIMENSIONS}Q"
+    global_size, local_size, offset = reader.numbers(each), reader.numbers(each), reader.numbers(each)
+    dimensions, has_local = reader.numbers("II")
     return RecordedKind(
-        programs[program],
+        program,
         kernel,
-        devices[device],
-        reader.numbers(form),
-        reader.numbers(form) if has_local else None,
-        reader.numbers(form),
+        device,
+        global_size[:dimensions],
+        local_size[:dimensions] if has_local else None,
+        offset[:dimensions],
         tuple(_argument(reader) for _ in range(reader.number("I"))) if has_arguments else None,
     )
 
@@ -297,5 +281,5 @@ def _contents(reader: _Reader, arguments: tuple[RecordedArgument, ...]) -> Itera
 
 
 def _image(reader: _Reader) -> RecordedImage:
-    kind, order, channel_type, has_parent = reader.numbers("4I")
-    return RecordedImage(kind, order, channel_type, has_parent, reader.numbers("4Q"))
+    kind, has_parent, order, channel_type, _, *extents = reader.numbers("4I5Q")
+    return RecordedImage(kind, order, channel_type, has_parent, tuple(extents))

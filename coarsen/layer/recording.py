@@ -41,7 +41,6 @@ from coarsen.layer.log import (
     RecordedDevice,
     RecordedKind,
     RecordedProgram,
-    RecordedStep,
     read_logs,
 )
 from coarsen.policy.tuned_checks import without_own_folder
@@ -63,6 +62,7 @@ from coarsen.tuning.workload.launch_list import (
     LIST_FILE,
     ListedKernel,
     ListedLaunch,
+    Order,
     PassedArgument,
     PassedBuffer,
     PassedOther,
@@ -415,13 +415,13 @@ class _Listed(NamedTuple):
 
 
 def _list_written(
-    kinds: Sequence[RecordedKind], orders: Sequence[Sequence[RecordedStep]], kernels: _Kernels, folder: Path
+    kinds: Sequence[RecordedKind], orders: Sequence[Order], kernels: _Kernels, folder: Path
 ) -> Path | None:
     """Write the list and the sources; return the list's path, None where there is nothing to list."""
     counts: dict[_Listed, Counter[ListedLaunch | None]] = {}
-    listed_as: dict[int, tuple[_Listed, ListedLaunch | None]] = {}
+    listed_as: dict[int | None, tuple[_Listed, ListedLaunch | None]] = {}
     sources: dict[str, str] = {}
-    for kind in kinds:
+    for number, kind in enumerate(kinds):
         try:
             options, source = options_of(kind.program), kind.program.source
         except InvalidInputError:
@@ -431,8 +431,8 @@ def _list_written(
         source_hash = hash_with_headers(source, options)
         sources[source_hash] = source
         key = _Listed(source_hash, without_own_folder(options), kind.kernel)
-        listed_as[id(kind)] = key, _listed(kind, kernels)
-        _count(counts.setdefault(key, Counter()), listed_as[id(kind)][1], kind.launches)
+        listed_as[number] = key, _listed(kind, kernels)
+        _count(counts.setdefault(key, Counter()), listed_as[number][1], kind.launches)
     if not counts:
         return None
     for before in read_launch_list(folder) if (folder / LIST_FILE).exists() else ():
@@ -443,13 +443,13 @@ def _list_written(
             _count(of_kernel, replace(each, count=1), each.count)
     for source_hash, text in sources.items():
         replace_file(text.encode(), folder / _source_file(source_hash))
-    places = {
+    places: dict[tuple[_Listed, ListedLaunch | None], tuple[int, int]] = {
         (key, launch): (kernel, place)
         for kernel, (key, of_kernel) in enumerate(counts.items())
         for place, launch in enumerate(each for each in of_kernel if each is not None)
     }
-    at = {number: places.get((key, each)) for number, (key, each) in listed_as.items() if each is not None}
-    steps = (tuple(_step(each, at.get(id(each.kind))) for each in order) for order in orders)
+    at = {number: places[listed] for number, listed in listed_as.items() if listed in places}
+    steps = (tuple(_placed(each, at.get(each.kernel)) for each in order) for order in orders)
     listed = (
         ListedKernel(
             key.name,
@@ -464,12 +464,11 @@ def _list_written(
     return write_launch_list(listed, folder, steps)
 
 
-def _step(recorded: RecordedStep, place: tuple[int, int] | None) -> Step:
-    action, queue, _, memory = recorded
-    if place is None:
-        # Of a launch that isn't listed, not all arguments may be known.
-        return Step(action, queue, None, None, None if action == "launch" else memory)
-    return Step(action, queue, *place, memory)
+def _placed(step: Step, place: tuple[int, int] | None) -> Step:
+    if place is not None:
+        return step._replace(kernel=place[0], launch=place[1])
+    # Of a launch that isn't listed, not all arguments may be known.
+    return step._replace(kernel=None, memory=None if step.action == "launch" else step.memory)
 
 
 def _count(counts: Counter[ListedLaunch | None], launch: ListedLaunch | None, count: int) -> None:

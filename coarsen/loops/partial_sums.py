@@ -4,8 +4,8 @@
     for i: for j: s += a[i][j]   ->  for i: { q = 0; for j: q += a[i][j]; partials[i] = q }
                                      for i: s += partials[i]
 
-The first is done where no loop is inside, the second then to all. It is done to the C function: the loop over parts is
-parallel then, and lanes share both sums (`splits`).
+The first is done where no loop is inside, the second then to all. It is done to the C function: the loop over
+parts is parallel then, and lanes share both sums (`splits`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from coarsen.loops.forms import limits, step_of
 from coarsen.loops.kernels import NestKernel, kernels_of
 from coarsen.loops.nest import Nest, Statement, free_name
 from coarsen.loops.splits import Sum, is_free, sums_of
-from coarsen.loops.tree import Operation
 
 TERMS = 8192
 """Of a block: enough for 256 lanes, and few enough for blocks to fill a GPU."""
@@ -72,61 +71,47 @@ def _statements(
 ) -> Iterator[tree.Statement]:
     """Yield statements with shared loops in parts; `taken` are names."""
     for each in statements:
-        match each:
-            case tree.For() if each.place in shared:
-                is_outer = any(isinstance(inner, tree.For) for inner in each.body)
-                yield from _in_parts(each if is_outer else _in_blocks(each, taken), shared[each.place], taken)
-            case tree.Region():
-                yield replace(each, body=tuple(_statements(each.body, shared, taken)))
-            case tree.If():
-                branches = (tuple(_statements(part, shared, taken)) for part in (each.then, each.otherwise))
-                yield tree.If(each.condition, *branches, each.place)
-            case _:
-                yield each
+        if isinstance(each, tree.Region):
+            yield replace(each, body=tuple(_statements(each.body, shared, taken)))
+        elif isinstance(each, tree.For) and each.place in shared:
+            has_rows = any(isinstance(inner, tree.For) for inner in each.body)
+            yield from _in_parts(each if has_rows else _in_blocks(each, taken), shared[each.place], taken)
+        else:
+            yield each
 
 
 def _head(loop: tree.For) -> tuple[tree.Name, tree.Expression, int]:
     """The iterator of a loop that was read, its first value and its step."""
-    match loop.first:
-        case tree.Declare(variable=variable, value=start) if start is not None:
-            pass
-        case tree.Assignment(target=tree.Name(variable=variable), value=start):
-            pass
-        case _:
-            raise AssertionError("nest_of refuses such a loop")
-    return tree.Name(variable, loop.place), start, step_of(loop, variable)
+    first = loop.first
+    counted = getattr(first, "variable", None) or getattr(getattr(first, "target", None), "variable", None)
+    assert first is not None and first.value is not None and isinstance(counted, tree.Variable), "it was read"
+    return tree.Name(counted, loop.place), first.value, step_of(loop, counted)
 
 
 def _in_blocks(loop: tree.For, taken: set[str]) -> tree.For:
     """A loop over blocks of a loop's iterations around the loop over one of them."""
     iterator, start, step = _head(loop)
-    place, width = loop.place, TERMS * abs(step)
-    own = iterator.variable
-    block = tree.Name(replace(own, identity=f"{own.identity} block", name=_new(f"{own.name}_block", taken)), place)
+    place, width, own = loop.place, TERMS * abs(step), iterator.variable
+    variable = replace(own, identity=f"{own.identity} block", name=_new(f"{own.name}_block", taken))
 
-    def number(value: int) -> tree.Number:
-        return tree.Number(str(value), value, place)
+    def of(sign: str, one: tree.Expression, other: tree.Expression | int) -> tree.Expression:
+        second = tree.Number(str(other), other, place) if isinstance(other, int) else other
+        return tree.Operation(sign, (one, second), place)
 
-    def both(sign: str, one: tree.Expression, other: tree.Expression) -> Operation:
-        return Operation(sign, (one, other), place)
-
-    bounds: list[tree.Expression] = []
+    block: tree.Expression = tree.Name(variable, place)
+    further, before = ("+", "<") if step > 0 else ("-", ">")
+    begin = of(further, start, of("*", block, width))
+    inner = of(before, iterator, of(further, begin, width))
+    outer: tree.Expression | None = None
     for relation, limit in limits(loop, own, step):
-        length = both("-", limit, start) if step > 0 else both("-", start, limit)
-        blocks = both("/", both("+", length, number(width - (relation in "<>"))), number(width))
-        bounds.append(both("<", block, blocks))
-    condition = bounds.pop()
-    for bound in bounds:
-        condition = both("&&", bound, condition)
-    sign, before = ("+", "<") if step > 0 else ("-", ">")
-    begin = both(sign, start, both("*", number(width), block))
-    within = both(before, iterator, both(sign, begin, number(width)))
-    assert loop.first is not None and loop.condition is not None, "nest_of refuses such a loop"
-    inner = replace(
-        loop, first=replace(loop.first, value=begin), condition=both("&&", loop.condition, within), directives=()
-    )
-    first = tree.Declare(block.variable, number(0), "", place)
-    return tree.For(first, condition, tree.Assignment(block, "+", number(1), place), (inner,), place)
+        length = of("-", limit, start) if step > 0 else of("-", start, limit)
+        bound = of("<", block, of("/", of("+", length, width - (relation in "<>")), width))
+        outer = bound if outer is None else of("&&", outer, bound)
+    assert loop.first is not None and loop.condition is not None, "it was read"
+    one = replace(loop, first=replace(loop.first, value=begin), condition=of("&&", loop.condition, inner))
+    first = tree.Declare(variable, tree.Number("0", 0, place), "", place)
+    count = tree.Assignment(block, "+", tree.Number("1", 1, place), place)
+    return tree.For(first, outer, count, (replace(one, directives=()),), place)
 
 
 def _in_parts(loop: tree.For, sums: _Sums, taken: set[str]) -> Iterator[tree.Statement]:
@@ -134,46 +119,37 @@ def _in_parts(loop: tree.For, sums: _Sums, taken: set[str]) -> Iterator[tree.Sta
     iterator, start, step = _head(loop)
     place = loop.place
     since = (iterator, start) if step > 0 else (start, iterator)
-    index = iterator if step > 0 and getattr(start, "value", None) == 0 else Operation("-", since, place)
+    is_plain = step > 0 and getattr(start, "value", None) == 0
+    index = iterator if is_plain else tree.Operation("-", since, place)
     parts: dict[tree.Expression, tree.Expression] = {}
-    begun, kept, added = [], [], []
-    inner, outer = [], []
+    begun, kept, added = list[tree.Statement](), list[tree.Statement](), list[tree.Statement]()
+    inner = outer = ""
     for each in tree.all_of(loop.body):
-        if each.place not in sums or not isinstance(each, tree.Evaluate):
+        own = sums.get(each.place) if isinstance(each, tree.Evaluate) else None
+        if own is None or each.expression.target in parts:  # type: ignore[union-attr]
             continue
-        assert isinstance(each.expression, tree.Assignment), "it accumulates"
-        own, target = sums[each.place], each.expression.target
-        if target in parts:
-            continue
-        names = [_new(f"{own.array.name}_{word}", taken) for word in ("partial", "partials")]
-        types = own.array.element, f"{own.array.element} *"
+        target: tree.Expression = each.expression.target  # type: ignore[union-attr]
         part, every = (
-            tree.Variable(f"{place} {name}", name, type_, "local")
-            for name, type_ in zip(names, types, strict=True)
+            tree.Variable(f"{place} {name}", name, f"{own.array.element}{stars}", "local")
+            for name, stars in ((_new(f"{own.array.name}_partial{s}", taken), " *" * bool(s)) for s in ("", "s"))
         )
         parts[target] = tree.Name(part, place)
         element = tree.Subscript(tree.Name(every, place), index, place)
         yield tree.Declare(every, tree.Call("malloc", (), place), "", place)
-        begun.append(
-            tree.Declare(part, tree.Number(own.neutral, None, place), f"{part.name} = {own.neutral}", place)
-        )
-        kept.append(
-            tree.Evaluate(tree.Assignment(element, "", parts[target], place), f"{every.name} = {part.name}", place)
-        )
+        text, neutral = f"{part.name} = {own.neutral}", tree.Number(own.neutral, None, place)
+        begun.append(tree.Declare(part, neutral, text, place))
+        keeping = tree.Assignment(element, "", parts[target], place)
+        kept.append(tree.Evaluate(keeping, f"{every.name} = {part.name}", place))
         added.append(tree.Evaluate(own.added(target, element), f"{own.array.spelled} += {every.name}", place))
-        inner.append(f"reduction({own.operator}:{part.name})")
-        outer.append(f"reduction({own.operator}:{own.array.spelled})")
-
-    def directive(word: str, clauses: Sequence[str]) -> tree.Directive:
-        return tree.Directive((word,), " ".join(clauses), place)
-
-    free = directive("simd", inner)
+        inner += f"reduction({own.operator}:{part.name}) "
+        outer += f"reduction({own.operator}:{own.array.spelled}) "
+    free = tree.Directive(("simd",), inner, place)
     body = [
         replace(each, directives=(*each.directives, free)) if isinstance(each, tree.For) else each
         for each in tree.replaced(loop.body, parts)
     ]
-    yield replace(loop, body=(*begun, *body, *kept), directives=(directive("for", ()),))
-    yield replace(loop, body=tuple(added), directives=(directive("for", outer),))
+    yield replace(loop, body=(*begun, *body, *kept), directives=(tree.Directive(("for",), "", place),))
+    yield replace(loop, body=tuple(added), directives=(tree.Directive(("for",), outer, place),))
 
 
 def _new(name: str, taken: set[str]) -> str:

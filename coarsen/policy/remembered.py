@@ -11,7 +11,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pyopencl
 
@@ -19,7 +19,7 @@ from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.policy.keys import KernelFacts, kernel_facts, key_of
 from coarsen.runtime.advice import Decision, LaunchRequest, Policy
-from coarsen.runtime.launch import OriginalLaunch, OwnLaunch
+from coarsen.runtime.launch import OwnLaunch
 from coarsen.runtime.toolchain import CompiledSources
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, SizeClass, problem_of
 from coarsen.tuning.remembered.look_up import (
@@ -31,25 +31,13 @@ from coarsen.tuning.settings import Tune
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
-    from coarsen.tuning.workload.benchmark import MacroSizes
+    from coarsen.tuning.workload.benchmark import ByMacros
 
 _log = logging.getLogger("coarsen")
 _Read = TypeVar("_Read")
 
 # The decision on launches of which nothing is known.
 AS_IT_IS = Decision(Variant(), "nothing is remembered of such launches; tune=True searches")
-
-
-class TiedMacros(Protocol):
-    """How launches of a kernel follow from macros of its source, which may be tried."""
-
-    def sizes(self, launch: OriginalLaunch) -> tuple[MacroSizes, ...]:
-        """Return what stands in the place of a launch, by values of macros, the source's own first."""
-        ...
-
-    def roundings(self, request: LaunchRequest) -> int | None:
-        """Return how many roundings lead to an element one after the other; None where that isn't known."""
-        ...
 
 
 class Known(NamedTuple):
@@ -75,18 +63,26 @@ class Remembered(Policy):
     Args:
         settings: where things are remembered, and what of it may be used.
         is_last: whether no other policy is asked after this one.
-        macros: of the program's one kernel, those that may be other ones; None where they stay as they are.
+        by_macros: gives the sizes of a launch of the program's one kernel, by values of its source's macros;
+            None where these stay as they are.
     """
 
     # What is done about a choice that no longer holds, and where nothing can be read.
     _what_then = "tune=True searches again"
     _unreadable = "what is remembered can't be read"
 
-    def __init__(self, settings: Tune, is_last: bool = True, macros: TiedMacros | None = None) -> None:
+    def __init__(
+        self,
+        settings: Tune,
+        is_last: bool = True,
+        by_macros: Callable[[LaunchRequest], ByMacros] | None = None,
+    ) -> None:
         self._settings = settings
         self._is_last = is_last
-        self._macros = macros
+        self._by_macros = by_macros
         self._known: dict[RememberedKey, Known] = {}
+        # Read when the program was built, for the first launch of each class.
+        self._at_build: dict[RememberedKey, RememberedChoice] = {}
         self._facts: dict[Hashable, KernelFacts] = {}
         self._sources = CompiledSources()
         self._locks: defaultdict[RememberedKey, threading.Lock] = defaultdict(threading.Lock)
@@ -97,10 +93,12 @@ class Remembered(Policy):
     def known_variants(self, request: LaunchRequest) -> Iterable[Variant]:
         """Return the variants of what is remembered of a kernel on a device."""
         try:
-            return dict.fromkeys(choice.variant for choice in self.choices(request))
+            choices = self.choices(request)
         except (CoarsenError, pyopencl.Error):
             # The first launch says so.
             return ()
+        self._at_build.update((choice.key, choice) for choice in choices)
+        return dict.fromkeys(choice.variant for choice in choices)
 
     def choose(self, request: LaunchRequest) -> Decision | None:
         """Return what is remembered, else the launch as it is; None where another policy is asked for that.
@@ -110,20 +108,20 @@ class Remembered(Policy):
         """
         known = self.known(request)
         if known is not None and known.choice is not None:
-            return self._with_macros(Decision(known.choice.variant, known.reason, is_exact=True), request.launch)
+            return self._with_macros(Decision(known.choice.variant, known.reason, is_exact=True), request)
         if not self._is_last:
             return None
         return AS_IT_IS if known is None else Decision(Variant(), known.reason)
 
-    def _with_macros(self, decision: Decision, launch: OriginalLaunch) -> Decision:
+    def _with_macros(self, decision: Decision, request: LaunchRequest) -> Decision:
         """A decision with the sizes that its macros take, if it has any."""
         definitions = decision.variant.definitions
-        if self._macros is None or not definitions:
+        if self._by_macros is None or not definitions:
             return decision
-        found = next((each for each in self._macros.sizes(launch) if each.definitions == definitions), None)
-        if found is None:
+        sizes = {each.definitions: each for each in self._by_macros(request).sizes}
+        if (found := sizes.get(definitions)) is None:
             return Decision(Variant(), "what was found has macros that are no longer tried")
-        sized = launch._replace(global_size=found.global_size, local_size=found.local_size)
+        sized = request.launch._replace(global_size=found.global_size, local_size=found.local_size)
         own = OwnLaunch(sized, definitions)
         return decision._replace(own=own, otherwise=lambda problem: Decision(Variant(), problem))
 
@@ -171,7 +169,8 @@ class Remembered(Policy):
 
     def _needs_key(self, request: LaunchRequest) -> bool:
         """Return True if anything may be known; to compute a key may take a compilation."""
-        return bool(self._read(lambda: anything_remembered(self._settings.store, request.kernel)))
+        is_read = any(key.kernel == request.kernel for key in list(self._at_build))
+        return is_read or bool(self._read(lambda: anything_remembered(self._settings.store, request.kernel)))
 
     def _found(self, key: RememberedKey, device: DeviceDescription, request: LaunchRequest) -> Known | None:
         """Find a choice where none is remembered: here, none."""
@@ -201,7 +200,8 @@ class Remembered(Policy):
 
     def _looked_up(self, key: RememberedKey, device: DeviceDescription) -> Known | None:
         """Return what the store has, if it still holds."""
-        choice = self._read(lambda: remembered_choice(self._settings.store, key))
+        choice = self._at_build.pop(key, None)
+        choice = choice or self._read(lambda: remembered_choice(self._settings.store, key))
         if choice is None:
             return None
         problem = problem_of(choice, device.driver_version, device.platform_version)
@@ -210,9 +210,8 @@ class Remembered(Policy):
             return None
         if not choice.has_result:
             return self._without_result(choice)
-        if choice.variant.definitions and self._macros is None:
-            return None
-        if not is_allowed(choice.variant, self._settings):
+        has_unknown_macros = choice.variant.definitions and self._by_macros is None
+        if has_unknown_macros or not is_allowed(choice.variant, self._settings):
             return None
         return Known(choice, f"remembered from {choice.found_at[:10]}")
 

@@ -200,7 +200,7 @@ class VariantChoice(NamedTuple):
         if not self.arrays:
             return False
         # Imported late: most programs ask for none.
-        from coarsen.variant.placement import NO_PAD
+        from coarsen.variant.pads import NO_PAD
 
         return any(plan.place is Place.LOCAL or plan.pad != NO_PAD for plan in self.arrays)
 

@@ -19,7 +19,7 @@ from coarsen.runtime.arguments import (
     sorted_by_kind,
     typed_pair_functions,
 )
-from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, PassedSizes, plain_offset
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, OwnLaunch, PassedSizes, plain_offset
 from coarsen.runtime.launches import KernelLaunches, LaunchedVariant
 
 AnySizes: TypeAlias = Sequence[int]
@@ -137,7 +137,7 @@ class Ready(NamedTuple):
     `references` and `numbers` take from a call's arguments what PyOpenCL's two setters want, and the added ones
     come after the kernel's own. Where there are `buffers`, each must be smaller than `limit` bytes and, where
     `is_distinct`, no other's memory; else the launch is decided anew. `is_converted` says that PyOpenCL has to
-    convert arguments; `shown` is what an observer sees.
+    convert arguments; `own` is there where several launches are made; `shown` is what an observer sees.
     """
 
     kernel: pyopencl.Kernel | None
@@ -149,6 +149,7 @@ class Ready(NamedTuple):
     added_references: Pairs
     added_numbers: Pairs
     is_converted: bool = False
+    own: OwnLaunch | None = None
     buffers: Callable[[tuple[Argument, ...]], tuple[pyopencl.Buffer, ...]] | None = None
     limit: float = math.inf
     is_distinct: bool = False
@@ -171,7 +172,7 @@ def ready_for(
         known: what was chosen for all launches of these sizes.
         target: what was launched.
     """
-    if target.launch is not known or known.steps is not None:
+    if target.launch is not known or (known.steps is not None and types is not None):
         return None
     functions = pair_functions(args) if types is None else typed_pair_functions(types)
     is_converted = functions is None
@@ -182,7 +183,8 @@ def ready_for(
         # PyOpenCL sets all of them.
         added = (), tuple(itertools.chain(*target.added.items()))
     kernel = None if launched is None else target.kernel
-    ready = Ready(kernel, launched, *target.sizes, *functions, *added, is_converted)
+    own = None if known.steps is None else known.own
+    ready = Ready(kernel, launched, *target.sizes, *functions, *added, is_converted, own)
     if launched is None or not launched.is_conditional:
         return ready
     buffers = buffers_function(args)

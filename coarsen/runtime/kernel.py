@@ -41,7 +41,7 @@ from coarsen.runtime.enqueue import (
     with_added,
     without_options,
 )
-from coarsen.runtime.launch import plain_offset
+from coarsen.runtime.launch import OwnLaunch, plain_offset
 from coarsen.runtime.noted_kernel import NotedKernel
 
 # The number of kinds of calls that a kernel object keeps at hand.
@@ -76,13 +76,10 @@ class Kernel(NotedKernel):
         Arguments may be named, as PyOpenCL names them: `arg0`, `arg1` and so on. For an array that lies otherwise
         it takes a `LaidOutArray`.
         """
-        if self._launches.plan.region is not None:
-            sizes = in_tuples(global_size, local_size)
-            given = global_offset, g_times_l, allow_empty_ndrange, wait_for
-            return self._collected(queue, sizes, args, *given, by_name)
         if self._layouts is not None:
             args = self._layouts.passed(positional(args, by_name))
-        if global_offset is None and not g_times_l and not by_name:
+        region = self._launches.plan.region
+        if region is None and global_offset is None and not g_times_l and not by_name:
             key: tuple[Any, ...] = (*map(type, args), global_size, local_size)
             try:
                 if self._has_long_keys:
@@ -101,7 +98,10 @@ class Kernel(NotedKernel):
             "allow_empty_ndrange": allow_empty_ndrange,
             "wait_for": wait_for,
         }
-        return self._call(queue, in_tuples(global_size, local_size), args, options, by_name)
+        sizes = in_tuples(global_size, local_size)
+        if region is not None:
+            return self._collected(queue, sizes, args, options, by_name)
+        return self._call(queue, sizes, args, options, by_name)
 
     def enqueue(
         self,
@@ -114,13 +114,8 @@ class Kernel(NotedKernel):
         allow_empty_ndrange: bool = False,
     ) -> pyopencl.Event:
         """Launch with the arguments set before (`set_args`, `set_arg`), as `pyopencl.enqueue_nd_range_kernel`."""
-        if self._launches.plan.region is not None:
-            if self._types is not None or not self._set.are_complete:
-                raise InvalidInputError(f"kernel {self._launches.name}: `together` takes calls with all arguments")
-            sizes = in_tuples(global_work_size, local_work_size)
-            given = global_work_offset, g_times_l, allow_empty_ndrange, wait_for
-            return self._collected(queue, sizes, self._set.in_order(), *given, {})
-        if self._ready_set and global_work_offset is None and not g_times_l:
+        region = self._launches.plan.region
+        if region is None and self._ready_set and global_work_offset is None and not g_times_l:
             try:
                 kernel, *known = self._ready_set[global_work_size, local_work_size]
                 _check_whole(global_work_size, local_work_size)
@@ -138,6 +133,10 @@ class Kernel(NotedKernel):
             "wait_for": wait_for,
         }
         sizes = in_tuples(global_work_size, local_work_size)
+        if region is not None:
+            if self._types is not None or not self._set.are_complete:
+                raise InvalidInputError(f"kernel {self._launches.name}: `together` takes calls with all arguments")
+            return self._collected(queue, sizes, self._set.in_order(), options, {})
         self._called = None
         target = self._handed_over(self._target(queue, sizes, options))
         event, target = self._enqueued(queue, target, sizes, options)
@@ -151,19 +150,10 @@ class Kernel(NotedKernel):
         queue: pyopencl.CommandQueue,
         sizes: tuple[Any, Any],
         args: tuple[Argument, ...],
-        global_offset: AnySizes | None,
-        g_times_l: bool,
-        allow_empty_ndrange: bool,
-        wait_for: WaitList,
+        options: LaunchOptions,
         by_name: dict[str, Argument],
-    ) -> Any:  # noqa: ANN401 (it stands for an event)
-        """Hand a launch to the region that collects it. Raises InvalidInputError."""
-        options: LaunchOptions = {
-            "global_offset": global_offset,
-            "g_times_l": g_times_l,
-            "allow_empty_ndrange": allow_empty_ndrange,
-            "wait_for": wait_for,
-        }
+    ) -> pyopencl.Event:
+        """Hand a launch to the region that collects it; what it returns stands for an event."""
         args = positional(args, by_name)
         count = self._launches.argument_count if self._types is None else len(self._types)
         if len(args) > count:
@@ -171,7 +161,8 @@ class Kernel(NotedKernel):
         if by_name or len(args) != count:
             name = self._launches.name
             raise InvalidInputError(f"kernel {name} takes {count} arguments, {len(args)} were given")
-        return self._launches.plan.region.collect(self, queue, sizes, args, options)
+        event: pyopencl.Event = self._launches.plan.region.collect(self, queue, sizes, args, options)
+        return event
 
     def _enqueued(
         self, queue: pyopencl.CommandQueue, target: Target | None, sizes: tuple[Any, Any], options: LaunchOptions
@@ -193,8 +184,7 @@ class Kernel(NotedKernel):
             return enqueue_target(queue, target, sizes[1], options), target
         wait_for = as_tuple(options["wait_for"])
         try:
-            kernels = self._variants.sequence(own.steps)
-            return kernels.enqueue(queue, own.sizes, self._set.in_order(), wait_for), target
+            return self._launch_several(queue, own, self._set.in_order(), wait_for), target
         except CoarsenError as error:
             otherwise = self._launches.otherwise(target.original, str(error))
             instead = self._handed_over(self._as_divided(target.original, otherwise))
@@ -289,6 +279,9 @@ class Kernel(NotedKernel):
         """Set the arguments and launch; None where these arguments do not allow it."""
         if ready.buffers is not None and not are_plain(ready.buffers(args), ready.limit, ready.is_distinct):
             return None
+        if ready.own is not None and not isinstance(wait_for, list | tuple | None):
+            # What fails half-way is made another way, for which an iterator would be at its end.
+            return None
         if self._called is not ready:
             self._begin_call()
         if self._local_places:
@@ -310,9 +303,12 @@ class Kernel(NotedKernel):
                     SET_NUMBERS(self, pairs)
                 if launched is not None and (pairs or added_numbers):
                     SET_NUMBERS(kernel, pairs + added_numbers)
-                event = ENQUEUE(queue, kernel, global_size, local_size, None, wait_for, False, allow_empty)
-        except struct.error:
-            # PyOpenCL says what is wrong.
+                if ready.own is None:
+                    event = ENQUEUE(queue, kernel, global_size, local_size, None, wait_for, False, allow_empty)
+                else:
+                    event = self._launch_several(queue, ready.own, args, wait_for)
+        except (struct.error, CoarsenError):
+            # PyOpenCL says what is wrong, or the launch is made another way.
             self._called = None
             return None
         except BaseException:
@@ -323,6 +319,13 @@ class Kernel(NotedKernel):
         if observer is not None and ready.shown is not None:
             observer.launched(self._launches.name, *ready.shown)
         return event
+
+    def _launch_several(
+        self, queue: pyopencl.CommandQueue, own: OwnLaunch, args: tuple[Argument, ...], wait_for: WaitList
+    ) -> pyopencl.Event:
+        """Make the launches of a version that takes several. Raises CoarsenError where none of them is made."""
+        assert own.steps is not None and own.sizes is not None, "of several launches"
+        return self._variants.sequence(own.steps).enqueue(queue, own.sizes, args, wait_for)
 
     def _launch_converted(
         self,

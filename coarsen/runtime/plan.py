@@ -18,7 +18,6 @@ import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
 from pyopencl._cl import _Program as RawProgram
 
-from coarsen.base.bug_report import words_of
 from coarsen.devices.building import build_for_launches, most_ways_by_barriers
 from coarsen.devices.discovery import device_types_of
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
@@ -240,6 +239,9 @@ class CoarseningPlan:
         return decision
 
     def _as_it_is(self, kernel: str, error: Exception) -> Decision:
+        # Imported late: nearly always all goes well.
+        from coarsen.base.bug_report import words_of
+
         forget_frames(error)
         self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {words_of(error)}")
         return Decision(Variant(), str(error))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from coarsen.stream.graph import Channel as Channel
     from coarsen.stream.graph import buffers as buffers
     from coarsen.stream.graph import repetitions as repetitions
-    from coarsen.stream.interpret import interpret as interpret
+    from coarsen.stream.interpreter import interpret as interpret
     from coarsen.stream.reduce import Reduce as Reduce
     from coarsen.stream.stream import Stream as Stream
     from coarsen.stream.stream import pipeline as pipeline
@@ -35,7 +35,7 @@ _MODULE_OF = {
     "Stencil": "coarsen.stream.actor",
     "Stream": "coarsen.stream.stream",
     "buffers": "coarsen.stream.graph",
-    "interpret": "coarsen.stream.interpret",
+    "interpret": "coarsen.stream.interpreter",
     "pipeline": "coarsen.stream.stream",
     "repetitions": "coarsen.stream.graph",
 }

@@ -21,13 +21,13 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-from pyopencl.tools import ScalarArg, VectorArg, parse_arg_list
+from pyopencl.tools import VectorArg
 
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.stream.reduction_text import Argument, parsed_arguments
 
 Rate: TypeAlias = int | str
-Argument: TypeAlias = VectorArg | ScalarArg
 # What the kernels call their own: nobody else may.
 OWN_NAMES = frozenset(
     (
@@ -263,18 +263,6 @@ def branches_of(stage: Stage) -> tuple[tuple[Actor, ...], ...]:
 def actors_of(stage: Stage) -> tuple[Actor, ...]:
     """Return the actors of a stage, those of all branches."""
     return tuple(each for branch in branches_of(stage) for each in branch)
-
-
-def parsed_arguments(text: str) -> tuple[Argument, ...]:
-    """Return what a list of declarations in C says. Raises InvalidInputError."""
-    try:
-        found = tuple(parse_arg_list(text))
-    except (RuntimeError, ValueError, KeyError, TypeError) as error:
-        raise InvalidInputError(f"the arguments {text!r} can't be read: {error}") from None
-    for each in found:
-        if each.dtype.kind not in "iuf" or not (4 if each.dtype.kind == "f" else 1) <= each.dtype.itemsize <= 8:
-            raise InvalidInputError(f"{each.name} is of the type {each.dtype}, not char to ulong, float or double")
-    return found  # type: ignore[return-value]
 
 
 def is_array(argument: Argument) -> bool:

@@ -19,7 +19,7 @@ from pyopencl.tools import dtype_to_ctype
 
 from coarsen.devices.building import build_for_launches
 from coarsen.errors import RefusalError, one_line
-from coarsen.stream.reduction_text import Operation
+from coarsen.stream.reduction_text import OPTIONS, Operation
 
 # The operations that were found to keep the laws, in this process.
 _KEPT: set[tuple[str, ...]] = set()
@@ -90,7 +90,7 @@ def _broken(
         not_commutative=_NOT_COMMUTATIVE,
         not_identity=_NOT_IDENTITY,
     )
-    program = build_for_launches(queue.context, text, devices=[queue.device])
+    program = build_for_launches(queue.context, text, OPTIONS, [queue.device])
     flags = pyopencl.mem_flags
     operands = pyopencl.Buffer(queue.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=values)
     broken = np.zeros(len(values), np.uint32)

@@ -15,6 +15,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
@@ -24,6 +25,7 @@ import pyopencl.array
 from pyopencl.tools import VectorArg, dtype_to_ctype
 
 from coarsen.base.names import did_you_mean
+from coarsen.devices.building import without_warnings
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.policy.tuned_checks import TunedChoice, problem_of_device, problem_of_program, tuned_files
@@ -31,6 +33,7 @@ from coarsen.stream.laws import check_laws
 from coarsen.stream.reduction_choice import PINNED, default_file, description_of
 from coarsen.stream.reduction_text import (
     KERNEL,
+    OPTIONS,
     Operation,
     check_number,
     check_operation,
@@ -41,6 +44,7 @@ from coarsen.stream.reduction_text import (
 if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.policy.tuned_tree import TunedExplanation
+    from coarsen.runtime.kernel import Kernel
 
 _log = logging.getLogger("coarsen")
 
@@ -125,6 +129,35 @@ class Reduce:
         made._checks_laws = False
         return made
 
+    @property
+    def argument(self) -> VectorArg:
+        """The one array whose elements are combined. Raises InvalidInputError where there is a map, or several."""
+        first, *others = self._operation.arguments
+        if others or self._operation.map not in (f"{first.name}[i]", f"{first.name}[row][i]"):
+            raise InvalidInputError("a reduction in a pipeline is of one array: put its map before it, as a Map")
+        assert isinstance(first, VectorArg)
+        return first
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of the number of elements of a row and, where there are several, of rows."""
+        return self._operation.sizes
+
+    def of(self, map: str, arguments: str, preamble: str) -> Self:
+        """Return the same reduction of other elements; tuned files go along.
+
+        Args:
+            map: an element, as of `Reduce`.
+            arguments: what the map needs, as of `Reduce`.
+            preamble: OpenCL C that the map needs.
+        """
+        operation = replace(self._operation, map=map, arguments=parsed_arguments(arguments), preamble=preamble)
+        check_operation(operation)
+        made = type(self).__new__(type(self))
+        made._begin(operation, {"tuned": self._files or None}, reproducible=self._is_pinned)
+        made._checks_laws = self._checks_laws
+        return made
+
     def _begin(self, operation: Operation, settings: Settings, *, reproducible: bool) -> None:
         tuned = settings.get("tuned")
         if reproducible and tuned is not None:
@@ -132,6 +165,7 @@ class Reduce:
                 "reproducible launches take one version, and a tuned file chooses: leave it out"
             )
         self._operation, self._is_pinned = operation, reproducible
+        self._result_dtype = operation.result_dtype
         self._text = text_of(operation, PINNED if reproducible else None)
         self._files = tuned_files(tuned, None, "opencl_c")
         # By places of arrays, of which the map takes each element: whether those of all rows.
@@ -173,13 +207,16 @@ class Reduce:
         """
         passed, arrays, events = self._passed(values)
         length, rows = self._sizes(sizes, arrays)
-        result = self._result(queue, rows, out, arrays)
+        context = queue.context
+        result = self._result(queue, context, rows, out, arrays)
         if rows == 0:
             return result
-        own = [np.int64(size) for size in ((length, rows) if self._operation.rows else (length,))]
+        passed.append(np.int64(length))
+        if self._operation.rows:
+            passed.append(np.int64(rows))
+        passed += (result.base_data, np.int64(result.offset))
         waiting = [*events, *result.events, *(wait_for or ())] or None
-        passed += [*own, result.base_data, np.int64(result.offset)]
-        result.add_event(self._kernel(queue).launch(queue, *passed, wait_for=waiting))
+        result.add_event(self._kernel(queue, context).launch(queue, *passed, wait_for=waiting))
         return result
 
     def explain(self, queue: pyopencl.CommandQueue, **sizes: int) -> TunedExplanation:
@@ -189,7 +226,7 @@ class Reduce:
             queue: where.
             sizes: the numbers of elements and of rows, by their names.
         """
-        found: TunedExplanation = self._kernel(queue).explain(**sizes)
+        found: TunedExplanation = self._kernel(queue, queue.context).explain(**sizes)
         return found
 
     def describe(self, folder: Path, name: str = "reduction", largest: int = 1 << 24) -> Path:
@@ -247,9 +284,9 @@ class Reduce:
         self._built = {}
         return file
 
-    def _kernel(self, queue: pyopencl.CommandQueue) -> Any:  # noqa: ANN401 (a kernel of ours)
+    def _kernel(self, queue: pyopencl.CommandQueue, context: pyopencl.Context) -> Kernel:
         """Return the kernel for a queue's device, of this thread."""
-        key = queue.context, queue.device
+        key = context, queue.device
         found = self._built.get(key)
         if found is None:
             with self._building:
@@ -268,13 +305,14 @@ class Reduce:
             check_laws(queue, operation)
         default = default_file(operation, self._text, device, is_pinned=self._is_pinned)
         file = next(filter(lambda each: self._holds(each, device), self._files), default)
-        return Program(queue.context, self._text, tune=False, tuned=file).build(devices=[device])
+        with without_warnings():
+            return Program(queue.context, self._text, tune=False, tuned=file).build([*OPTIONS], [device])
 
     def _holds(self, file: TunedFile, device: pyopencl.Device) -> bool:
         """Return True for a tuned file of these kernels and a device; says why another one is not used."""
         problem = problem_of_device(file, device)
         if problem is None:
-            problem = problem_of_program(file, self._text, None, len(file.arguments))
+            problem = problem_of_program(file, self._text, list(OPTIONS), len(file.arguments))
             if problem is not None:
                 _log.warning("a tuned file of a reduction is not used: %s", problem.reason)
         return problem is None
@@ -343,19 +381,24 @@ class Reduce:
     def _result(
         self,
         queue: pyopencl.CommandQueue,
+        context: pyopencl.Context,
         rows: int,
         out: pyopencl.array.Array | None,
         arrays: Sequence[tuple[int, Any]],
     ) -> pyopencl.array.Array:
-        dtype = self._operation.result_dtype
+        """Return the array that the result goes to."""
+        dtype, shape, strides = self._result_dtype, (), ()
         if out is not None:
             _check_array(out, dtype, "out")
             if out.size != rows:
                 raise InvalidInputError(f"out has {out.size} elements, and there are {rows} results")
             return out
+        if self._operation.rows:
+            shape, strides = (rows,), (dtype.itemsize,)
+        # As PyOpenCL makes arrays itself: what it makes for others is checked for as long as a launch takes.
+        fast = {"_fast": True, "_size": rows, "_context": context, "_queue": queue}
         allocator = getattr(arrays[0][1], "allocator", None)
-        shape = (rows,) if self._operation.rows else ()
-        return pyopencl.array.Array(queue, shape, dtype, allocator=allocator)
+        return pyopencl.array.Array(None, shape, dtype, allocator=allocator, strides=strides, **fast)
 
 
 class _OfThread(threading.local):
@@ -369,7 +412,7 @@ def _check_array(array: pyopencl.array.Array, dtype: np.dtype[Any], name: str) -
     """Raise InvalidInputError for an array of another type, or whose elements lie otherwise than in C's order."""
     if array.dtype != dtype:
         raise InvalidInputError(f"{name} is of the type {array.dtype}, not {dtype}")
-    if not array.flags.c_contiguous:
+    if array.strides != (dtype.itemsize,) and not array.flags.c_contiguous:
         raise InvalidInputError(f"{name}: its elements don't lie one after the other, in C's order")
 
 

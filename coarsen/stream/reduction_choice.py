@@ -21,7 +21,7 @@ from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.frontend.source_text import source_hash_of
-from coarsen.stream.reduction_text import FINISH, KERNEL, PARAMETERS, RESULT, Operation
+from coarsen.stream.reduction_text import FINISH, KERNEL, OPTIONS, PARAMETERS, RESULT, Operation
 from coarsen.variant.variant import Variant
 
 BUFFER, OFFSET = f"{RESULT}__base", f"{RESULT}__offset"
@@ -101,7 +101,7 @@ def default_file(operation: Operation, text: str, device: pyopencl.Device, *, is
         source_hash=source_hash_of(text),
         device=device.name.strip(),
         driver=device.driver_version.strip(),
-        build_options=(),
+        build_options=OPTIONS,
         coarsen_version=__version__,
         features=tuple(Feature(name, name) for name in operation.sizes),
         versions=tuple(versions),
@@ -166,6 +166,7 @@ def _description(operation: Operation, file: str, largest: int, of_all_rows: Map
     parts = [*names[:-2], PARTS, f"{PARTS}__offset"]
     yield f"file = {quoted(file)}"
     yield f"kernel = {quoted(KERNEL)}"
+    yield f"build_options = {quoted(OPTIONS)}"
     yield f"outputs = [{quoted(BUFFER)}]"
     yield f"roundings = {quoted(length)}"
     yield from ("", "[ndrange]", f"global_size = [{quoted(by_groups)}]", 'local_size = ["LOCAL"]')

@@ -30,6 +30,7 @@ from pyopencl.tools import ScalarArg, VectorArg, dtype_to_ctype, parse_arg_list
 from coarsen.errors import InvalidInputError, one_line
 
 KERNEL, FINISH = "reduce", "reduce_finish"
+OPTIONS = ("-cl-std=CL1.2",)
 RESULT = "reduce_result"
 # The values that a tuned file may choose; the first is the default.
 PARAMETERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
@@ -170,9 +171,7 @@ def _head(operation: Operation, pinned: Mapping[str, int] | None) -> Iterator[st
         # The same bits on all devices: none makes one rounding of two.
         yield "#pragma OPENCL FP_CONTRACT OFF"
     if any(each.dtype == np.float64 for each in operation.arguments) or operation.dtype == np.float64:
-        yield "#if __OPENCL_C_VERSION__ < 120"
         yield "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
-        yield "#endif"
     yield operation.preamble
 
 

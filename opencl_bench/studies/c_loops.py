@@ -12,9 +12,9 @@ Two effects of Baskaran et al. (2007) are rows of their own: the product of a ma
 copied to local memory, without and with a pad, and that of the transposed one with four neighbouring rows for each
 work-item, or four that stand a work-group apart.
 
-`--search` asks how good the tuner's search is: of each kernel a space of at most a few hundred variants is measured
-as a whole, the fastest once more; then the search, and ten random ones, may try a fifth of it. A line says which
-share of the best variant's speed they found.
+`--search` asks how good the tuner's search is: of each kernel a space of at most a few hundred variants is
+measured as a whole, the fastest once more; then the search, and ten random ones, may try a fifth of it. A line
+says which share of the best variant's speed they found. What is far slower than the best is cut off: `failed`.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.engine.live_evaluator import relative_time
 from coarsen.tuning.engine.row_measurer import RowMeasurer
 from coarsen.tuning.launch_space import space_of_launch
-from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget, Evaluator, Trial
 from coarsen.tuning.search.exhaustive import RandomSearcher
-from coarsen.tuning.search.searcher import Found
+from coarsen.tuning.search.searcher import Found, Searcher
+from coarsen.tuning.search.spaces import Choice, SearchSpace
 from coarsen.tuning.settings import Deadline, Tune
 from coarsen.tuning.tuner import Tuning, measured_own
 from coarsen.tuning.tuning_processes import LaunchToTune, search_method, tuning_processes
@@ -165,7 +166,11 @@ class _Measured:
             self._runs[word] = partial(program, self._queue, *given)
         if case.function in ("mv", "tmv"):
             given = [{**numbers, **self._buffers}[name] for name in programs["written"].arguments]
-            self._runs |= dict(_effects(case, self._queue, programs["written"], given))
+            for word, run in _effects(case, self._queue, programs["written"], given):
+                self._fill()
+                run()
+                self.outputs[word] = [self._read_back(name) for name in self._read.outputs]
+                self._runs[word] = run
         if case.function in ("mm", "mv", "tmv"):
             self._runs |= dict(_torch(case, self._contents))
             self._runs |= dict(_clblast(case, self._queue, self._buffers))
@@ -334,39 +339,40 @@ def _products_arrays(case: Case) -> Iterator[str]:
     yield from ("a", "b", "c") if case.function == "mm" else ("a", "y", "x")
 
 
-# How good the search is.
+SEARCH_COLUMNS = (
+    *("device", "case", "kernel", "variants", "failed", "tried"),
+    *("worst_over_best", "search", "random", "worst_random"),
+)
 
 
-def search_quality(case: Case, device: DeviceDescription) -> Iterator[tuple[object, ...]]:
+def search_rows(case: Case, device: DeviceDescription, folder: Path) -> Iterator[tuple[object, ...]]:
     """Yield for each kernel how fast the variants are that searches find, over the fastest of all."""
     file = FOLDER / f"{case.function}.c"
     program = read_program(file)
     for kernel in program.names:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"{kernel}.toml"
-            text = c_template(program, kernel, str(file), ())
-            path.write_text(re.sub(r"(?m)^(\w+) = \d+  # CHECK", lambda found: _sized(found[1], case), text))
-            times, searches = _all_measured(path, device)
+        path = folder / f"{kernel}.toml"
+        text = c_template(program, kernel, str(file), ())
+        path.write_text(re.sub(r"(?m)^(\w+) = \d+  # CHECK", lambda at: f"{at[1]} = {case.sizes[at[1]]}", text))
+        times, searches = _all_measured(path, device)
         ran = [time for time in times.values() if time is not None]
         shares = [min(ran) / found.best.time for found in searches if found.best and found.best.time]
         numbers = max(ran) / min(ran), shares[0], mean(shares[1:]), min(shares[1:])
-        tried = len(searches[0].trace)
-        yield (
-            device.name,
-            case.name,
-            kernel,
-            len(times),
-            len(times) - len(ran),
-            tried,
-            *map("{:.3f}".format, numbers),
-        )
+        counts = len(times), len(times) - len(ran), len(searches[0].trace)
+        yield (device.name, case.name, kernel, *counts, *map("{:.3f}".format, numbers))
 
 
-def _sized(name: str, case: Case) -> str:
-    return f"{name} = {case.sizes[name]}"
+class _Known(Evaluator):
+    """Gives the times that were measured."""
+
+    def __init__(self, space: SearchSpace, known: Mapping[Choice, float | None]) -> None:
+        super().__init__(space)
+        self._known = known
+
+    def _measure(self, choice: Choice) -> Trial:
+        return Trial(choice, self._known[choice])
 
 
-def _all_measured(path: Path, device: DeviceDescription) -> tuple[dict[Any, float | None], list[Found]]:
+def _all_measured(path: Path, device: DeviceDescription) -> tuple[dict[Choice, float | None], list[Found]]:
     """The times of all variants over that of the launch as it is, and what searches find among them."""
     benchmark, deadline = read_benchmark(path), Deadline(24 * 3600.0)
     settings = Tune(seconds=deadline.seconds, wide_accesses=False, distinct=False, tiles=False)
@@ -377,30 +383,24 @@ def _all_measured(path: Path, device: DeviceDescription) -> tuple[dict[Any, floa
     space = replace(space, factors=(1, 2, 4, 8, 16), levels=(Level.ITEM,), local_sizes=sizes)
     with tuning_processes(launch, deadline) as processes:
         tuning = Tuning(processes, space, settings, deadline)
-        own_row, _ = measured_own(processes, tuning.context, tuning.own, deadline)
+        own, variants = tuning.own, tuning.space.listed or ()
+        own_row, _ = measured_own(processes, tuning.context, own, deadline)
         method = search_method(60, median(own_row.nanoseconds) / 1e9)
         tuning.context.process.use(method)
         measurer = RowMeasurer(replace(tuning.context, method=method))
-        variants = {choice: tuning.space.variant(choice) for choice in tuning.space.listed or ()}
-        times: dict[Any, float | None] = {tuning.space.choice_of(tuning.own): 1.0}
-        for choice, variant in variants.items():
-            times.setdefault(choice, relative_time(measurer.compared(variant, tuning.own)))
+        times: dict[Choice, float | None] = {tuning.space.choice_of(own): 1.0}
+        for choice in variants:
+            times.setdefault(choice, relative_time(measurer.compared(tuning.space.variant(choice), own)))
         for choice in sorted(variants, key=lambda each: times[each] or float("inf"))[:10]:
-            if variants[choice] != tuning.own:
-                times[choice] = relative_time(measurer.confirmed(variants[choice], tuning.own, 1))
-        budget = Budget(share=_SHARE)
-        searchers = [(tuning.searcher(), 0), *((RandomSearcher(), seed) for seed in range(_RANDOM))]
+            if (variant := tuning.space.variant(choice)) != own:
+                times[choice] = relative_time(measurer.confirmed(variant, own, 1))
+        searchers: list[tuple[Searcher, int]] = [(tuning.searcher(), 0)]
+        searchers += [(RandomSearcher(), seed) for seed in range(_RANDOM)]
         found = [
-            searcher.search(FunctionEvaluator(tuning.space, times.get), budget, seed)
+            searcher.search(_Known(tuning.space, times), Budget(share=_SHARE), seed)
             for searcher, seed in searchers
         ]
     return times, found
-
-
-SEARCH_COLUMNS = (
-    *("device", "case", "kernel", "variants", "failed", "tried"),
-    *("worst_over_best", "search", "random", "worst_random"),
-)
 
 
 def main() -> None:
@@ -423,12 +423,11 @@ def main() -> None:
     for case in cases(is_gpu=is_gpu):
         if asked.functions and case.function not in asked.functions:
             continue
-        if asked.search:
-            for row in search_quality(case, device):
-                writer.writerow(row)
-                sys.stdout.flush()
-            continue
         with tempfile.TemporaryDirectory() as folder:
+            if asked.search:
+                writer.writerows(search_rows(case, device, Path(folder)))
+                sys.stdout.flush()
+                continue
             # Nothing that was found before, nor of another size, is used.
             settings = Tune(seconds=asked.seconds, store=str(Path(folder) / "found.db"))
             found = _Measured(case, context, settings)

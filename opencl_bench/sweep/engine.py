@@ -17,8 +17,8 @@ from coarsen.tuning.measure.session import KEPT_BYTES, WROTE_OUTSIDE
 from coarsen.tuning.processes.child_process import DIED
 from coarsen.tuning.processes.compiler import CompilePool, Compiler
 from coarsen.tuning.processes.measuring_process import SERVICE, MeasuringProcess, machine_to_json
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import Measurement
-from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 

@@ -25,11 +25,11 @@ from coarsen.tuning.engine.plan import LaunchConstraint, SweepPlan, limits_of
 from coarsen.tuning.engine.row_measurer import RowMeasurer
 from coarsen.tuning.engine.rows import LAUNCHES, Selected, measure_best, most_rows
 from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.tuning.search.evaluator import Budget, Evaluator
 from coarsen.tuning.search.searcher import COMPLETE, Searcher
 from coarsen.tuning.search.spaces import NamedVariants
-from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store
 from coarsen.tuning.tuned import Decision
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize

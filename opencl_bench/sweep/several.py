@@ -28,8 +28,8 @@ from coarsen.tuning.engine.observer import (
 from coarsen.tuning.engine.plan import DeviceLimits, Space, SweepPlan, limits_of, points
 from coarsen.tuning.engine.rows import measure_points, most_rows
 from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Method
-from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.tuning.workload.launch_list import LAUNCH_SUFFIXES

@@ -24,7 +24,7 @@ from coarsen.tuning.recording import captured_launch
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.tuned import Tuned
 from coarsen.tuning.tuning_processes import LaunchToTune
-from coarsen.tuning.workload.benchmark import MacroSizes
+from coarsen.tuning.workload.benchmark import ByMacros
 from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch
 from coarsen.tuning.workload.captured_launch import write_launch
 from coarsen.variant.coarsening import Coarsening, Level
@@ -34,7 +34,7 @@ from tests.drop_in.tuned_programs import found
 
 MV, TMV = (Path(__file__).parents[2] / "opencl_bench" / "kernels" / "loops" / name for name in ("mv.c", "tmv.c"))
 LANES = (("GROUP_SIZE", "256"), ("SPLIT", "8"))
-Asked = list[tuple[LaunchRequest, tuple[MacroSizes, ...], int | None]]
+Asked = list[tuple[LaunchRequest, ByMacros]]
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def lanes_found(monkeypatch: pytest.MonkeyPatch) -> Asked:
     asked: Asked = []
 
     def tune_request(request: LaunchRequest, *rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
-        *_, sizes, roundings = rest
-        asked.append((request, sizes, roundings))
-        own = next(each for each in sizes if each.definitions == LANES)
+        *_, by_macros = rest
+        asked.append((request, by_macros))
+        own = next(each for each in by_macros.sizes if each.definitions == LANES)
         merged = Coarsening(2, own.local_size.index(32), level=Level.GROUP)
         tuned, choice = found(request), Variant(own.local_size, (merged,), LANES)
         return replace(tuned, decision=replace(tuned.decision, choice=choice))
@@ -75,8 +75,8 @@ def test_what_is_found_is_launched_and_remembered(
     tuned = LoopProgram(queue.context, path, tune=Tune(store=store))
     for n in (1, 63, 70, 129):
         product(queue, tuned, path, n)
-    ((_, sizes, roundings), *_) = lanes_found
-    assert sizes[0].definitions == (("GROUP_SIZE", "64"), ("SPLIT", "1")) and roundings == 2
+    ((_, tried), *_) = lanes_found
+    assert tried.sizes[0].definitions == (("GROUP_SIZE", "64"), ("SPLIT", "1")) and tried.roundings == 2
     count, rows = len(lanes_found), 1 - (path is TMV)
     caplog.clear()
     product(queue, LoopProgram(queue.context, path), path, 70)
@@ -97,14 +97,14 @@ def test_the_search_has_the_lanes_of_the_program(
     queue: cl.CommandQueue, store: str, lanes_found: Asked, tmp_path: Path, device: DeviceDescription
 ) -> None:
     product(queue, LoopProgram(queue.context, MV, tune=Tune(store=store)), MV, 70)
-    ((request, sizes, roundings),) = lanes_found
+    ((request, tried),) = lanes_found
     file = tmp_path / "launch.npz"
-    write_launch(replace(captured_launch(request), sizes=sizes, roundings=roundings), file)
+    write_launch(replace(captured_launch(request), by_macros=tried), file)
     benchmark = read_launch(file)
     launch = LaunchToTune(benchmark, str(file), "mv", PRESET, device, Transforms())
     space = variant_space(benchmark, PRESET, space_of_launch(launch, False, Tune()), limits_of(device))
     found = {each.local_size for each in uncoarsened_variants(benchmark, space) if space.violation(each) is None}
-    assert found == {each.local_size for each in sizes} and (256, 1) in found
+    assert found == {each.local_size for each in tried.sizes} and (256, 1) in found
     (own,) = benchmark.launches(PRESET, (8, 32), LANES)
     assert (own.global_size, own.local_size) == ((8, 128), (8, 32))
     assert benchmark.workload(PRESET).rounding_steps == 140

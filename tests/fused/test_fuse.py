@@ -48,7 +48,7 @@ def test_what_the_kernel_reads_itself_is_written_all_the_same() -> None:
 
 def test_arguments_of_other_names_are_one_where_that_is_told() -> None:
     other = ADD.replace("global float *t", "global float *from").replace("t[i]", "from[i]")
-    assert "from" not in fuse(FIRST + other, "scale", "next", same={"t": "from"}).opencl_c
+    assert "from" not in fuse(FIRST + other, "scale", "next(n, t, b, c)").opencl_c
     assert fuse(FIRST + other, "scale", "next").kernel.argument_names[-3:] == ("from", "b", "c")
 
 
@@ -100,14 +100,14 @@ def test_several_kernels_are_one() -> None:
         f"kernel void {name}(global const int *in, global int *out) {{ {ITEM} out[i] = in[i] {operation}; }}\n"
         for name, operation in (("one", "* 3"), ("two", "+ 5"), ("three", "^ 6"))
     )
-    fused = fuse(steps, "one", ["two", "three"], same=[("out", "in"), ("out_2", "in")], gives_up=["out_2"])
+    fused = fuse(steps, "one", "two(out, out_2)", "three(out_2, out)", gives_up=["out_2"])
     assert fused.kernel.argument_names == ("in", "out") and fused.dropped == ("out_2",)
-    apart = fuse(steps, "one", "two", apart=["in", "out"])
-    assert apart.kernel.argument_names == ("in", "out", "in_2", "out_2") and apart.is_side_by_side
+    apart = fuse(steps, "one", "two ( a , b )")
+    assert apart.kernel.argument_names == ("in", "out", "a", "b") and apart.is_side_by_side
     # By what is passed, it is told in words that make the same.
     by_things = fuse_launches(steps, [("one", "ab"), ("two", "bc"), ("three", "cd")], (), PORTABLE, {"b"})
-    assert by_things.apart is not None
-    again = fuse(steps, "one", ["two", "three"], same=by_things.same, apart=by_things.apart, gives_up=["out"])
+    assert by_things.calls == ("one", "two(out, out_2)", "three(out_2, out_2_2)")
+    again = fuse(steps, *by_things.calls, gives_up=["out"])
     assert again.opencl_c == by_things.opencl_c and by_things.dropped == ("out",)
 
 
@@ -195,8 +195,8 @@ STEP = (
 
 
 def test_what_is_said_to_be_the_same_takes_the_place_of_equal_names() -> None:
-    found = fuse(STEP, "step", "step", same={"out": "in"}, name="twice", gives_up=["out"])
-    assert found.kernel.argument_names == ("in", "out_2")
+    found = fuse(STEP, "step", "step(out, to)", name="twice", gives_up=["out"])
+    assert found.kernel.argument_names == ("in", "to")
 
 
 def test_an_argument_of_several_that_is_written_is_not_const() -> None:
@@ -204,7 +204,7 @@ def test_an_argument_of_several_that_is_written_is_not_const() -> None:
         "kernel void one(global const int *t, global int *o) { int i = get_global_id(0); o[i] = t[i]; }\n"
         "kernel void two(global int *x, global const int *t) { int i = get_global_id(0); x[i] = 3 + t[i]; }"
     )
-    assert "global int* t" in fuse(source, "one", "two", same={"t": "x"}).opencl_c
+    assert "global int* t" in fuse(source, "one", "two(t, u)").opencl_c
 
 
 def test_what_is_given_up_and_only_read_is_said_to_stay() -> None:
@@ -229,7 +229,7 @@ def test_headers_beside_the_file_come_first(tmp_path: Path) -> None:
         (tmp_path / folder / "cfg.h").write_text(f"#define K {value}\n")
     file = tmp_path / "a" / "k.cl"
     file.write_text(f'#include "cfg.h"\n{STEP.replace("+ 1", "+ K")}')
-    assert "+ 1.0f" in fuse(file, "step", "step", [f"-I{tmp_path / 'b'}"], name="twice").opencl_c
+    assert "+ 1.0f" in fuse(file, "step", "step(out, to)", options=[f"-I{tmp_path / 'b'}"], name="twice").opencl_c
 
 
 ROWS = "kernel void {}(global int *t, int n) {{ int x = get_global_id(0), y = get_global_id(1); t[{}] = {}; }}\n"
@@ -277,21 +277,31 @@ def test_other_pairs_are_refused(case: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"same": {"q": "t"}}, "scale has no argument 'q'"),
-        ({"same": {"t": "q"}}, "next has no argument 'q'"),
-        ({"same": {"k": "b"}}, "they can't be one argument"),
-        ({"same": {"t": "b", "a": "b"}}, "named twice"),
         ({"gives_up": ["q"]}, "no argument 'q'"),
         ({"gives_up": ["n"]}, "no buffer in global memory"),
         ({"name": "scale"}, "can't be called 'scale'"),
         ({"name": "mad_sat"}, "can't be called 'mad_sat'"),
-        ({"apart": ["q"]}, "no kernel has an argument 'q'"),
         ({"name": "a b"}, "can't be called 'a b'"),
     ],
 )
 def test_mistakes(words: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidInputError, match=said):
         fuse(FIRST + ADD, "scale", "next", **words)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("next(k, t, b, c)", "they can't be one argument"),
+        ("next(n, t, b)", "next takes 4 arguments, not 3"),
+        ("next(n, 3, b, c)", "is neither a kernel nor a call"),
+        ("next(n", "is neither a kernel nor a call"),
+        ("other", "no kernel 'other'"),
+    ],
+)
+def test_mistaken_calls(call: str, said: str) -> None:
+    with pytest.raises((InvalidInputError, RefusalError), match=said):
+        fuse(FIRST + ADD, "scale", call)
 
 
 def test_an_argument_with_the_name_of_a_kernel() -> None:

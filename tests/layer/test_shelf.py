@@ -1,4 +1,4 @@
-"""What gets onto the shelf and what leaves it: rows of the sizes that have one, texts of all bytes, no leftovers."""
+"""What gets onto the shelf and what leaves it: rows of the sizes that have one, texts of all bytes."""
 
 from __future__ import annotations
 

@@ -281,7 +281,7 @@ def kernel_seconds(words: Sequence[str], file: Path | None, layer: Mapping[str, 
                 finally:
                     os.dup2(saved, 1)
                     os.close(saved)
-            timed = [kind for kind in read_logs(folder).kinds if kind.timed]
+            timed = [kind for kind in read_logs(folder)[0] if kind.timed]
             found.append(sum(kind.launches * kind.nanoseconds / kind.timed for kind in timed) / 1e9)
     return min(found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 import threading
 import time
@@ -21,6 +22,7 @@ from coarsen.dispatch.launch_sizes import sequence_function
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
+from coarsen.runtime.sequence import Scratch
 from coarsen.variant.variant import Variant
 from tests.runtime.sums import SIZES, SOURCE, VERSIONS, Sum, sum_file, summing, summing_program
 
@@ -98,6 +100,32 @@ def test_the_events_that_it_waits_for(context: cl.Context, any_queue: cl.Command
         assert each.found() == -7
         gate.set_status(cl.command_execution_status.COMPLETE)
         each.check(event)
+
+
+def test_a_kernel_object_that_is_kept(
+    context: cl.Context, any_queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its further calls are ready: other buffers, events in any form, no memory for scratch for once."""
+    kernel, seeds = whole_program(context).total, itertools.count()
+    for n in (500, 900, 500):
+        for form in (list, tuple, iter):
+            each, gate = Sum(context, n, next(seeds)), cl.UserEvent(context)
+            event = kernel(any_queue, *SIZES, *each.arguments, wait_for=form([gate]))
+            any_queue.flush()
+            assert each.found() == -7
+            gate.set_status(cl.command_execution_status.COMPLETE)
+            each.check(event)
+    assert any(ready.own is not None for ready in kernel._ready.values())
+    each = Sum(context, 900, next(seeds))
+    with monkeypatch.context() as patched:
+        patched.setattr(Scratch, "grow", refuse)
+        each.check(kernel(any_queue, *SIZES, *each.arguments))
+    other = Sum(context, 500, next(seeds))
+    other.check(kernel(any_queue, *SIZES, *other.arguments))
+
+
+def refuse(*_: object) -> None:
+    raise cl.MemoryError("no memory")
 
 
 @pytest.mark.parametrize("queues", ["two", "one out of order"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,13 @@ import pytest
 from numpy.typing import NDArray
 
 from coarsen.dispatch.features import Feature
+from coarsen.dispatch.launch_sizes import sequence_function, size_inputs
 from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.errors import InvalidInputError
-from coarsen.stream import Actor, Map, SplitJoin, Stencil, Stream, interpret, pipeline
+from coarsen.opencl_bench.inputs.described import check_described, described_versions
+from coarsen.opencl_bench.workloads.described.read import read_description
+from coarsen.stream import Actor, Map, Reduce, SplitJoin, Stencil, Stream, interpret, pipeline
+from coarsen.stream.versions import file_of
 
 pytestmark = pytest.mark.compiled_devices
 Stages = Sequence[Actor | SplitJoin]
@@ -55,6 +61,7 @@ CASES: Mapping[str, tuple[Stages, Sequence[str]]] = {
     "joined by more": ((SplitJoin(Map("all", "u"), PAIRS, join=(2, 1)), NEAR), ""),
     "an image joined": ((SplitJoin(EDGES, Map("own", "u")), PAIRS), ""),
 }
+NUMBERS = {"n": 210, "width": 14, "height": 15, "taps": 3}
 GIVEN: Mapping[str, Any] = {"k": 1.5, "h": np.array([1, -2, 3], np.float32), "taps": 3}
 
 
@@ -65,7 +72,7 @@ def by_turns(stream: Stream, device: cl.Device) -> Any:  # noqa: ANN401 (a tuned
     for number in range(1, len(versions)):
         tree = Split("turn", number - 0.5, tree, Leaf(number))
     features = (Feature("turn", f"n % {len(versions)}"),)
-    return replace(stream.tuned_file(device), versions=versions, tree=tree, features=features)
+    return replace(file_of(stream._pipeline, stream.source, versions, device), tree=tree, features=features)
 
 
 def shaped(elements: NDArray[Any], has_image: bool) -> NDArray[Any]:
@@ -93,6 +100,50 @@ def test_every_version_at_every_size(case: str, queue: cl.CommandQueue) -> None:
         np.testing.assert_allclose(found.get().reshape(-1), expected, rtol=1e-5, err_msg=f"{n} elements")
 
 
+SUM = Reduce("a + b", identity="0", arguments="const float *x", checks_laws=False)
+LARGEST = Reduce.argmax("const float *x")
+ROWS = Reduce("a + b", identity="0", arguments="const float *x", rows="rows", checks_laws=False)
+PRODUCTS = Map("product", "u * h[i % taps]", arguments=WEIGHTS)
+REDUCED: Mapping[str, tuple[Stages, Reduce, Sequence[str], str]] = {
+    "maps": ((GAIN, Map("square", "u * u")), SUM, "k", "None"),
+    "a stencil": ((GAIN, CROSS, Map("square", "u * u")), SUM, "k", "gain_stream"),
+    "several out": ((GAIN, SPREAD), SUM, "k", "gain_spread"),
+    "the place of the largest": ((PAIRS,), LARGEST, "", "None"),
+    "a matrix by a vector": ((PRODUCTS,), ROWS, ("h", "taps"), "None"),
+    "branches": ((GAIN, BOTH), SUM, "k", "None"),
+}
+
+
+@pytest.mark.parametrize("case", REDUCED)
+def test_a_reduction_computes_what_it_takes(case: str, queue: cl.CommandQueue) -> None:
+    stages, end, names, front = REDUCED[case]
+    step = pipeline(*stages, end)
+    assert str(step.front and step.front._pipeline.name) == front
+    given = {name: GIVEN[name] for name in names}
+    passed = {**given, **({"h": cl.array.to_device(queue, given["h"])} if "h" in given else {})}
+    for n in (0, 1, 6, 131, 1026) if end is not ROWS else (0, 3, 1026):
+        elements = np.random.default_rng(n).integers(-8, 9, n).astype(np.float32)
+        image = shaped(elements, "stencil" in case)
+        size = {"height": image.shape[0], "width": image.shape[1]} if image.ndim > 1 else {}
+        taken = interpret(stages, elements, **size, **given)
+        rows = {"rows": n // 3} if end is ROWS else {}
+        expected = {SUM: np.sum, LARGEST: lambda own: own.argmax() if own.size else -1}.get(
+            end, lambda own: own.reshape(-1, 3).sum(1)
+        )(taken)
+        source = cl.array.empty(queue, image.shape, np.float32) if not n else cl.array.to_device(queue, image)
+        found = step(queue, source, **passed, **rows).get()
+        np.testing.assert_allclose(found, expected, rtol=1e-4, err_msg=f"{n} elements")
+    assert "computed where the reduction takes" in step.explain()
+
+
+def test_a_reduction_with_a_map_of_its_own_is_refused() -> None:
+    dot = Reduce("a + b", identity="0", map="x[i] * x[i]", arguments="const float *x")
+    with pytest.raises(InvalidInputError, match="put its map before it, as a Map"):
+        pipeline(GAIN, dot)
+    with pytest.raises(InvalidInputError, match="by its parts, `front` and `reduction`"):
+        pipeline(GAIN, SUM).describe("own.toml")
+
+
 def test_an_image_stays_one(queue: cl.CommandQueue) -> None:
     image = np.arange(35, dtype=np.float32).reshape(5, 7)
     own = cl.array.to_device(queue, image)
@@ -115,7 +166,7 @@ def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
         ({"h": cl.array.zeros(queue, 8, np.int32)}, "h is of int32, not float32"),
         ({"h": own[2:]}, "h is neither a buffer nor an array"),
         ({"b": 1}, "the argument b is none of the actors'; there are k, h, taps"),
-        ({"out": cl.array.zeros(queue, 8, np.float32)}, "out has 8 elements, and (6,) come out"),
+        ({"out": cl.array.zeros(queue, 8, np.float32)}, "out has 8 elements, and 6 come out"),
     ):
         with pytest.raises(InvalidInputError) as error:
             step(queue, own, **{**given, **changed})
@@ -127,4 +178,26 @@ def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
     with pytest.raises(InvalidInputError, match="elements is of float64, not float32"):
         step(queue, cl.array.zeros(queue, 8, np.float64), **given)
     with pytest.raises(InvalidInputError, match="is of another pipeline"):
-        pipeline(GAIN, tuned=step.tuned_file(queue.device))
+        pipeline(GAIN, tuned=file_of(step._pipeline, step.source, step.versions, queue.device))
+
+
+@pytest.mark.parametrize("case", ["rates", "convolution", "several out", "types", "stencils", "an image joined"])
+def test_the_description_has_the_same_versions(case: str, tmp_path: Path) -> None:
+    stages, _ = CASES[case]
+    plain, path = pipeline(*stages), tmp_path / "own.toml"
+    plain.describe(path)
+    assert check_described(path) == ()
+    assert path.with_suffix(".cl").read_text() == plain.source
+    description = read_description(path)
+    own = [argument.name for argument in description.arguments_of(description.kernel)]
+    described = described_versions(description, [each.variant for each in plain.versions])
+    device = SimpleNamespace(name="a", driver_version="1")
+    for versions in zip(plain.versions, described, strict=True):
+        told = []
+        for version in versions:
+            file = file_of(plain._pipeline, plain.source, [version], device)  # type: ignore[arg-type]
+            inputs = size_inputs(file)
+            sizes = sequence_function(file, version, inputs)(*(NUMBERS[name] for name in inputs))
+            passed = [launch.arguments or (*own,) for launch in version.launches]
+            told.append((sizes, passed, [launch.kernel for launch in version.launches]))
+        assert told[0] == told[1]

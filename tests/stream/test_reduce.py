@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,6 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.tree import versions_of
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.described import check_described
-from coarsen.opencl_bench.inputs.drawing import list_inputs
-from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.stream import Reduce
 from coarsen.stream.reduction_choice import default_file
 from tests.conftest import context_of
@@ -108,16 +104,6 @@ def test_launches_in_flight_share_no_scratch(context: cl.Context) -> None:
     for queue in queues:
         queue.finish()
     assert [int(each.get()) for each in results] == [(3001 + k) * (k + 1) for k in range(9)]
-
-
-def test_description_is_one_that_is_tuned(tmp_path: Path, queue: cl.CommandQueue) -> None:
-    for number, reduction in enumerate(
-        (Reduce("a + b", identity="0", **DOT), summed("double", rows="rows"), Reduce.argmax("const float *x"))
-    ):
-        path = reduction.describe(tmp_path, f"r{number}", largest=5000)
-        list_inputs(path)
-        assert check_described(path) == ()
-        assert len(read_benchmark(path).presets) == 25
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from coarsen.cli.output import Format, counted, print_line
 from coarsen.cli.stores import check_packages, store_option
 from coarsen.cli.variant_options import ARRAYS, SPACE_HELP, SpaceOptions, variant_options
 from coarsen.errors import InvalidInputError, VerificationError
-from coarsen.tuning.settings import Remeasure
+from coarsen.tuning.progress import Remeasure
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.pack.writing import PackSummary

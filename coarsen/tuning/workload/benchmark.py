@@ -96,6 +96,18 @@ class MacroSizes:
 
 
 @dataclass(frozen=True, slots=True)
+class ByMacros:
+    """A launch whose sizes follow from its source's macros.
+
+    `sizes` has those that may be tried, the source's own first; `roundings` says how many lead to an element one
+    after the other, None where that isn't known.
+    """
+
+    sizes: tuple[MacroSizes, ...] = ()
+    roundings: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """Everything needed to run a benchmark once and to judge what came out.
 

@@ -76,8 +76,8 @@ class KeptBuffer:
 class KeptLaunch:
     """A captured launch without the contents of its buffers and the values of its scalars.
 
-    `name` is what the benchmark of one that is kept is called; empty for one on its way to be measured. `sizes` are
-    those of `CapturedLaunch`.
+    `name` is what the benchmark of one that is kept is called; empty for one on its way to be measured. `sizes`
+    are those by macros.
     """
 
     name: str

@@ -40,10 +40,10 @@ from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
     BufferArgument,
+    ByMacros,
     Launch,
     LocalArgument,
     LocalSize,
-    MacroSizes,
     NullArgument,
     ScalarArgument,
 )
@@ -116,8 +116,7 @@ class CapturedLaunch:
         global_offset: of the first work-item, an entry per dimension; empty where it is 0.
         macros: what the source may find out about its device.
         lowered: the kernel, where it was lowered already.
-        sizes: by values of the source's macros that may be tried, its own first; none where it has none to try.
-        roundings: how many lead to an element one after the other; None where that isn't known.
+        by_macros: its sizes by values of the source's macros; None where these aren't tried.
     """
 
     source: str
@@ -129,8 +128,7 @@ class CapturedLaunch:
     global_offset: tuple[int, ...] = ()
     macros: DeviceMacros = PORTABLE
     lowered: Kernel | None = field(default=None, compare=False, repr=False)
-    sizes: tuple[MacroSizes, ...] = ()
-    roundings: int | None = None
+    by_macros: ByMacros | None = None
 
     @property
     def byte_count(self) -> int:
@@ -325,7 +323,7 @@ def write_launch(launch: CapturedLaunch, file: Path | BinaryIO, name: str = "") 
     entries = captured_entries(launch, kernel)
     held = [each for each in entries if isinstance(each.argument, CapturedBuffer | PassedBuffer | CapturedImage)]
     arguments = tuple(_argument(entry, entries) for entry in entries)
-    outputs = captured_outputs(kernel, entries)
+    outputs, tried = captured_outputs(kernel, entries), launch.by_macros
     described = KeptLaunch(
         name,
         launch.source,
@@ -333,8 +331,8 @@ def write_launch(launch: CapturedLaunch, file: Path | BinaryIO, name: str = "") 
         Launch(launch.kernel, launch.global_size, launch.local_size, arguments, launch.global_offset),
         tuple(map(_buffer, held)),
         tuple(dict.fromkeys(_owner(name, entries) for name in outputs)),
-        launch.roundings or captured_roundings(kernel, entries, outputs),
-        launch.sizes,
+        (tried and tried.roundings) or captured_roundings(kernel, entries, outputs),
+        tried.sizes if tried else (),
     )
     text = json.dumps(encoded(described, dict.fromkeys(KINDS, _argument_as_data))).encode()
     arrays: dict[str, Array] = {LAUNCH: np.frombuffer(text, np.uint8)}

@@ -113,9 +113,8 @@ class Step(NamedTuple):
         queue: its number, which is odd where the queue may change the order itself; 0 for none.
         kernel: of a launch, by its place in the list; None where it isn't listed.
         launch: by its place among the kernel's.
-        memory: what the launch was passed, in the order of its arguments, or what the host accessed: twice the
-            number of the whole buffer, 1 more for a part of one, 0 where that isn't known; None where more was
-            passed than is told.
+        memory: what was passed, in the order of arguments, or accessed: twice the number of the whole buffer, 1
+            more for a part of one, 0 where that isn't known; None where more was passed than is told.
     """
 
     action: str
@@ -169,7 +168,8 @@ def write_launch_list(kernels: Iterable[ListedKernel], folder: Path, orders: Ite
     content = {
         "format": FORMAT,
         "kernels": [encoded(each, _WRITERS) for each in kernels],
-        "orders": [[_line(step) for step in order] for order in orders],
+        # A line for each step.
+        "orders": [[json.dumps(step) for step in order] for order in orders],
     }
     replace_file(f"{json.dumps(content, indent=1)}\n".encode(), path)
     return path
@@ -186,24 +186,12 @@ def untagged(data: Mapping[str, Any], kinds: Iterable[type[T]]) -> T:
     return decoded({kind.__name__: kind for kind in kinds}[name], content, "an argument", {bytes: bytes.fromhex})
 
 
-# A step as a line, such as `launch 2 0 1 : 4 6`: the queue, the kernel and the launch, and the memory.
-
-
-def _line(step: Step) -> str:
-    action, *numbers, memory = step
-    words = ("-" if each is None else str(each) for each in numbers)
-    return " ".join((action, *words, ":", *("-" if memory is None else map(str, memory))))
-
-
 def _step(line: str, kernels: Sequence[ListedKernel]) -> Step:
-    """Return what a line says. Raises ValueError or IndexError."""
-    head, _, tail = line.partition(":")
-    action, queue, *places = head.split()
-    kernel, launch = (None if each == "-" else int(each) for each in places)
-    if kernel is not None and launch is not None:
-        _ = kernels[kernel].launches[launch]
-    memory = None if tail.split() == ["-"] else tuple(map(int, tail.split()))
-    return Step(action, int(queue), kernel, launch, memory)
+    """Return what a line says. Raises ValueError, TypeError or IndexError."""
+    step = Step(*json.loads(line))
+    if step.kernel is not None and step.launch is not None:
+        _ = kernels[step.kernel].launches[step.launch]
+    return step._replace(memory=step.memory and tuple(map(int, step.memory)), queue=int(step.queue))
 
 
 _KINDS = get_args(PassedArgument)

@@ -27,8 +27,9 @@ _WORDS = (
     "-fno-stack-protector",
 )
 # The builtin functions of OpenCL C that work may call, by clang's for vectors, which take numbers too.
-_BUILTINS = """abs=abs fabs=abs max=max min=min fmax=maxnum fmin=minnum sqrt=sqrt exp=exp exp2=exp2 log=log log2=log2
-log10=log10 sin=sin cos=cos tan=tan tanh=tanh floor=floor ceil=ceil trunc=trunc round=round pow=pow fma=fma"""
+_BUILTINS = """abs=abs fabs=abs max=max min=min fmax=maxnum fmin=minnum sqrt=sqrt exp=exp exp2=exp2 log=log
+log2=log2 log10=log10 sin=sin cos=cos tan=tan tanh=tanh floor=floor ceil=ceil trunc=trunc round=round pow=pow
+fma=fma"""
 _BITS = 20
 
 

@@ -1,0 +1,97 @@
+"""What tuning is told of a reduction, and what it finds, is what is launched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pyopencl as cl
+import pytest
+
+from coarsen.dispatch.launch_sizes import passed_arguments, sequence_function
+from coarsen.dispatch.tree import Leaf
+from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.dispatch.tuned_version import TunedVersion
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.inputs.described import check_described, described_versions
+from coarsen.opencl_bench.inputs.drawing import list_inputs
+from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
+from coarsen.stream import Reduce
+from coarsen.stream.reduction_choice import default_file, version_of
+from tests.stream.forms import BY_ITEM, FORMS, summed
+
+pytestmark = pytest.mark.compiled_devices
+REDUCTIONS = {
+    "dot": Reduce("a + b", identity="0", map="k * x[i] * y[i]", arguments="float *x, int k, float *y"),
+    "rows": summed("double", rows="rows", length="width"),
+    "place": Reduce.argmax("const float *x"),
+}
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_versions_as_they_are_described(
+    name: str,
+    tmp_path: Path,
+    queue: cl.CommandQueue,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reduction = REDUCTIONS[name]
+    operation = reduction._operation
+    tried: list[Mapping[str, int]] = [{}, FORMS["strided"], FORMS["group"]]
+    tried += [BY_ITEM] if name == "rows" else []
+    described = list[TunedFile]()
+
+    def tune_inputs(path: Path, *_: object, **__: object) -> TunedFile:
+        """Checks what is described, and finds that the second version is the best everywhere."""
+        list_inputs(path)
+        assert check_described(path) == ()
+        assert read_benchmark(path).presets.keys() >= {"input-000", "input-023"}
+        description = read_description(path)
+        file = default_file(operation, reduction.source, queue.device, is_pinned=False)
+        assert description.kernel_arguments == file.arguments
+        versions = tuple(version_of(operation, each) for each in tried)
+        found = described_versions(description, [each.variant for each in versions])
+        for own, other in zip(versions, found, strict=True):
+            assert [launched(own, file), launched(other, file)] == [launched(own, file)] * 2
+        described.append(
+            replace(
+                file,
+                source_hash=description.source_hash,
+                build_options=description.build_options,
+                features=tuple(each.feature for each in description.features),
+                versions=found,
+                tree=Leaf(1),
+            )
+        )
+        return described[0]
+
+    def launched(version: TunedVersion, file: TunedFile) -> object:
+        """What a version launches for 1000 elements of each of 7 rows."""
+        sizes = sequence_function(file, version, operation.sizes)(*(1000, 7)[: len(operation.sizes)])
+        passed = [passed_arguments(version, each, file.arguments) for each in version.launches]
+        return sizes, passed
+
+    monkeypatch.setattr("coarsen.opencl_bench.inputs.over_inputs.tune_inputs", tune_inputs)
+    reduction.tune().write(tmp_path / "tuned.json")
+    sizes = dict(zip(operation.sizes, (1000, 7), strict=False))
+    assert reduction.explain(queue, **sizes).version == described[0].versions[1]
+    read = TunedFile.read(tmp_path / "tuned.json")
+    assert reduction._holds(read, queue.device)
+    assert not reduction._holds(replace(read, driver="another"), queue.device)
+    assert not caplog.records
+
+
+def test_what_is_tuned_for_another_reduction_is_not_used(
+    queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = default_file(summed("int")._operation, summed("int").source, queue.device, is_pinned=False)
+    total = summed("long", tuned=replace(file, tree=Leaf(1)), checks_laws=False)
+    assert total(queue, cl.array.zeros(queue, 9, "int64")).get() == 0
+    assert "a tuned file of a reduction is not used: the program's source" in caplog.text
+
+
+def test_what_has_one_version_is_not_tuned() -> None:
+    with pytest.raises(InvalidInputError, match="nothing to tune"):
+        summed("int", reproducible=True).tune()
