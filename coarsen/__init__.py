@@ -93,11 +93,12 @@ _MODULE_OF = {
     "lower": "coarsen.frontend.lower",
     "open_device": "coarsen.devices.discovery",
     "predict": "coarsen.api",
-    "stream": "coarsen.stream",
     "target_of": "coarsen.targets",
     "tune": "coarsen.drop_in.ahead",
 }
 __all__ = [*_MODULE_OF]
+# A package with names of its own.
+_MODULE_OF["stream"] = "coarsen.stream"
 
 # Whatever handlers a program gives it.
 logging.getLogger("coarsen").addFilter(makes_readable)

@@ -49,7 +49,8 @@ from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.transform.wide_accesses import WideAccesses, widen
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Configuration, Level
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import GLOBAL, NO_PAD, PlacedArgument
+from coarsen.variant.pads import NO_PAD
+from coarsen.variant.placement import GLOBAL, PlacedArgument
 from coarsen.variant.transforms import NO_TILE, DeviceKind, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 

@@ -88,7 +88,7 @@ MAY_IMPORT["stream"] = {*MAY_IMPORT["drop_in"], "drop_in"}
 MAY_IMPORT["layer"] = LIBRARY | {"policy", "drop_in"}
 MAY_IMPORT["opencl_bench"] |= {"drop_in"}
 MAY_IMPORT["opencl_bench.studies"] |= {"drop_in", "stream"}
-MAY_IMPORT["__init__"] = LIBRARY | {"drop_in"}
+MAY_IMPORT["__init__"] = LIBRARY | {"drop_in", "stream"}
 MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench", "drop_in", "policy", "layer"}
 MAY_IMPORT["__main__"] = {"cli"}
 

@@ -18,7 +18,7 @@ TRACEBACKS = logging.getLogger("coarsen.tracebacks")
 _PACKAGES = ("pyopencl", "llvmlite", "numpy", "ziglang", "rich", "typer", "sqlalchemy")
 
 # In the URL of a store.
-_PASSWORD = re.compile(r"(?<=://)([^\s/@:]*:)[^\s/@]*(?=@)|([?&](?:ssl)?password=)[^\s&'\"]*")
+_PASSWORD = r"(?<=://)([^\s/@:]*:)[^\s/@]*(?=@)|([?&](?:ssl)?password=)[^\s&'\"]*"
 
 # The file of each error that has one: a program that goes on may come to the same error at each launch.
 _files: dict[str, Path] = {}
@@ -83,7 +83,7 @@ def _details(error: BaseException) -> str:
         *traceback.format_exception(error),
     ]
     text = "\n".join(line.rstrip("\n") for line in lines) + "\n"
-    return _PASSWORD.sub(r"\1\2***", text)
+    return re.sub(_PASSWORD, r"\1\2***", text)
 
 
 def _version(package: str) -> str:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 # Databases and Parquet hold whole numbers in 64 bits.
 WHOLE_NUMBERS = range(-(2**63), 2**63)
 # What no database takes: NUL, and half of a surrogate pair.
-_NOT_STORED = re.compile("[\0\ud800-\udfff]")
+_NOT_STORED = "[\0\ud800-\udfff]"
 # By the type that a field is annotated with.
 Coders = Mapping[Any, Callable[[Any], Any]]
 _NONE: Coders = types.MappingProxyType({})
@@ -190,7 +190,7 @@ class _Reader:
         return float(value)
 
     def _text(self, name: str, value: object) -> str:
-        if not isinstance(value, str) or _NOT_STORED.search(value):
+        if not isinstance(value, str) or re.search(_NOT_STORED, value):
             raise self._wrong(name, "text", value)
         return str(value)
 

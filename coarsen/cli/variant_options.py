@@ -246,7 +246,8 @@ def array_choices(given: Mapping[str, Sequence[str] | None]) -> tuple[ArrayChoic
     Raises:
         InvalidInputError: a text that can't be read; a shape of what is not copied; a pad that a device decides.
     """
-    from coarsen.variant.placement import PadKind, Place
+    from coarsen.variant.pads import PadKind
+    from coarsen.variant.placement import Place
     from coarsen.variant.space import ArrayChoices
 
     found = {name: _values_by_name(ARRAY_OPTIONS[name], given.get(name) or ()) for name in ARRAYS}

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
-from coarsen.variant.placement import row_permutation
+from coarsen.variant.pads import row_permutation
 
 SECTOR_BYTES, LINE_BYTES = 32, 64
 

@@ -31,7 +31,7 @@ from coarsen.transform.layouts.pad import Rows, rows_of
 from coarsen.transform.placement.boxes import Footprint
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import NO_PAD, Pad, PadKind
+from coarsen.variant.pads import NO_PAD, Pad, PadKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,9 @@ from coarsen.runtime.code import device_options
 from coarsen.runtime.launch import OriginalLaunch, Sizes, plain_sizes, required_local_size
 from coarsen.runtime.waiting import are_over
 from coarsen.tuning.captured_tuning import alone_on
+from coarsen.tuning.progress import TimeOverError
 from coarsen.tuning.remembered.choice import RememberedChoice, SizeClass
-from coarsen.tuning.settings import TimeOverError, Tune
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.tuned import Tuned
 from coarsen.variant.transforms import Transforms, device_kind_of
 

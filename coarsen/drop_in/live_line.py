@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from coarsen.errors import NOTE, printable_in_line
-from coarsen.tuning.settings import Tune, TuningProgress
+from coarsen.tuning.progress import TuningProgress
+from coarsen.tuning.settings import Tune
 
 _log = logging.getLogger("coarsen")
 

@@ -14,9 +14,10 @@ from coarsen.runtime.launch import Sizes
 from coarsen.tuning.captured_tuning import check_python, tune_captured
 from coarsen.tuning.measure.machine import PACKAGES, installed_versions
 from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.progress import Deadline
 from coarsen.tuning.recording import captured_launch, most_captured_bytes
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, problem_of
-from coarsen.tuning.settings import Deadline, Tune
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.tuned import Tuned
 from coarsen.tuning.workload.benchmark import ByMacros

@@ -73,7 +73,7 @@ class SearchNow(Remembered):
         from coarsen.drop_in.live_line import say_ending, tuning_is_shown
         from coarsen.drop_in.measured_launch import choice_of, no_result, remember, tune_request
         from coarsen.tuning.captured_tuning import alone_on
-        from coarsen.tuning.settings import TimeOverError
+        from coarsen.tuning.progress import TimeOverError
 
         settings = replace(self._settings, seconds=self._seconds(key))
         by_macros = self._by_macros(request) if self._by_macros and settings.local_sizes else None

@@ -18,9 +18,9 @@ from coarsen.frontend.clang import HEADERS
 
 _DOUBLE_PRECISION = "cl_khr_fp64"
 _VERSION_MACRO = "__OPENCL_VERSION__"
-_VERSION = re.compile(r"OpenCL (?:C )?(\d+)\.(\d+)")
-_STANDARD = re.compile(r"-cl-std=CL(\d)\.(\d)$")
-_DEFINITION = re.compile(r"-D\s*(\w+)")
+_VERSION = r"OpenCL (?:C )?(\d+)\.(\d+)"
+_STANDARD = r"-cl-std=CL(\d)\.(\d)$"
+_DEFINITION = r"-D\s*(\w+)"
 
 # Core since OpenCL 1.1, and double precision.
 _NEARLY_EVERYWHERE = frozenset(
@@ -121,7 +121,7 @@ class DeviceMacros(NamedTuple):
             standard: the option for the standard of OpenCL C, such as `-cl-std=CL1.2`.
             options: further ones of clang's; what they define stays.
         """
-        defined = {match[1] for option in options if (match := _DEFINITION.match(option))}
+        defined = {match[1] for option in options if (match := re.match(_DEFINITION, option))}
         lines = [f"#undef {name}\n" for name in self._lacking() if name not in defined]
         if _VERSION_MACRO not in defined:
             lines.append(f"#define {_VERSION_MACRO} {self.opencl_version or _version_of(standard)}\n")
@@ -141,7 +141,7 @@ PORTABLE = DeviceMacros()
 
 def _version_of(standard: str) -> int:
     """Return the OpenCL version that a standard of OpenCL C came with; 3.0 for C++ for OpenCL."""
-    match = _STANDARD.match(standard)
+    match = re.match(_STANDARD, standard)
     return 100 * int(match[1]) + 10 * int(match[2]) if match else 300
 
 
@@ -154,7 +154,7 @@ def device_macros(extensions: str, version: str) -> DeviceMacros:
         extensions: its extensions, with blanks between them.
         version: its version, such as `OpenCL 3.0 PoCL 3.1`; the standard's counts where it can't be read.
     """
-    match = _VERSION.match(version)
+    match = re.match(_VERSION, version)
     return DeviceMacros(frozenset(extensions.split()), 100 * int(match[1]) + 10 * int(match[2]) if match else None)
 
 

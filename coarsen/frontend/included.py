@@ -12,9 +12,9 @@ from typing import NamedTuple
 _MOST_FILES = 1000
 _LARGEST_FILE = 16 << 20
 # What a source can find out about files without reading them, and what differs from one compilation to the next.
-_UNTOLD = re.compile(r"__has_(?:include|embed)|__(?:DATE|TIME|TIMESTAMP)__")
+_UNTOLD = r"__has_(?:include|embed)|__(?:DATE|TIME|TIMESTAMP)__"
 # A source without any of these has no directive that reads files, nor anything else that is looked for.
-_ANY = re.compile(r"include|import|embed|__has_|__DATE|__TIME|\?\?|\\\s")
+_ANY = ("include", "import", "embed", "__has_", "__DATE", "__TIME", "??", "\\")
 
 
 class IncludedFiles(NamedTuple):
@@ -56,7 +56,7 @@ def included_files(source: str, folders: Sequence[Path], own: Path | None = None
     Raises:
         OSError: a file can't be read.
     """
-    if not _ANY.search(source):
+    if not _reads_files(source):
         return IncludedFiles({})
     hashes: dict[str, str] = {}
     are_all = True
@@ -64,7 +64,7 @@ def included_files(source: str, folders: Sequence[Path], own: Path | None = None
     while left:
         text, folder = left.pop()
         directives = tuple(file_directives(text))
-        if _UNTOLD.search(joined_lines(text)) or any(
+        if re.search(_UNTOLD, joined_lines(text)) or any(
             each.word not in ("include", "import") or not each.name for each in directives
         ):
             return None
@@ -84,7 +84,12 @@ def included_files(source: str, folders: Sequence[Path], own: Path | None = None
 
 def tells_more_than_text(text: str) -> bool:
     """Return True for a text, such as that of options, with what is another in each process: `__TIME__`."""
-    return _UNTOLD.search(text) is not None
+    return "__" in text and re.search(_UNTOLD, text) is not None
+
+
+def _reads_files(source: str) -> bool:
+    """Return False for a source that surely reads no file; quickly, since most do not."""
+    return any(word in source for word in _ANY)
 
 
 def _found(directive: FileDirective, includer: Path, folders: Sequence[Path]) -> list[Path]:
@@ -104,12 +109,13 @@ def _content(path: Path) -> bytes | None:
 
 # In place of "#" and "\\", as the C standard has them; clang knows both in OpenCL C.
 _TRIGRAPHS = (("??=", "#"), ("??/", "\\"))
-_LINE_END = re.compile(r"\r\n?")
-_CONTINUED = re.compile(r"\\[ \t\v\f]*\n")
+# Compiled when a source has such a directive: most have none.
+_LINE_END = r"\r\n?"
+_CONTINUED = r"\\[ \t\v\f]*\n"
 _BLANK = r"(?:[ \t\v\f]|/\*.*?\*/)*"
 # Wherever it stands in a line: comments and texts are not recognised, since a source could disguise them.
-_DIRECTIVE = re.compile(rf"(?:#|%:){_BLANK}(__include_macros|include_next|include|import|embed)\b", re.DOTALL)
-_NAME = re.compile(rf'{_BLANK}(?:"([^"\n]*)"|<([^>\n]*)>)', re.DOTALL)
+_DIRECTIVE = rf"(?s)(?:#|%:){_BLANK}(__include_macros|include_next|include|import|embed)\b"
+_NAME = rf'(?s){_BLANK}(?:"([^"\n]*)"|<([^>\n]*)>)'
 
 
 class FileDirective(NamedTuple):
@@ -136,19 +142,21 @@ class FileDirective(NamedTuple):
 
 def file_directives(source: str) -> Iterator[FileDirective]:
     """Yield the directives that read files, some of which may be in comments or texts."""
+    if not _reads_files(source):
+        return
     text = joined_lines(source)
-    for match in _DIRECTIVE.finditer(text):
+    for match in re.finditer(_DIRECTIVE, text):
         line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         if line.lstrip().startswith("//") and "*/" not in line:
             continue
-        name = _NAME.match(text, match.end())
+        name = re.compile(_NAME).match(text, match.end())
         is_quoted = name is not None and name[1] is not None
         yield FileDirective(match[1], (name[1] or name[2] or "") if name else "", is_quoted)
 
 
 def joined_lines(source: str) -> str:
     """Return a source with its continued lines joined, one kind of line end, and no trigraphs."""
-    text = _LINE_END.sub("\n", source)
+    text = re.sub(_LINE_END, "\n", source)
     for trigraph, letter in _TRIGRAPHS:
         text = text.replace(trigraph, letter)
-    return _CONTINUED.sub("", text)
+    return re.sub(_CONTINUED, "", text)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from coarsen.errors import InvalidInputError
 
-_STANDARD = re.compile(r"-cl-std=(?:CL|clc\+\+|CLC\+\+)[\d.]+$")
+_STANDARD = r"-cl-std=(?:CL|clc\+\+|CLC\+\+)[\d.]+$"
 _MATH = frozenset(
     (
         *("-cl-single-precision-constant", "-cl-denorms-are-zero", "-cl-fp32-correctly-rounded-divide-sqrt"),
@@ -31,7 +31,7 @@ _WITHOUT_EFFECT = frozenset(
         *("-g", "-Wall", "-Wextra"),
     )
 )
-_VENDOR = re.compile(r"-(?:cl-nv-|cl-amd-|cl-intel-|cl-ext=|fbin-|f?save-temps|qcom-|O[0-3]$|m[\w-]+$)")
+_VENDOR = r"-(?:cl-nv-|cl-amd-|cl-intel-|cl-ext=|fbin-|f?save-temps|qcom-|O[0-3]$|m[\w-]+$)"
 _SINGLE_PRECISION_ONLY = "-cl-single-precision-constant"  # literals are folded by the front end
 
 
@@ -62,7 +62,7 @@ def parse_options(options: str | Sequence[str | bytes] = ()) -> BuildOptions:
             word += _value_of(word, words)
         if word.startswith(_PREPROCESSOR):
             clang_options.append(word)
-        elif _STANDARD.match(word):
+        elif re.match(_STANDARD, word):
             standard = word
         elif word in _MATH:
             clang_options.append(word)
@@ -70,7 +70,7 @@ def parse_options(options: str | Sequence[str | bytes] = ()) -> BuildOptions:
                 device_options.append(word)
         elif word in _FRONT_END_ONLY:
             clang_options.append(word)
-        elif _VENDOR.match(word):
+        elif re.match(_VENDOR, word):
             device_options.append(word)
         elif word not in _WITHOUT_EFFECT:
             raise InvalidInputError(f"unknown OpenCL build option '{word}'")

@@ -28,54 +28,40 @@ static uint64_t hash_of(const char *data, size_t size)
     return hash ^ hash >> 32;
 }
 
-/* Entries by their keys: each is numbered when it comes first, and stays. */
+/* What has a key: it is made when the key comes first, and stays. */
 struct Entry {
+    struct Entry *after;
     uint64_t hash;
     size_t size;
     uint32_t number;
-    uint8_t state, tries;
+    uint32_t kinds; /* of launches of a kernel */
+    uint32_t tries; /* to capture a launch of a class of sizes that are left */
     char key[];
 };
 
-static struct {
-    struct Entry **places;
-    size_t count, room; /* a power of two */
-} entries;
+static struct Entry *entries[1 << 14]; /* lists of those with one hash */
 
-static struct Entry **place_of_entry(uint64_t hash, const void *key, size_t size)
+/* The entry of a key; NULL where it has none. */
+static struct Entry *known_entry(const struct Bytes *key)
 {
-    for (size_t i = hash & (entries.room - 1);; i = (i + 1) & (entries.room - 1)) {
-        struct Entry *entry = entries.places[i];
-        if (!entry || (entry->hash == hash && entry->size == size && !memcmp(entry->key, key, size)))
-            return &entries.places[i];
-    }
+    uint64_t hash = hash_of(key->data, key->size);
+    struct Entry *entry = entries[hash % LENGTH(entries)];
+    while (entry && (entry->hash != hash || entry->size != key->size || memcmp(entry->key, key->data, key->size)))
+        entry = entry->after;
+    return entry;
 }
 
-/* The entry of a key, NULL where there is no memory for one; `is_new` tells whether it was made now. */
-static struct Entry *entry_of(const void *key, size_t size, int *is_new)
+/* An entry for a key that has none; one that nobody finds where there is no memory. */
+static struct Entry *new_entry(const struct Bytes *key)
 {
-    if (2 * entries.count >= entries.room) {
-        struct Entry **old = entries.places, **places;
-        size_t room = entries.room, twice = room ? 2 * room : 1024;
-        if (!(places = allocated(calloc(twice, sizeof *places))))
-            return NULL;
-        entries.places = places;
-        entries.room = twice;
-        for (size_t i = 0; i < room; i++)
-            if (old[i])
-                *place_of_entry(old[i]->hash, old[i]->key, old[i]->size) = old[i];
-        free(old);
-    }
-    uint64_t hash = hash_of(key, size);
-    struct Entry **place = place_of_entry(hash, key, size);
-    *is_new = !*place;
-    if (*is_new) {
-        if (!(*place = allocated(calloc(1, sizeof **place + size))))
-            return NULL;
-        (*place)->hash = hash;
-        (*place)->size = size;
-        memcpy((*place)->key, key, size);
-        entries.count++;
-    }
-    return *place;
+    static struct Entry unfound;
+    uint64_t hash = hash_of(key->data, key->size);
+    struct Entry **first = &entries[hash % LENGTH(entries)], *entry;
+    if (!IS_ON || !(entry = allocated(calloc(1, sizeof *entry + key->size))))
+        return &unfound; /* The key itself may be cut, too. */
+    entry->after = *first;
+    entry->hash = hash;
+    entry->size = key->size;
+    memcpy(entry->key, key->data, key->size);
+    return *first = entry;
 }

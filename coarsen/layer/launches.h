@@ -23,11 +23,10 @@ static struct Passed passed(const struct Argument *argument)
         if (found(handle, SAMPLER))
             return (struct Passed){SAMPLED, 0, 0, 0, 0, handle, 0};
     }
-    if (argument->form == SHARED_MEMORY && argument->pointer) {
-        struct Allocation *of = allocation_of(argument->pointer);
-        size_t origin = of ? (const char *)argument->pointer - of->start : 0;
-        result.size = of ? of->size - origin : 0;
-        result.origin = origin;
+    if (argument->form == SHARED_MEMORY) {
+        const struct Allocation *of = *allocation_at(argument->pointer, 1);
+        result.origin = of ? (const char *)argument->pointer - of->start : 0;
+        result.size = of ? of->size - result.origin : 0;
         result.whole = of ? of->whole : 0;
     }
     return result;
@@ -38,117 +37,80 @@ static int is_memory(const struct Passed *each)
     return each->form == REGION || (each->form == SHARED_MEMORY && each->whole);
 }
 
-/* The first argument with memory of the same whole; its own index where it is the only one. */
-static uint32_t first_of_whole(const struct Passed *all, uint32_t count, uint32_t index, int *is_shared)
+/* What tells arguments from others: which buffer it is does not matter, only whether others are the same. */
+static void put_arguments(struct Bytes *key, const struct Kernel *kernel, const struct Passed *all)
 {
-    uint32_t first = index;
-    *is_shared = 0;
-    for (uint32_t i = count; i-- > 0;)
-        if (i != index && is_memory(&all[i]) && all[i].whole == all[index].whole) {
-            *is_shared = 1;
-            first = i < first ? i : first;
-        }
-    return first;
-}
-
-static void put_sizes(struct Bytes *key, const struct Sizes *sizes)
-{
-    put8(key, sizes->dimensions);
-    put8(key, sizes->has_local);
-    put(key, sizes->global, sizes->dimensions * sizeof *sizes->global);
-    if (sizes->has_local)
-        put(key, sizes->local, sizes->dimensions * sizeof *sizes->local);
-    put(key, sizes->offset, sizes->dimensions * sizeof *sizes->offset);
-}
-
-static void put_arguments(struct Bytes *key, const struct Object *kernel, const struct Passed *all)
-{
-    uint32_t count = kernel->kernel.count;
-    put32(key, count);
-    for (uint32_t i = 0; i < count; i++) {
+    put32(key, kernel->count);
+    for (uint32_t i = 0; i < kernel->count; i++) {
         const struct Passed *each = &all[i];
-        int is_shared;
         put8(key, each->form);
         put64(key, each->size);
         if (each->form == VALUE)
-            put(key, kernel->kernel.arguments[i].bytes, each->size);
+            put(key, kernel->arguments[i].bytes, each->size);
         if (each->form != REGION && each->form != SHARED_MEMORY)
             continue;
-        /* Which buffer it is does not matter, only whether others are the same. */
-        put32(key, first_of_whole(all, count, i, &is_shared));
+        uint32_t first = i, is_shared = 0; /* the first argument with memory of this whole, and whether another one has some */
+        for (uint32_t j = 0; j < kernel->count; j++)
+            if (j != i && is_memory(&all[j]) && all[j].whole == each->whole) {
+                first = j < first ? j : first;
+                is_shared = 1;
+            }
+        put32(key, first);
         put64(key, is_shared ? each->origin : 0);
         put8(key, each->is_image);
         put8(key, is_memory(each));
     }
 }
 
-/* The class of sizes, as `SizeClass` of Python has it. */
-static void put_class(struct Bytes *key, const struct Sizes *sizes)
-{
-    for (cl_uint i = 0; i < sizes->dimensions; i++) {
-        int zeros = __builtin_ctzl(sizes->global[i]);
-        put8(key, 63 - __builtin_clzl(sizes->global[i]));
-        put8(key, zeros < 15 ? zeros : 15);
-    }
-    if (sizes->has_local)
-        put(key, sizes->local, sizes->dimensions * sizeof *sizes->local);
-}
-
-static void start_key(struct Bytes *key, char kind, uint32_t device, const struct Object *kernel)
+static void start_key(struct Bytes *key, char kind, const struct Kernel *kernel, uint32_t device)
 {
     key->size = 0;
     put8(key, kind);
-    put32(key, kernel->kernel.unit);
+    put32(key, kernel->of->number);
     put32(key, device);
-    put_text(key, kernel->kernel.name);
 }
 
 /* The entry of a kind of launch: with its arguments, or by sizes alone where a kernel has too many; NULL if all are
  * too many. */
-static struct Entry *kind_of_launch(struct Object *kernel, uint32_t device, const struct Sizes *sizes,
+static struct Entry *kind_of_launch(const struct Kernel *kernel, uint32_t device, const struct Sizes *sizes,
                                     const struct Passed *all)
 {
     static struct Bytes key;
-    int is_new;
-    start_key(&key, 'K', 0, kernel);
-    struct Entry *of_kernel = entry_of(key.data, key.size, &is_new);
-    if (!of_kernel)
-        return NULL;
-    start_key(&key, 'L', device, kernel);
-    put_sizes(&key, sizes);
+    start_key(&key, 'L', kernel, device);
+    put(&key, sizes, sizeof *sizes);
     size_t by_sizes = key.size;
     put_arguments(&key, kernel, all);
-    struct Entry **known = place_of_entry(hash_of(key.data, key.size), key.data, key.size);
-    if (!*known && of_kernel->number++ >= MOST_KINDS_OF_KERNEL) {
+    struct Entry *known = known_entry(&key);
+    if (!known && kernel->of->kinds++ >= MOST_KINDS_OF_KERNEL) {
         key.data[0] = 'S';
         key.size = by_sizes;
-        known = place_of_entry(hash_of(key.data, key.size), key.data, key.size);
+        known = known_entry(&key);
     }
-    if (*known)
-        return *known;
-    if (here.kinds == MOST_KINDS)
-        return NULL;
-    numbered(&key, &here.kinds);
-    return entry_of(key.data, key.size, &is_new);
+    return known || here.kinds == MOST_KINDS ? known : numbered(&key, &here.kinds);
 }
 
-enum { WANTED, BUSY, DONE };
-
-static struct Entry *class_of_launch(struct Object *kernel, uint32_t device, const struct Sizes *sizes)
+/* The entry of a class of sizes, as `SizeClass` of Python has it; NULL where there are no work-items. */
+static struct Entry *class_of_launch(const struct Kernel *kernel, uint32_t device, const struct Sizes *sizes)
 {
     static struct Bytes key;
-    int is_new, is_one = 1;
-    start_key(&key, 'C', device, kernel);
+    int is_one = 1;
+    start_key(&key, 'c', kernel, device);
     for (cl_uint i = 0; i < sizes->dimensions; i++) {
-        is_one &= sizes->global[i] == 1;
         if (!sizes->global[i])
             return NULL;
+        int zeros = __builtin_ctzl(sizes->global[i]);
+        put8(&key, 63 - __builtin_clzl(sizes->global[i]));
+        put8(&key, zeros < 15 ? zeros : 15);
+        is_one &= sizes->global[i] == 1;
     }
-    put_class(&key, sizes);
-    struct Entry *entry = entry_of(key.data, key.size, &is_new);
-    if (entry && (is_one || !here.left[1]))
-        entry->state = DONE;
-    return entry;
+    put8(&key, sizes->has_local);
+    put(&key, sizes->local, sizeof sizes->local);
+    struct Entry *class = known_entry(&key);
+    if (!class) {
+        class = new_entry(&key);
+        class->tries = is_one || !here.left[1] || kernel->is_left_alone ? 0 : MOST_TRIES;
+    }
+    return class;
 }
 
 /* The state of an event's command when it ends, or after so many nanoseconds; negative for an error. */
@@ -160,7 +122,7 @@ static cl_int state_after(cl_event event, long left)
             return -1;
         if (state <= 0)
             break;
-        nanosleep(&(struct Time){0, step}, NULL);
+        nanosleep(&(struct timespec){0, step}, NULL);
     }
     return state;
 }
@@ -194,27 +156,24 @@ static int waited(cl_command_queue queue, cl_uint count, const cl_event *events)
 /* What an image is, as `log.py` reads it; 0 where the driver does not say. */
 static int put_image(struct Bytes *meta, cl_mem image, size_t region[DIMENSIONS], size_t *size)
 {
+    enum { FORMAT, ELEMENT, WIDTH, HEIGHT, DEPTH, LAYERS, COUNT_OF_INFOS };
+    static const cl_image_info names[] = {CL_IMAGE_FORMAT, CL_IMAGE_ELEMENT_SIZE, CL_IMAGE_WIDTH,
+                                          CL_IMAGE_HEIGHT, CL_IMAGE_DEPTH,        CL_IMAGE_ARRAY_SIZE};
     cl_mem_object_type type = 0;
     cl_mem of = NULL;
-    cl_image_format format = {0};
-    size_t extents[4] = {0}, element = 0;
-    const cl_image_info names[] = {CL_IMAGE_WIDTH, CL_IMAGE_HEIGHT, CL_IMAGE_DEPTH, CL_IMAGE_ARRAY_SIZE};
+    size_t infos[COUNT_OF_INFOS] = {0}; /* a format is as large as a size */
     cl_int status = NEXT(clGetMemObjectInfo)(image, CL_MEM_TYPE, sizeof type, &type, NULL);
     status |= NEXT(clGetMemObjectInfo)(image, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof of, &of, NULL);
-    status |= NEXT(clGetImageInfo)(image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
-    status |= NEXT(clGetImageInfo)(image, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL);
-    for (size_t i = 0; i < LENGTH(names); i++)
-        status |= NEXT(clGetImageInfo)(image, names[i], sizeof *extents, &extents[i], NULL);
+    for (int i = 0; i < COUNT_OF_INFOS; i++)
+        status |= NEXT(clGetImageInfo)(image, names[i], sizeof *infos, &infos[i], NULL);
     put32(meta, type);
-    put32(meta, format.image_channel_order);
-    put32(meta, format.image_channel_data_type);
     put32(meta, of != NULL);
-    put(meta, extents, sizeof extents);
+    put(meta, infos, sizeof infos);
     for (int i = 0; i < DIMENSIONS; i++)
-        region[i] = extents[i] ? extents[i] : 1;
-    if (extents[3])
-        region[extents[1] ? 2 : 1] = extents[3];
-    *size = element * region[0] * region[1] * region[2];
+        region[i] = infos[WIDTH + i] ? infos[WIDTH + i] : 1;
+    if (infos[LAYERS])
+        region[infos[HEIGHT] ? 2 : 1] = infos[LAYERS];
+    *size = infos[ELEMENT] * region[0] * region[1] * region[2];
     return !status;
 }
 
@@ -231,40 +190,35 @@ static void put_sampler(struct Bytes *meta, cl_sampler sampler)
 /* Take bytes of those that captures may still have; 0 where they don't suffice. */
 static int taken(uint64_t size)
 {
-    uint64_t left = __atomic_load_n(here.left, __ATOMIC_RELAXED);
-    while (size <= left)
-        if (__atomic_compare_exchange_n(here.left, &left, left - size, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            return 1;
+    if (__atomic_fetch_sub(here.left, size, __ATOMIC_RELAXED) >= (long)size)
+        return 1;
+    __atomic_fetch_add(here.left, size, __ATOMIC_RELAXED);
     return 0;
 }
 
-/* Read what one argument holds to the end of a file. Returns what went wrong, NULL if nothing did. */
-static const char *read_argument(cl_command_queue queue, const struct Passed *each, struct Bytes *meta, int file,
-                                 uint64_t *used)
+/* Read memory, or an image if there is a region, into memory of the host: by a copy, since the host may have no access to
+ * what the program made. */
+static cl_int read_content(cl_command_queue queue, const struct Passed *each, const size_t *region, size_t size, char *content)
 {
-    size_t region[DIMENSIONS], size = each->size;
-    if (each->is_image && !put_image(meta, (cl_mem)each->handle, region, &size))
-        return "the driver does not say what an image of it is";
-    put64(meta, size);
-    if (!taken(size))
-        return "its buffers and images hold more than may still be recorded (--most-bytes)";
-    *used += size;
-    char *content = malloc(size ? size : 1);
-    if (!content)
-        return "there is not enough memory for a copy of its buffers";
-    cl_int status;
+    cl_context context = NULL;
+    cl_event copied = NULL;
+    cl_mem memory = (cl_mem)each->handle;
+    if (each->form == SHARED_MEMORY)
+        return NEXT(clEnqueueSVMMemcpy)(queue, CL_TRUE, content, each->handle, size, 0, NULL, NULL);
+    cl_int status = NEXT(clGetCommandQueueInfo)(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    cl_mem copy = status ? NULL : NEXT(clCreateBuffer)(context, 0, size, NULL, &status);
+    if (!copy)
+        return status;
     if (each->is_image)
-        status = NEXT(clEnqueueReadImage)(queue, (cl_mem)each->handle, CL_TRUE, (size_t[DIMENSIONS]){0}, region, 0, 0,
-                                          content, 0, NULL, NULL);
-    else if (each->form == SHARED_MEMORY)
-        status = NEXT(clEnqueueSVMMemcpy)(queue, CL_TRUE, content, each->handle, size, 0, NULL, NULL);
+        status = NEXT(clEnqueueCopyImageToBuffer)(queue, memory, copy, (size_t[DIMENSIONS]){0}, region, 0, 0, NULL, &copied);
     else
-        status = NEXT(clEnqueueReadBuffer)(queue, (cl_mem)each->handle, CL_TRUE, 0, size, content, 0, NULL, NULL);
-    size_t done = 0;
-    for (long now = 1; !status && done < size && now > 0; done += now > 0 ? now : 0)
-        now = write(file, content + done, size - done);
-    free(content);
-    return status ? "what its buffers or images hold can't be read" : done < size ? "the disk is full" : NULL;
+        status = NEXT(clEnqueueCopyBuffer)(queue, memory, copy, 0, 0, size, 0, NULL, &copied);
+    if (!status) {
+        status = NEXT(clEnqueueReadBuffer)(queue, copy, CL_TRUE, 0, size, content, 1, &copied, NULL);
+        NEXT(clReleaseEvent)(copied);
+    }
+    NEXT(clReleaseMemObject)(copy);
+    return status;
 }
 
 /* A launch's contents before it is made, which are kept if it then succeeds. */
@@ -272,27 +226,43 @@ struct Capture {
     struct Entry *class; /* of its sizes; NULL where this launch is not to be captured */
     struct Bytes meta;
     uint64_t used;
-    uint32_t number;
+    uint32_t number, tries; /* tries: that are left where this one fails */
     int is_whole;
 };
+
+/* Read what one argument holds to the end of a file. Returns what went wrong, NULL if nothing did. */
+static const char *read_argument(struct Capture *capture, cl_command_queue queue, const struct Passed *each, int file)
+{
+    size_t region[DIMENSIONS], size = each->size;
+    if (each->is_image && !put_image(&capture->meta, (cl_mem)each->handle, region, &size))
+        return "the driver does not say what an image of it is";
+    put64(&capture->meta, size);
+    if (!taken(size))
+        return "its buffers and images hold more than may still be recorded (--most-bytes)";
+    capture->used += size;
+    char *content = malloc(size ? size : 1);
+    if (!content)
+        return "there is not enough memory for a copy of its buffers";
+    cl_int status = read_content(queue, each, region, size, content);
+    size_t done = 0;
+    for (long now = 1; !status && done < size && now > 0; done += now > 0 ? now : 0)
+        now = write(file, content + done, size - done);
+    free(content);
+    return status ? "what its buffers or images hold can't be read" : done < size ? "the disk is full" : NULL;
+}
 
 static void name_content(const struct Capture *capture, char *path, size_t size)
 {
     snprintf(path, size, "%s-%u.content", here.start, capture->number);
 }
 
-/* Read what a launch is given. Returns 0 if another that is like it may be captured instead. */
-static int captured(struct Capture *capture, cl_command_queue queue, uint32_t kind, const struct Passed *all,
-                    uint32_t count, cl_uint event_count, const cl_event *events)
+/* Read what a launch is given. Returns what went wrong, NULL if nothing did. */
+static const char *captured(struct Capture *capture, cl_command_queue queue, const struct Passed *all, uint32_t count)
 {
-    if (!waited(queue, event_count, events)) {
-        note(kind, "what comes before it did not end in time");
-        return 0;
-    }
     char path[sizeof here.start + 32];
     capture->number = __atomic_fetch_add(&here.contents, 1, __ATOMIC_RELAXED);
     name_content(capture, path, sizeof path);
-    int file = open(path, WRITE_ONLY | CREATE | EXCLUSIVE | CLOSE_ON_EXEC, 0600);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     const char *problem = file < 0 ? "a file can't be made in the folder of the recording" : NULL;
     put32(&capture->meta, capture->number);
     for (uint32_t i = 0; i < count && !problem; i++) {
@@ -304,13 +274,10 @@ static int captured(struct Capture *capture, cl_command_queue queue, uint32_t ki
         if (form == SAMPLED)
             put_sampler(&capture->meta, (cl_sampler)all[i].handle);
         else if (form != AGAIN && is_memory(&all[i]))
-            problem = read_argument(queue, &all[i], &capture->meta, file, &capture->used);
+            problem = read_argument(capture, queue, &all[i], file);
     }
     close(file);
-    capture->is_whole = !problem;
-    if (problem)
-        note(kind, problem);
-    return 1;
+    return problem;
 }
 
 /* Keep what was captured of a launch that was made; of one that failed nothing, so that another one may be captured. */
@@ -323,94 +290,71 @@ static void end_capture(struct Capture *capture, uint32_t kind, int is_made)
         unlink(path);
         __atomic_fetch_add(here.left, capture->used, __ATOMIC_RELAXED);
     }
-    lock();
+    LOCKED
     if (is_kept)
         write_record('C', kind, capture->meta.data, capture->meta.size);
-    if (capture->is_whole)
-        capture->class->state = is_made || ++capture->class->tries == MOST_TRIES ? DONE : WANTED;
-    unlock();
+    capture->class->tries = is_kept ? 0 : capture->tries;
     free(capture->meta.data);
 }
 
 /* What is known of a launch that is about to be made; NULL where it can't be counted. It is captured where it is the
  * first of its class. */
-static struct Entry *seen(cl_command_queue queue, cl_kernel kernel, const struct Sizes *sizes, cl_uint event_count,
+static struct Entry *seen(cl_command_queue queue, cl_kernel handle, const struct Sizes *sizes, cl_uint event_count,
                           const cl_event *events, int *is_timed, struct Capture *capture, struct Step *step)
 {
+    struct Queue of_queue = queue_of(queue);
     lock();
-    struct Object *of_queue = found(queue, QUEUE), *object = found(kernel, KERNEL);
-    if (!of_queue) {
-        /* Made by an extension, whose functions are in no table. */
-        unlock();
-        cl_device_id device = NULL;
-        if (NEXT(clGetCommandQueueInfo)(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL))
-            return NULL;
-        cl_command_queue_properties properties = 0;
-        NEXT(clGetCommandQueueInfo)(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
-        add_queue(queue, device, (properties & CL_QUEUE_PROFILING_ENABLE) != 0, 0, NULL, properties);
-        lock();
-        of_queue = found(queue, QUEUE);
-        object = found(kernel, KERNEL);
+    struct Object *object = found(handle, KERNEL);
+    struct Kernel *kernel = object ? &object->kernel : NULL;
+    struct Entry *kind = kernel ? kernel->last : NULL, *class = kernel ? kernel->last_class : NULL;
+    uint32_t device = of_queue.device, count = kernel ? kernel->count : 0;
+    *is_timed = of_queue.is_timed;
+    int is_as_before = kernel && kernel->is_same && class && !class->tries && kernel->last_device == device &&
+                       kernel->last_wholes == wholes && !memcmp(&kernel->last_sizes, sizes, sizeof *sizes);
+    if (is_as_before) {
+        *step = kernel->last_step;
+        step->queue = of_queue.number;
     }
-    if (!object || !of_queue) {
+    if (!kernel || is_as_before) {
         unlock();
-        return NULL;
+        return kind;
     }
-    *is_timed = of_queue->queue.is_timed;
-    uint32_t device = of_queue->queue.device;
-    struct Entry *entry = object->kernel.last, *class = object->kernel.last_class;
-    if (object->kernel.is_same && class && class->state == DONE && object->kernel.last_device == device &&
-        object->kernel.last_wholes == objects.wholes && !memcmp(&object->kernel.last_sizes, sizes, sizeof *sizes)) {
-        *step = object->kernel.last_step;
-        step->queue = of_queue->queue.number;
-        unlock();
-        return entry;
-    }
-    uint32_t count = object->kernel.count;
-    struct Passed few[32], *all = count <= LENGTH(few) ? few : allocated(malloc(count * sizeof *all));
-    if (!all) {
-        unlock();
-        return NULL;
-    }
+    struct Passed all[count + 1];
     for (uint32_t i = 0; i < count; i++)
-        all[i] = passed(&object->kernel.arguments[i]);
-    entry = kind_of_launch(object, device, sizes, all);
-    class = class_of_launch(object, device, sizes);
-    *step = (struct Step){LAUNCH, entry ? entry->number : NOT_KNOWN, of_queue->queue.number, 0, {0}};
+        all[i] = passed(&kernel->arguments[i]);
+    kind = kernel->last = kind_of_launch(kernel, device, sizes, all);
+    class = kernel->last_class = class_of_launch(kernel, device, sizes);
+    *step = (struct Step){LAUNCH, kind ? kind->number : NOT_KNOWN, of_queue.number, 0, {0}};
     for (uint32_t i = 0; i < count; i++)
         if (all[i].form == REGION || all[i].form == SHARED_MEMORY)
             add_memory(step, all[i].form == REGION ? all[i].whole : 0, all[i].is_part);
-    if (object->kernel.points_elsewhere)
+    if (kernel->points_elsewhere)
         step->count = NOT_KNOWN;
-    object->kernel.last_step = *step;
-    object->kernel.last = entry;
-    object->kernel.last_class = class;
-    object->kernel.last_device = device;
-    object->kernel.last_wholes = objects.wholes;
-    object->kernel.last_sizes = *sizes;
-    object->kernel.is_same = 1;
-    int points_elsewhere = object->kernel.points_elsewhere;
+    kernel->last_step = *step;
+    kernel->last_device = device;
+    kernel->last_wholes = wholes;
+    kernel->last_sizes = *sizes;
+    kernel->is_same = 1;
     /* One that was counted by its sizes alone has no arguments in the log; in a callback nothing may be waited for. */
-    int is_wanted = class && class->state == WANTED && entry && entry->key[0] == 'L' && !object->kernel.is_left_alone &&
-                    !callbacks;
-    if (is_wanted)
-        class->state = BUSY;
-    unlock();
-    if (is_wanted) {
-        int before = set_cancelling(NOT_CANCELLED);
-        if (points_elsewhere)
-            note(entry->number, "it uses shared virtual memory that is no argument");
-        else if (captured(capture, queue, entry->number, all, count, event_count, events))
-            capture->class = class;
-        lock();
-        if (!capture->is_whole)
-            class->state = capture->class || points_elsewhere || ++class->tries == MOST_TRIES ? DONE : WANTED;
-        unlock();
-        set_cancelling(before);
+    if (class && class->tries && kind && kind->key[0] == 'L' && !callbacks) {
+        *capture = (struct Capture){.class = class, .tries = class->tries - 1};
+        class->tries = 0; /* Nobody else captures it meanwhile. */
     }
-    if (all != few)
-        free(all);
-    return entry;
+    int points_elsewhere = kernel->points_elsewhere;
+    unlock();
+    if (!capture->class)
+        return kind;
+    int before = set_cancelling(PTHREAD_CANCEL_DISABLE), is_ready = points_elsewhere || waited(queue, event_count, events);
+    const char *problem = points_elsewhere ? "it uses shared virtual memory that is no argument"
+                          : is_ready       ? captured(capture, queue, all, count)
+                                           : "what comes before it did not end in time";
+    capture->is_whole = !problem;
+    if (problem)
+        note(kind->number, problem);
+    if (problem && is_ready)
+        capture->tries = 0;
+    set_cancelling(before);
+    return kind;
 }
 
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
@@ -419,7 +363,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
 {
     int is_timed = 0;
     struct Capture capture = {0};
-    struct Entry *entry = NULL;
+    struct Entry *kind = NULL;
     struct Step step = {.kind = NOT_KNOWN, .count = NOT_KNOWN};
     if (IS_ON && global && dimensions >= 1 && dimensions <= DIMENSIONS) {
         struct Sizes sizes = {.dimensions = dimensions, .has_local = local != NULL};
@@ -429,30 +373,30 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
         if (offset)
             memcpy(sizes.offset, offset, dimensions * sizeof *offset);
         harvest(2);
-        entry = seen(queue, kernel, &sizes, event_count, events, &is_timed, &capture, &step);
+        kind = seen(queue, kernel, &sizes, event_count, events, &is_timed, &capture, &step);
     }
     /* Of a kind that is launched often, some times tell the others. */
-    uint64_t number = entry ? __atomic_fetch_add(&here.counts[entry->number].launches, 1, __ATOMIC_RELAXED) : 0;
-    is_timed &= number < ALL_TIMED || number % TIMED_OF == 0;
-    cl_event own = NULL, *told = event || !entry || !is_timed ? event : &own;
+    uint64_t number = kind ? __atomic_fetch_add(&here.counts[kind->number].launches, 1, __ATOMIC_RELAXED) : 0;
+    is_timed &= kind && (number < ALL_TIMED || number % TIMED_OF == 0);
+    cl_event own = NULL, *told = event || !is_timed ? event : &own;
     cl_int status = NEXT(clEnqueueNDRangeKernel)(queue, kernel, dimensions, offset, global, local, event_count, events, told);
-    if (status && entry)
-        __atomic_fetch_sub(&here.counts[entry->number].launches, 1, __ATOMIC_RELAXED);
+    if (status && kind)
+        __atomic_fetch_sub(&here.counts[kind->number].launches, 1, __ATOMIC_RELAXED);
     if (capture.class)
-        end_capture(&capture, entry->number, !status);
+        end_capture(&capture, kind->number, !status);
     if (!status && IS_ON)
         add_step(&step);
-    if (status || !entry || !is_timed)
+    if (status || !is_timed)
         return status;
     if (event)
         NEXT(clRetainEvent)(*event);
-    if (capture.class) {
+    if (capture.is_whole) {
         /* Nothing is before it: of each class one time is known, unless it waits for the program itself. */
         NEXT(clFlush)(queue);
         state_after(*told, SOON);
     }
-    add_pending(*told, entry->number);
-    if (capture.class)
+    add_pending(*told, kind->number);
+    if (capture.is_whole)
         harvest(MOST_UNENDED);
     return status;
 }

@@ -18,18 +18,17 @@ from coarsen.tuning.workload.launch_list import Order, Step
 
 _HEAD = struct.Struct("<IIQ")
 _COUNTS = struct.Struct("<QQQ")
+_DIMENSIONS = 3
 _STEP = struct.Struct("<4I12I")
 _ORDER_HEAD = 64
 # `enum Action` of `order.h`.
 ACTIONS = ("launch", "read", "write", "map", "unmap", "free")
-# `enum Form` of `objects.h`: what an argument is, in a kind of launch (L) or a capture (C).
+# `enum Form` of `recorder.c`: what an argument is, in a kind of launch (L) or a capture (C).
 UNSET, VALUE, EMPTY, REGION, SAMPLED, SHARED_MEMORY, AGAIN = range(7)
-# `enum Problem` there: why the text of a program isn't known.
+# `enum Problem` of `objects.h`: why the text of a program isn't known.
 PROBLEMS = (
     "",
-    "its program is made from a binary",
-    "its program is made from an intermediate language",
-    "it is built into the driver",
+    "its program is not made from source, but from a binary or SPIR-V, or is the driver's own",
     "its program is linked from several",
     "its program is compiled with headers that the program gives",
     "the programs before it had all of the text that is kept (64 MiB)",
@@ -201,6 +200,7 @@ def _step(numbers: tuple[int, ...], places: dict[int, int]) -> Step:
 def _read_log(log: Path) -> dict[int, RecordedKind]:
     devices: dict[int, RecordedDevice] = {}
     programs: dict[int, RecordedProgram] = {}
+    kernels: dict[int, tuple[RecordedProgram, str]] = {}
     kinds: dict[int, RecordedKind] = {}
     for letter, number, data in _records(log.read_bytes()):
         reader = _Reader(data)
@@ -208,8 +208,11 @@ def _read_log(log: Path) -> dict[int, RecordedKind]:
             devices[number] = RecordedDevice(reader.text().strip(), reader.text().strip())
         elif letter == "U":
             programs[number] = RecordedProgram(PROBLEMS[reader.number("B")], reader.text(), reader.text())
+        elif letter == "K":
+            kernels[number] = programs[reader.number("I")], reader.text()
         elif letter in "LS":
-            kinds[number] = _kind(reader, programs, devices, has_arguments=letter == "L")
+            kernel, device = kernels[reader.number("I")], devices[reader.number("I")]
+            kinds[number] = _kind(reader, *kernel, device, has_arguments=letter == "L")
         elif letter == "C":
             file = log.with_name(f"{log.stem}-{reader.number('I')}.content")
             kinds[number].file = file
@@ -236,22 +239,18 @@ def _records(data: bytes) -> Iterator[tuple[str, int, bytes]]:
 
 
 def _kind(
-    reader: _Reader,
-    programs: dict[int, RecordedProgram],
-    devices: dict[int, RecordedDevice],
-    has_arguments: bool,
+    reader: _Reader, program: RecordedProgram, kernel: str, device: RecordedDevice, has_arguments: bool
 ) -> RecordedKind:
-    program, device = reader.numbers("II")
-    kernel = reader.text()
-    dimensions, has_local = reader.numbers("BB")
-    form = f"{dimensions}Q"
+    each = f"{_DIMENSIONS}Q"
+    global_size, local_size, offset = reader.numbers(each), reader.numbers(each), reader.numbers(each)
+    dimensions, has_local = reader.numbers("II")
     return RecordedKind(
-        programs[program],
+        program,
         kernel,
-        devices[device],
-        reader.numbers(form),
-        reader.numbers(form) if has_local else None,
-        reader.numbers(form),
+        device,
+        global_size[:dimensions],
+        local_size[:dimensions] if has_local else None,
+        offset[:dimensions],
         tuple(_argument(reader) for _ in range(reader.number("I"))) if has_arguments else None,
     )
 
@@ -282,5 +281,5 @@ def _contents(reader: _Reader, arguments: tuple[RecordedArgument, ...]) -> Itera
 
 
 def _image(reader: _Reader) -> RecordedImage:
-    kind, order, channel_type, has_parent = reader.numbers("4I")
-    return RecordedImage(kind, order, channel_type, has_parent, reader.numbers("4Q"))
+    kind, has_parent, order, channel_type, _, *extents = reader.numbers("4I5Q")
+    return RecordedImage(kind, order, channel_type, has_parent, tuple(extents))

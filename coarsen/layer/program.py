@@ -24,7 +24,7 @@ import platformdirs
 from coarsen.base.files import replace_file
 from coarsen.devices.drivers import linked_libraries, packaged_loader, prepare_loader
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.clang import INSTALL_HINT, packaged_clang
+from coarsen.frontend.clang import INSTALL_HINT, Clang, packaged_clang
 from coarsen.layer.script import ELF, Script
 from coarsen.layer.unit import SUFFIX
 
@@ -172,7 +172,8 @@ def layer_library(source: str, folder: Path) -> Path:
     clang = packaged_clang()
     if clang is None:
         raise InvalidInputError(f"the layer is compiled by the packaged clang: {INSTALL_HINT}")
-    made_of = (*texts, repr((clang.command, _CLANG_OPTIONS, Path(clang.command[0]).stat().st_mtime_ns)).encode())
+    options = (*_CLANG_OPTIONS, *header_options(clang))
+    made_of = (*texts, repr((clang.command, options, Path(clang.command[0]).stat().st_mtime_ns)).encode())
     name = f"{main.stem}-{hashlib.sha256(b''.join(made_of)).hexdigest()[:16]}.so"
     kept = platformdirs.user_cache_path("coarsen") / "layers" / name
     is_kept_nameable = _SEPARATOR not in str(kept)
@@ -185,7 +186,7 @@ def layer_library(source: str, folder: Path) -> Path:
     made = folder / name
     unlinked = made.with_suffix(".o")
     for words in (
-        (*clang.command, *_CLANG_OPTIONS, str(main), "-o", str(unlinked)),
+        (*clang.command, *options, str(main), "-o", str(unlinked)),
         (clang.command[0], "ld.lld", "-shared", "-z", "nodelete", str(unlinked), "-o", str(made)),
     ):
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
@@ -200,6 +201,15 @@ def layer_library(source: str, folder: Path) -> Path:
     except (OSError, InvalidInputError):
         return made
     return kept if _is_own(kept) else made
+
+
+def header_options(clang: Clang) -> tuple[str, ...]:
+    """Return the options by which the packaged clang finds the headers of C's library, which lie beside it."""
+    folder, machine = Path(clang.command[0]).parent / "lib", os.uname().machine.replace("x86_64", "x86")
+    names = (f"{machine}-linux-gnu", "generic-glibc", f"{machine}-linux-any", "any-linux-any")
+    places = (folder / "include", *(folder / "libc" / "include" / name for name in names))
+    # The oldest version that has all functions that the layers call.
+    return ("-D__GLIBC_MINOR__=28", *(word for place in places for word in ("-isystem", str(place))))
 
 
 def _is_own(path: Path) -> bool:

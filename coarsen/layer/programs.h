@@ -1,58 +1,56 @@
-/* Programs: the texts and build options by which they are known; and whether a thread is in a callback of a driver, in
- * which nothing may be waited for. */
+/* Programs: the texts and build options by which they are known; their kernels; and whether a thread is in a callback of a
+ * driver, in which nothing may be waited for. */
 
-/* Give up what was built for a program, without the lock. */
+/* Give up what was built for a program, and what a kernel had that is gone; both without the lock. */
 static void release_variants(struct Variants *variants);
+static void give_back(struct Kernel *kernel);
+static void add_kernel(cl_kernel kernel, cl_program program, const char *name);
 
 static __thread int callbacks; /* that this thread is in */
 
 struct Callback {
-    union {
-        void(CL_CALLBACK *built)(cl_program, void *);
-        void(CL_CALLBACK *ended)(cl_event, cl_int, void *);
-    };
-    void *data;
+    void *notify, *data;
 };
+
+/* A callback of the program's that is called in the place of one of ours. */
+static struct Callback entered(struct Callback *given)
+{
+    struct Callback callback = *given;
+    free(given);
+    callbacks++;
+    return callback;
+}
 
 static void CL_CALLBACK call_when_built(cl_program program, void *given)
 {
-    struct Callback callback = *(struct Callback *)given;
-    free(given);
-    callbacks++;
-    callback.built(program, callback.data);
+    struct Callback callback = entered(given);
+    ((void(CL_CALLBACK *)(cl_program, void *))callback.notify)(program, callback.data);
     callbacks--;
 }
 
 static void CL_CALLBACK call_when_ended(cl_event event, cl_int state, void *given)
 {
-    struct Callback callback = *(struct Callback *)given;
-    free(given);
-    callbacks++;
-    callback.ended(event, state, callback.data);
+    struct Callback callback = entered(given);
+    ((void(CL_CALLBACK *)(cl_event, cl_int, void *))callback.notify)(event, state, callback.data);
     callbacks--;
+}
+
+/* What one of ours is given; NULL where the program's own is to be called. */
+static struct Callback *wrapped(void *notify, void *data)
+{
+    struct Callback *own = notify && IS_ON ? malloc(sizeof *own) : NULL;
+    if (own)
+        *own = (struct Callback){notify, data};
+    return own;
 }
 
 cl_int clSetEventCallback(cl_event event, cl_int state, void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *data)
 {
-    struct Callback *own = notify && IS_ON ? malloc(sizeof *own) : NULL;
-    if (!own)
-        return NEXT(clSetEventCallback)(event, state, notify, data);
-    *own = (struct Callback){.ended = notify, .data = data};
-    cl_int status = NEXT(clSetEventCallback)(event, state, call_when_ended, own);
+    struct Callback *own = wrapped((void *)notify, data);
+    cl_int status = NEXT(clSetEventCallback)(event, state, own ? call_when_ended : notify, own ? own : data);
     if (status)
         free(own);
     return status;
-}
-
-/* What a build tells when it has ended, by one call of `notify`. */
-static void wrap_callback(void(CL_CALLBACK **notify)(cl_program, void *), void **data)
-{
-    struct Callback *own = *notify && IS_ON ? malloc(sizeof *own) : NULL;
-    if (!own)
-        return;
-    *own = (struct Callback){.built = *notify, .data = *data};
-    *notify = call_when_built;
-    *data = own;
 }
 
 static cl_program with_program(cl_program program, enum Problem problem, char *source, size_t size)
@@ -61,12 +59,11 @@ static cl_program with_program(cl_program program, enum Problem problem, char *s
         free(source);
         return program;
     }
-    lock();
+    LOCKED
     struct Object *object = made(program, PROGRAM);
     object->program.problem = problem;
     object->program.source = source;
     object->program.size = size;
-    unlock();
     return program;
 }
 
@@ -90,28 +87,16 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
 
 cl_int clRetainProgram(cl_program program)
 {
-    if (IS_ON) {
-        lock();
-        struct Object *object = found(program, PROGRAM);
-        if (object)
-            object->references++;
-        unlock();
-    }
+    retain(program, PROGRAM);
     return NEXT(clRetainProgram)(program);
 }
 
 cl_int clReleaseProgram(cl_program program)
 {
-    if (IS_ON) {
-        struct Variants *variants = NULL;
-        lock();
-        struct Object *object = found(program, PROGRAM);
-        if (object && !--object->references) {
-            variants = object->program.variants;
-            forget(program);
-        }
-        unlock();
-        release_variants(variants);
+    struct Object *object = released(program, PROGRAM);
+    if (object) {
+        release_variants(object->program.variants);
+        free_object(object);
     }
     return NEXT(clReleaseProgram)(program);
 }
@@ -121,9 +106,11 @@ cl_int clReleaseProgram(cl_program program)
 static char *exchanged_options(cl_program program, char *options, int has_headers)
 {
     struct Variants *variants = NULL;
-    lock();
-    struct Object *object = IS_ON ? found(program, PROGRAM) : NULL;
-    if (object) {
+    {
+        LOCKED
+        struct Object *object = IS_ON ? found(program, PROGRAM) : NULL;
+        if (!object)
+            return free(options), NULL;
         char *before = object->program.options;
         object->program.options = options;
         options = before;
@@ -132,16 +119,17 @@ static char *exchanged_options(cl_program program, char *options, int has_header
         variants = object->program.variants;
         object->program.variants = NULL;
     }
-    unlock();
     release_variants(variants);
-    return object ? options : (free(options), NULL);
+    return options;
 }
 
 #define BUILDING(has_headers, call)                                                                                  \
     if (!IS_ON)                                                                                                      \
         return call;                                                                                                 \
     char *before = exchanged_options(program, copied_text(options), has_headers);                                    \
-    wrap_callback(&notify, &data);                                                                                   \
+    struct Callback *own = wrapped((void *)notify, data);                                                            \
+    notify = own ? call_when_built : notify;                                                                         \
+    data = own ? own : data;                                                                                         \
     cl_int status = call;                                                                                            \
     free(status ? exchanged_options(program, before, 0) : before);                                                   \
     return status;
@@ -164,14 +152,14 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
                          cl_uint program_count, const cl_program *programs, void(CL_CALLBACK *notify)(cl_program, void *),
                          void *data, cl_int *error)
 {
-    wrap_callback(&notify, &data);
-    cl_program linked =
-        NEXT(clLinkProgram)(context, count, devices, options, program_count, programs, notify, data, error);
+    struct Callback *own = wrapped((void *)notify, data);
+    cl_program linked = NEXT(clLinkProgram)(context, count, devices, options, program_count, programs,
+                                            own ? call_when_built : notify, own ? own : data, error);
     int has_options = options && *options;
     with_program(linked, program_count == 1 && has_options ? LINKED_WITH_OPTIONS : LINKED, NULL, 0);
     if (!linked || !IS_ON || program_count != 1 || has_options)
         return linked;
-    lock();
+    LOCKED
     struct Object *object = found(linked, PROGRAM), *of = found(programs[0], PROGRAM);
     if (object && of && of->program.source && of->program.options) {
         object->program.problem = of->program.problem;
@@ -179,11 +167,8 @@ cl_program clLinkProgram(cl_context context, cl_uint count, const cl_device_id *
         object->program.size = of->program.size;
         object->program.options = copied_text(of->program.options);
     }
-    unlock();
     return linked;
 }
-
-static void add_kernel(cl_kernel kernel, cl_program program, const char *name);
 
 cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *error)
 {
@@ -205,4 +190,28 @@ cl_int clCreateKernelsInProgram(cl_program program, cl_uint room, cl_kernel *ker
         add_kernel(kernels[i], program, name);
     }
     return status;
+}
+
+cl_int clRetainKernel(cl_kernel kernel)
+{
+    cl_int status = NEXT(clRetainKernel)(kernel);
+    if (!status)
+        retain(kernel, KERNEL);
+    return status;
+}
+
+cl_int clReleaseKernel(cl_kernel kernel)
+{
+    struct Object *object = released(kernel, KERNEL);
+    if (object) {
+        give_back(&object->kernel);
+        free_object(object);
+    }
+    return NEXT(clReleaseKernel)(kernel);
+}
+
+static cl_uint argument_count_of(cl_kernel kernel)
+{
+    cl_uint count = 0;
+    return NEXT(clGetKernelInfo)(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL) ? 0 : count;
 }

@@ -4,10 +4,9 @@
  *                                  └─▶ FOLDER/PROCESS.log, .counts, .order, -NUMBER.content: read by `log.py`
  *
  * The log has records, each written at once, so that what was seen survives a crash: devices (D), texts of programs
- * with their options (U), kinds of launches (L with arguments, S by sizes alone), captures (C), notes (N). The counts
- * are a table in shared memory, a row for each kind of launch, and the order of all is a ring there (`order.h`). What a
- * program sees of its objects stays as it made them, though queues take times here and all buffers can be read by the
- * host.
+ * with their options (U), kernels (K), kinds of launches (L with arguments, S by sizes alone), captures (C), notes (N).
+ * The counts are a table in shared memory, a row for each kind of launch, and the order of all is a ring there
+ * (`order.h`). What a program sees of its objects stays as it made them, though queues take times here.
  */
 #define LAYER_NAME "coarsen's recorder"
 #include "opencl.h"
@@ -18,7 +17,6 @@
 
 enum { MOST_KINDS = 1 << 16, MOST_KINDS_OF_KERNEL = 4096, MOST_PENDING = 4096, MOST_TRIES = 3, DIMENSIONS = 3,
        ALL_TIMED = 256, TIMED_OF = 16, MOST_UNENDED = 16, MOST_TEXT = 1 << 26 };
-#define HOST_BITS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS)
 
 struct Count {
     uint64_t launches, timed, nanoseconds;
@@ -29,9 +27,9 @@ static struct {
     int log;
     char start[4096];
     struct Count *counts;
-    uint64_t *left; /* shared by all processes: bytes that captures may still take, and what they might at first */
+    long *left;     /* shared by all processes: bytes that captures may still take, and what they might at first */
     size_t text;    /* bytes of all programs' texts in the log */
-    uint32_t units, devices, kinds, contents, queues;
+    uint32_t units, kernels, devices, kinds, contents, queues;
     int has_user_events;
     long patience; /* nanoseconds to wait for what is before a launch; less once that was in vain */
 } here = {.patience = 60000000000};
@@ -44,20 +42,19 @@ enum Form { UNSET, VALUE, EMPTY, REGION, SAMPLED, SHARED_MEMORY, AGAIN };
 struct Argument {
     enum Form form; /* UNSET, VALUE, EMPTY (a size without bytes), SHARED_MEMORY */
     size_t size;
-    char *bytes;
+    char *bytes; /* of the last value */
     const void *pointer;
 };
 
 struct Sizes {
-    cl_uint dimensions;
     size_t global[DIMENSIONS], local[DIMENSIONS], offset[DIMENSIONS];
-    int has_local;
+    cl_uint dimensions, has_local;
 };
 
 struct Kernel {
-    uint32_t unit, count;
+    struct Entry *of;
+    uint32_t count;
     struct Argument *arguments;
-    char *name;
     int is_left_alone; /* its text is not known */
     int points_elsewhere, is_same; /* is_same: no argument has changed since the last launch */
     struct Entry *last, *last_class;
@@ -72,7 +69,6 @@ static void free_kernel(struct Kernel *kernel)
     for (uint32_t i = 0; i < kernel->count; i++)
         free(kernel->arguments[i].bytes);
     free(kernel->arguments);
-    free(kernel->name);
 }
 
 #include "objects.h"
@@ -93,71 +89,56 @@ static void write_record(char kind, uint32_t number, const void *data, size_t si
     put32(&record, number);
     put64(&record, size);
     put(&record, data, size);
-    int before = set_cancelling(NOT_CANCELLED);
+    int before = set_cancelling(PTHREAD_CANCEL_DISABLE);
     if (IS_ON && write(here.log, record.data, record.size) != (long)record.size)
         *is_on = 0;
     set_cancelling(before);
 }
 
-/* The number of a key whose first byte is its kind; written when it comes first. */
-static uint32_t numbered(const struct Bytes *key, uint32_t *count)
+/* The entry of a key whose first byte is its kind; numbered and written when it comes first. */
+static struct Entry *numbered(const struct Bytes *key, uint32_t *count)
 {
-    int is_new;
-    struct Entry *entry = entry_of(key->data, key->size, &is_new);
-    if (!entry)
-        return 0;
-    if (is_new) {
+    struct Entry *entry = known_entry(key);
+    if (entry)
+        return entry;
+    entry = new_entry(key);
+    if (IS_ON) {
         entry->number = (*count)++;
         write_record(key->data[0], entry->number, key->data + 1, key->size - 1);
     }
-    return entry->number;
+    return entry;
 }
 
 static void note(uint32_t kind, const char *text)
 {
-    lock();
+    LOCKED
     write_record('N', kind, text, strlen(text));
-    unlock();
 }
 
 /* --- Queues, and the times that their events tell. --- */
 
 static uint32_t device_number(cl_device_id device)
 {
+    static struct Bytes key;
     char name[256] = "", platform[256] = "";
     cl_platform_id of = NULL;
     NEXT(clGetDeviceInfo)(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
     if (!NEXT(clGetDeviceInfo)(device, CL_DEVICE_PLATFORM, sizeof of, &of, NULL))
         NEXT(clGetPlatformInfo)(of, CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
-    struct Bytes key = {0};
+    LOCKED
+    key.size = 0;
     put8(&key, 'D');
     put_text(&key, name);
     put_text(&key, platform);
-    lock();
-    uint32_t number = numbered(&key, &here.devices);
-    unlock();
-    free(key.data);
-    return number;
+    return numbered(&key, &here.devices)->number;
 }
 
-static void add_queue(cl_command_queue queue, cl_device_id device, int is_timed, int hides_times,
-                      const cl_queue_properties *properties, cl_command_queue_properties given)
+static void add_queue(cl_command_queue queue, cl_device_id device, cl_command_queue_properties given, struct Queue of)
 {
-    uint32_t number = device_number(device);
-    size_t size = 0;
-    while (properties && properties[size])
-        size += 2;
-    lock();
-    struct Object *object = made(queue, QUEUE);
-    object->queue.device = number;
-    object->queue.number = ++here.queues << 1 | (given & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    object->queue.is_timed = is_timed;
-    object->queue.hides_times = hides_times;
-    if (properties) {
-        object->queue.byte_count = (size + 1) * sizeof *properties;
-        object->queue.properties = (void *)copied(properties, object->queue.byte_count);
-    }
-    unlock();
+    of.device = device_number(device);
+    LOCKED
+    of.number = ++here.queues << 1 | (given & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    made(queue, QUEUE)->queue = of;
 }
 
 cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
@@ -166,77 +147,76 @@ cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device, c
     cl_command_queue_properties timed = properties | CL_QUEUE_PROFILING_ENABLE;
     cl_command_queue queue = NEXT(clCreateCommandQueue)(context, device, IS_ON ? timed : properties, error);
     if (queue && IS_ON)
-        add_queue(queue, device, 1, timed != properties, NULL, properties);
+        add_queue(queue, device, properties, (struct Queue){.is_timed = 1, .hides_times = timed != properties});
     return queue ? queue : NEXT(clCreateCommandQueue)(context, device, properties, error);
 }
 
 cl_command_queue clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
                                                     const cl_queue_properties *properties, cl_int *error)
 {
-    cl_queue_properties timed[64] = {0};
-    size_t size = 0, place = LENGTH(timed);
-    for (; properties && properties[size] && size < LENGTH(timed) - 4; size += 2) {
-        timed[size] = properties[size];
-        timed[size + 1] = properties[size + 1];
-        if (properties[size] == CL_QUEUE_PROPERTIES)
-            place = size;
-    }
-    if (place == LENGTH(timed)) {
-        place = size;
-        timed[place] = CL_QUEUE_PROPERTIES;
-    }
-    cl_queue_properties before = timed[place + 1];
-    timed[place + 1] |= CL_QUEUE_PROFILING_ENABLE;
+    cl_queue_properties timed[64] = {CL_QUEUE_PROPERTIES}, before = 0;
+    size_t size = 2, count = 0;
+    for (; properties && properties[count] && size < LENGTH(timed) - 2; count += 2)
+        if (properties[count] == CL_QUEUE_PROPERTIES) {
+            before = properties[count + 1];
+        } else {
+            timed[size++] = properties[count];
+            timed[size++] = properties[count + 1];
+        }
+    timed[1] = before | CL_QUEUE_PROFILING_ENABLE;
     cl_command_queue queue = NULL;
     if (IS_ON && !(before & CL_QUEUE_ON_DEVICE))
         queue = NEXT(clCreateCommandQueueWithProperties)(context, device, timed, error);
     if (queue)
-        add_queue(queue, device, 1, before != timed[place + 1], properties, before);
+        add_queue(queue, device, before,
+                  (struct Queue){.is_timed = 1, .hides_times = before != timed[1], .has_no_list = !properties});
     return queue ? queue : NEXT(clCreateCommandQueueWithProperties)(context, device, properties, error);
 }
 
-/* Whether the program made a queue without profiling; with the properties that it gave. */
-static int is_hiding_times(cl_command_queue queue, const cl_queue_properties **given, size_t *byte_count)
+/* What is known of a queue; of one that an extension made, whose functions are in no table, its device alone. */
+static struct Queue queue_of(cl_command_queue queue)
 {
-    lock();
-    struct Object *object = found(queue, QUEUE);
-    int hides_times = object && object->queue.hides_times;
-    *given = hides_times ? object->queue.properties : NULL;
-    *byte_count = hides_times ? object->queue.byte_count : 0;
-    unlock();
-    return hides_times;
+    cl_device_id device = NULL;
+    if (IS_ON) {
+        LOCKED
+        struct Object *object = found(queue, QUEUE);
+        if (object)
+            return object->queue;
+    }
+    if (!IS_ON || NEXT(clGetCommandQueueInfo)(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL))
+        return (struct Queue){0};
+    return (struct Queue){.device = device_number(device)};
 }
 
 cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info name, size_t size, void *value, size_t *size_ret)
 {
-    const cl_queue_properties *given = NULL;
-    size_t byte_count = 0;
-    int hides_times = IS_ON && is_hiding_times(queue, &given, &byte_count);
-    if (hides_times && name == CL_QUEUE_PROPERTIES_ARRAY)
-        return answer(given, byte_count, size, value, size_ret);
+    struct Queue of = queue_of(queue);
+    int is_list = name == CL_QUEUE_PROPERTIES_ARRAY;
+    if (of.hides_times && is_list && of.has_no_list)
+        return answer(NULL, 0, size, value, size_ret);
     cl_int status = NEXT(clGetCommandQueueInfo)(queue, name, size, value, size_ret);
-    if (!status && hides_times && name == CL_QUEUE_PROPERTIES && value)
-        *(cl_command_queue_properties *)value &= ~(cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE;
+    if (!status && of.hides_times && value && (is_list || name == CL_QUEUE_PROPERTIES))
+        ((cl_queue_properties *)value)[is_list] &= ~(cl_queue_properties)CL_QUEUE_PROFILING_ENABLE;
     return status;
 }
 
 cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t size, void *value, size_t *size_ret)
 {
     cl_command_queue queue = NULL;
-    const cl_queue_properties *given;
-    size_t byte_count;
     if (IS_ON && !NEXT(clGetEventInfo)(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL) &&
-        is_hiding_times(queue, &given, &byte_count))
+        queue_of(queue).hides_times)
         return CL_PROFILING_INFO_NOT_AVAILABLE;
     return NEXT(clGetEventProfilingInfo)(event, name, size, value, size_ret);
 }
 
+struct Pending {
+    cl_event event;
+    uint32_t kind;
+};
+
 /* Launches that have not ended, as far as is known: a ring. */
 static struct {
-    struct {
-        cl_event event;
-        uint32_t kind;
-    } ring[MOST_PENDING];
+    struct Pending ring[MOST_PENDING];
     unsigned first, count;
 } pending;
 
@@ -244,14 +224,21 @@ static void add_pending(cl_event event, uint32_t kind)
 {
     lock();
     int has_room = pending.count < MOST_PENDING;
-    if (has_room) {
-        unsigned last = (pending.first + pending.count++) % MOST_PENDING;
-        pending.ring[last].event = event;
-        pending.ring[last].kind = kind;
-    }
+    if (has_room)
+        pending.ring[(pending.first + pending.count++) % MOST_PENDING] = (struct Pending){event, kind};
     unlock();
     if (!has_room)
         NEXT(clReleaseEvent)(event);
+}
+
+/* Take the first pending launch; one without an event where there is none. */
+static struct Pending first_pending(void)
+{
+    LOCKED
+    if (!pending.count)
+        return (struct Pending){0};
+    pending.count--;
+    return pending.ring[pending.first++ % MOST_PENDING];
 }
 
 /* Look at pending launches until some that have not ended were found, and add up the times of those that have. Nothing is
@@ -260,31 +247,23 @@ static void harvest(unsigned most_unended)
 {
     unsigned there = IS_ON ? __atomic_load_n(&pending.count, __ATOMIC_RELAXED) : 0;
     for (unsigned i = 0, unended = 0; unended < most_unended && i < there; i++) {
-        lock();
-        int is_any = pending.count > 0;
-        cl_event event = pending.ring[pending.first].event;
-        uint32_t kind = pending.ring[pending.first].kind;
-        if (is_any) {
-            pending.first = (pending.first + 1) % MOST_PENDING;
-            pending.count--;
-        }
-        unlock();
-        if (!is_any)
+        struct Pending launch = first_pending();
+        if (!launch.event)
             return;
         cl_int state = -1;
         cl_ulong start = 0, end = 0;
-        if (!NEXT(clGetEventInfo)(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) && state > 0) {
-            add_pending(event, kind);
+        if (!NEXT(clGetEventInfo)(launch.event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) && state > 0) {
+            add_pending(launch.event, launch.kind);
             unended++;
             continue;
         }
         if (state == CL_COMPLETE &&
-            !NEXT(clGetEventProfilingInfo)(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL) &&
-            !NEXT(clGetEventProfilingInfo)(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) && end >= start) {
-            __atomic_fetch_add(&here.counts[kind].timed, 1, __ATOMIC_RELAXED);
-            __atomic_fetch_add(&here.counts[kind].nanoseconds, end - start, __ATOMIC_RELAXED);
+            !NEXT(clGetEventProfilingInfo)(launch.event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL) &&
+            !NEXT(clGetEventProfilingInfo)(launch.event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) && end >= start) {
+            __atomic_fetch_add(&here.counts[launch.kind].timed, 1, __ATOMIC_RELAXED);
+            __atomic_fetch_add(&here.counts[launch.kind].nanoseconds, end - start, __ATOMIC_RELAXED);
         }
-        NEXT(clReleaseEvent)(event);
+        NEXT(clReleaseEvent)(launch.event);
     }
 }
 
@@ -370,6 +349,12 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool waits, c
     return NEXT(clEnqueueMapBuffer)(queue, buffer, waits, flags, offset, size, count, events, event, error);
 }
 
+static void give_back(struct Kernel *kernel)
+{
+    (void)kernel; /* It has nothing of the driver's. */
+    harvest(2);
+}
+
 cl_event clCreateUserEvent(cl_context context, cl_int *error)
 {
     here.has_user_events = 1;
@@ -378,125 +363,100 @@ cl_event clCreateUserEvent(cl_context context, cl_int *error)
 
 /* --- Memory and samplers. --- */
 
+static uint64_t wholes; /* buffers, images and allocations that were made */
+
 static void CL_CALLBACK forget_memory(cl_mem memory, void *unused)
 {
     (void)unused;
     if (!IS_ON)
         return;
     note_step(FREE, NULL, memory);
-    lock();
+    LOCKED
     if (found(memory, MEMORY))
         forget(memory);
-    unlock();
 }
 
-static cl_mem with_memory(cl_mem memory, cl_mem_flags flags, size_t size, int is_image)
+static cl_mem with_memory(cl_mem memory)
 {
-    if (!memory || !IS_ON)
+    cl_mem_object_type type = 0;
+    size_t size = 0, origin = 0;
+    cl_mem of = NULL;
+    if (!memory || !IS_ON || NEXT(clGetMemObjectInfo)(memory, CL_MEM_TYPE, sizeof type, &type, NULL) ||
+        NEXT(clGetMemObjectInfo)(memory, CL_MEM_SIZE, sizeof size, &size, NULL) ||
+        NEXT(clGetMemObjectInfo)(memory, CL_MEM_OFFSET, sizeof origin, &origin, NULL) ||
+        NEXT(clGetMemObjectInfo)(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof of, &of, NULL))
         return memory;
+    int is_image = type != CL_MEM_OBJECT_BUFFER;
     lock();
-    struct Object *object = made(memory, MEMORY);
+    struct Object *object = made(memory, MEMORY), *whole = is_image ? NULL : found(of, MEMORY);
+    wholes++;
     object->memory.size = size;
-    object->memory.whole = ++objects.wholes;
-    object->memory.hidden = flags & HOST_BITS;
+    object->memory.origin = whole ? origin : 0;
+    object->memory.whole = whole ? whole->memory.whole : wholes;
     object->memory.is_image = is_image;
+    object->memory.is_part = whole != NULL;
     unlock();
     NEXT(clSetMemObjectDestructorCallback)(memory, forget_memory, NULL);
     return memory;
 }
 
-/* So that what it holds can be read. */
-static cl_mem_flags readable(cl_mem_flags flags)
-{
-    return IS_ON ? flags & ~(cl_mem_flags)HOST_BITS : flags;
-}
-
-#define MAKING_MEMORY(name, bytes, is_image, parameters, given)                                                      \
+#define MAKING_MEMORY(name, parameters, given)                                                                       \
     cl_mem name parameters                                                                                           \
     {                                                                                                                \
-        return with_memory(NEXT(name) given, flags, bytes, is_image);                                                \
+        return with_memory(NEXT(name) given);                                                                        \
     }
 
-MAKING_MEMORY(clCreateBuffer, size, 0,
-              (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *error),
-              (context, readable(flags), size, host, error))
-MAKING_MEMORY(clCreateBufferWithProperties, size, 0,
+MAKING_MEMORY(clCreateBuffer, (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *error),
+              (context, flags, size, host, error))
+MAKING_MEMORY(clCreateBufferWithProperties,
               (cl_context context, const cl_mem_properties *properties, cl_mem_flags flags, size_t size, void *host,
                cl_int *error),
-              (context, properties, readable(flags), size, host, error))
-MAKING_MEMORY(clCreateImage, 0, 1,
+              (context, properties, flags, size, host, error))
+MAKING_MEMORY(clCreateSubBuffer,
+              (cl_mem whole, cl_mem_flags flags, cl_buffer_create_type type, const void *region, cl_int *error),
+              (whole, flags, type, region, error))
+MAKING_MEMORY(clCreateImage,
               (cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *description,
                void *host, cl_int *error),
-              (context, readable(flags), format, description, host, error))
-MAKING_MEMORY(clCreateImageWithProperties, 0, 1,
+              (context, flags, format, description, host, error))
+MAKING_MEMORY(clCreateImageWithProperties,
               (cl_context context, const cl_mem_properties *properties, cl_mem_flags flags, const cl_image_format *format,
                const cl_image_desc *description, void *host, cl_int *error),
-              (context, properties, readable(flags), format, description, host, error))
-MAKING_MEMORY(clCreateImage2D, 0, 1,
+              (context, properties, flags, format, description, host, error))
+MAKING_MEMORY(clCreateImage2D,
               (cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width, size_t height,
                size_t row, void *host, cl_int *error),
-              (context, readable(flags), format, width, height, row, host, error))
-MAKING_MEMORY(clCreateImage3D, 0, 1,
+              (context, flags, format, width, height, row, host, error))
+MAKING_MEMORY(clCreateImage3D,
               (cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width, size_t height,
                size_t depth, size_t row, size_t slice, void *host, cl_int *error),
-              (context, readable(flags), format, width, height, depth, row, slice, host, error))
+              (context, flags, format, width, height, depth, row, slice, host, error))
 
-cl_mem clCreateSubBuffer(cl_mem whole, cl_mem_flags flags, cl_buffer_create_type type, const void *region, cl_int *error)
+/* Shared virtual memory that was allocated. */
+static struct Allocation {
+    struct Allocation *after;
+    const char *start;
+    size_t size;
+    uint64_t whole;
+} *allocations;
+
+/* The place of the first allocation that has any of these bytes. */
+static struct Allocation **allocation_at(const void *start, size_t size)
 {
-    cl_mem part = NEXT(clCreateSubBuffer)(whole, readable(flags), type, region, error);
-    if (!part || !IS_ON || type != CL_BUFFER_CREATE_TYPE_REGION)
-        return part;
-    const cl_buffer_region *given = region;
-    with_memory(part, flags, given->size, 0);
-    lock();
-    struct Object *object = found(part, MEMORY), *of = found(whole, MEMORY);
-    if (object && of) {
-        object->memory.whole = of->memory.whole;
-        object->memory.origin = given->origin;
-        object->memory.is_part = 1;
-        if (!(flags & (HOST_BITS | CL_MEM_HOST_READ_ONLY)))
-            object->memory.hidden = of->memory.hidden;
+    const char *from = start;
+    struct Allocation **place = &allocations;
+    while (*place && (from >= (*place)->start + (*place)->size || from + size <= (*place)->start))
+        place = &(*place)->after;
+    return place;
+}
+
+static void forget_allocations(const void *start, size_t size)
+{
+    for (struct Allocation **place; *(place = allocation_at(start, size));) {
+        struct Allocation *gone = *place;
+        *place = gone->after;
+        free(gone);
     }
-    unlock();
-    return part;
-}
-
-cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info name, size_t size, void *value, size_t *size_ret)
-{
-    cl_int status = NEXT(clGetMemObjectInfo)(memory, name, size, value, size_ret);
-    if (status || !value || name != CL_MEM_FLAGS || !IS_ON)
-        return status;
-    lock();
-    struct Object *object = found(memory, MEMORY);
-    if (object)
-        *(cl_mem_flags *)value |= object->memory.hidden;
-    unlock();
-    return status;
-}
-
-static struct {
-    struct Allocation {
-        const char *start;
-        size_t size;
-        uint64_t whole;
-    } *list;
-    size_t count, room;
-} allocations;
-
-/* The allocation that a pointer leads into. */
-static struct Allocation *allocation_of(const void *pointer)
-{
-    for (struct Allocation *each = allocations.list; each < allocations.list + allocations.count; each++)
-        if ((const char *)pointer >= each->start && (const char *)pointer < each->start + each->size)
-            return each;
-    return NULL;
-}
-
-static void remove_allocation(const void *pointer)
-{
-    struct Allocation *gone = allocation_of(pointer);
-    if (gone)
-        *gone = allocations.list[--allocations.count];
 }
 
 void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
@@ -504,44 +464,31 @@ void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uin
     void *start = NEXT(clSVMAlloc)(context, flags, size, alignment);
     if (!start || !IS_ON)
         return start;
-    lock();
-    /* Those that a queue has freed. */
-    for (size_t i = allocations.count; i-- > 0;) {
-        const struct Allocation *other = &allocations.list[i];
-        if ((char *)other->start < (char *)start + size && (char *)start < (char *)other->start + other->size)
-            allocations.list[i] = allocations.list[--allocations.count];
+    LOCKED
+    forget_allocations(start, size); /* Those that a queue has freed. */
+    struct Allocation *new = allocated(malloc(sizeof *new));
+    if (new) {
+        *new = (struct Allocation){allocations, start, size, ++wholes};
+        allocations = new;
     }
-    if (allocations.count == allocations.room) {
-        size_t room = 2 * allocations.room + 64;
-        struct Allocation *more = allocated(realloc(allocations.list, room * sizeof *more));
-        if (more) {
-            allocations.list = more;
-            allocations.room = room;
-        }
-    }
-    if (allocations.count < allocations.room)
-        allocations.list[allocations.count++] = (struct Allocation){start, size, ++objects.wholes};
-    unlock();
     return start;
 }
 
 void clSVMFree(cl_context context, void *start)
 {
     if (IS_ON) {
-        lock();
-        remove_allocation(start);
-        unlock();
+        LOCKED
+        forget_allocations(start, 1);
     }
     NEXT(clSVMFree)(context, start);
 }
 
 static cl_sampler with_sampler(cl_sampler sampler)
 {
-    if (sampler && IS_ON) {
-        lock();
-        made(sampler, SAMPLER);
-        unlock();
-    }
+    if (!sampler || !IS_ON)
+        return sampler;
+    LOCKED
+    made(sampler, SAMPLER);
     return sampler;
 }
 
@@ -556,56 +503,15 @@ cl_sampler clCreateSamplerWithProperties(cl_context context, const cl_sampler_pr
     return with_sampler(NEXT(clCreateSamplerWithProperties)(context, properties, error));
 }
 
-/* --- Programs and kernels. --- */
-
-cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl_device_id *devices, const size_t *sizes,
-                                     const unsigned char **binaries, cl_int *states, cl_int *error)
-{
-    return with_program(NEXT(clCreateProgramWithBinary)(context, count, devices, sizes, binaries, states, error), BINARY, NULL,
-                        0);
-}
-
-cl_program clCreateProgramWithIL(cl_context context, const void *code, size_t size, cl_int *error)
-{
-    return with_program(NEXT(clCreateProgramWithIL)(context, code, size, error), INTERMEDIATE, NULL, 0);
-}
-
-cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, const cl_device_id *devices,
-                                             const char *names, cl_int *error)
-{
-    return with_program(NEXT(clCreateProgramWithBuiltInKernels)(context, count, devices, names, error), BUILT_IN, NULL, 0);
-}
-
-static void count_references(cl_kernel kernel, int change)
-{
-    lock();
-    struct Object *object = found(kernel, KERNEL);
-    if (object && !(object->references += change))
-        forget(kernel);
-    unlock();
-}
-
-cl_int clRetainKernel(cl_kernel kernel)
-{
-    if (IS_ON)
-        count_references(kernel, 1);
-    return NEXT(clRetainKernel)(kernel);
-}
-
-cl_int clReleaseKernel(cl_kernel kernel)
-{
-    harvest(2);
-    if (IS_ON)
-        count_references(kernel, -1);
-    return NEXT(clReleaseKernel)(kernel);
-}
+/* --- Kernels and their arguments. --- */
 
 static void add_kernel(cl_kernel kernel, cl_program program, const char *name)
 {
     static struct Bytes key;
-    lock();
+    uint32_t count = argument_count_of(kernel);
+    LOCKED
     struct Object *of = found(program, PROGRAM), *object = made(kernel, KERNEL);
-    enum Problem problem = of ? of->program.problem : BINARY;
+    enum Problem problem = of ? of->program.problem : NOT_FROM_SOURCE;
     if (problem == NONE && (!of->program.source || here.text + of->program.size > MOST_TEXT))
         problem = TOO_LONG;
     key.size = 0;
@@ -613,50 +519,35 @@ static void add_kernel(cl_kernel kernel, cl_program program, const char *name)
     put8(&key, problem);
     put_text(&key, problem ? NULL : of->program.source);
     put_text(&key, problem ? NULL : of->program.options);
-    uint32_t known = here.units;
-    object->kernel.unit = numbered(&key, &here.units);
+    uint32_t known = here.units, unit = numbered(&key, &here.units)->number;
     here.text += here.units > known ? key.size : 0;
-    object->kernel.is_left_alone = problem != NONE;
-    object->kernel.name = copied_text(name);
-    unlock();
+    key.size = 0;
+    put8(&key, 'K');
+    put32(&key, unit);
+    put_text(&key, name);
+    object->kernel = (struct Kernel){.of = numbered(&key, &here.kernels), .is_left_alone = problem != NONE};
+    if ((object->kernel.arguments = allocated(calloc(count + 1, sizeof *object->kernel.arguments))))
+        object->kernel.count = count;
 }
 
-static struct Argument *argument_of(struct Object *kernel, cl_uint index)
+static void set_argument(struct Kernel *kernel, cl_uint index, struct Argument given)
 {
-    if (index >= kernel->kernel.count) {
-        size_t size = (index + 1) * sizeof *kernel->kernel.arguments;
-        struct Argument *more = allocated(realloc(kernel->kernel.arguments, size));
-        if (!more)
-            return NULL;
-        kernel->kernel.arguments = more;
-        for (; kernel->kernel.count <= index; kernel->kernel.count++)
-            kernel->kernel.arguments[kernel->kernel.count] = (struct Argument){0};
-    }
-    return &kernel->kernel.arguments[index];
-}
-
-static void set_argument(struct Object *kernel, cl_uint index, struct Argument given)
-{
-    struct Argument *argument = argument_of(kernel, index);
-    if (!argument || (argument->form == given.form && argument->size == given.size &&
-                      argument->pointer == given.pointer &&
-                      (given.form != VALUE || !memcmp(argument->bytes, given.bytes, given.size))))
+    if (index >= kernel->count)
         return;
-    char *bytes = argument->bytes;
-    if (given.form != VALUE) {
-        free(bytes);
-        bytes = NULL;
-    } else if (!bytes || argument->size < given.size) {
-        free(bytes);
-        bytes = copied(given.bytes, given.size);
-    } else {
-        memcpy(bytes, given.bytes, given.size);
+    struct Argument *argument = &kernel->arguments[index];
+    if (argument->form == given.form && argument->size == given.size && argument->pointer == given.pointer &&
+        (given.form != VALUE || !memcmp(argument->bytes, given.bytes, given.size)))
+        return;
+    kernel->is_same = 0;
+    const char *bytes = given.bytes;
+    given.bytes = argument->bytes;
+    if (given.form == VALUE) {
+        char *room = allocated(realloc(argument->bytes, given.size + 1));
+        if (!room)
+            return;
+        given.bytes = memcpy(room, bytes, given.size);
     }
     *argument = given;
-    argument->bytes = bytes;
-    if (given.form == VALUE && !bytes)
-        argument->form = UNSET;
-    kernel->kernel.is_same = 0;
 }
 
 cl_kernel clCloneKernel(cl_kernel kernel, cl_int *error)
@@ -664,55 +555,55 @@ cl_kernel clCloneKernel(cl_kernel kernel, cl_int *error)
     cl_kernel clone = NEXT(clCloneKernel)(kernel, error);
     if (!clone || !IS_ON)
         return clone;
-    lock();
+    LOCKED
     if (found(kernel, KERNEL)) {
-        struct Object *to = made(clone, KERNEL), *from = found(kernel, KERNEL);
-        to->kernel.unit = from->kernel.unit;
-        to->kernel.is_left_alone = from->kernel.is_left_alone;
-        to->kernel.points_elsewhere = from->kernel.points_elsewhere;
-        to->kernel.name = copied_text(from->kernel.name);
-        for (uint32_t i = 0; i < from->kernel.count; i++)
-            set_argument(to, i, from->kernel.arguments[i]);
+        struct Kernel *to = &made(clone, KERNEL)->kernel, *from = &found(kernel, KERNEL)->kernel;
+        *to = (struct Kernel){.of = from->of, .is_left_alone = from->is_left_alone};
+        to->points_elsewhere = from->points_elsewhere;
+        if ((to->arguments = allocated(calloc(from->count + 1, sizeof *to->arguments))))
+            to->count = from->count;
+        for (uint32_t i = 0; i < to->count; i++)
+            set_argument(to, i, from->arguments[i]);
     }
-    unlock();
     return clone;
 }
 
-static void note_argument(cl_kernel kernel, cl_uint index, struct Argument given)
+/* What a call that has succeeded has set. */
+static cl_int noted(cl_int status, cl_kernel kernel, cl_uint index, struct Argument given)
 {
-    lock();
+    if (status || !IS_ON)
+        return status;
+    LOCKED
     struct Object *object = found(kernel, KERNEL);
     if (object)
-        set_argument(object, index, given);
-    unlock();
+        set_argument(&object->kernel, index, given);
+    return status;
 }
 
 cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
-    cl_int status = NEXT(clSetKernelArg)(kernel, index, size, value);
-    if (!status && IS_ON)
-        note_argument(kernel, index, (struct Argument){value ? VALUE : EMPTY, size, (char *)value, NULL});
-    return status;
+    return noted(NEXT(clSetKernelArg)(kernel, index, size, value), kernel, index,
+                 (struct Argument){value ? VALUE : EMPTY, size, (char *)value, NULL});
 }
 
 cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *pointer)
 {
-    cl_int status = NEXT(clSetKernelArgSVMPointer)(kernel, index, pointer);
-    if (!status && IS_ON)
-        note_argument(kernel, index, (struct Argument){pointer ? SHARED_MEMORY : EMPTY, sizeof pointer, NULL, pointer});
-    return status;
+    return noted(NEXT(clSetKernelArgSVMPointer)(kernel, index, pointer), kernel, index,
+                 (struct Argument){pointer ? SHARED_MEMORY : EMPTY, sizeof pointer, NULL, pointer});
 }
 
 cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info name, size_t size, const void *value)
 {
-    if (IS_ON && name == CL_KERNEL_EXEC_INFO_SVM_PTRS) {
-        lock();
-        struct Object *object = found(kernel, KERNEL);
-        if (object)
-            object->kernel.points_elsewhere = 1, object->kernel.is_same = 0;
-        unlock();
+    cl_int status = NEXT(clSetKernelExecInfo)(kernel, name, size, value);
+    if (!IS_ON || name != CL_KERNEL_EXEC_INFO_SVM_PTRS)
+        return status;
+    LOCKED
+    struct Object *object = found(kernel, KERNEL);
+    if (object) {
+        object->kernel.points_elsewhere = 1;
+        object->kernel.is_same = 0;
     }
-    return NEXT(clSetKernelExecInfo)(kernel, name, size, value);
+    return status;
 }
 
 #include "launches.h"
@@ -726,12 +617,10 @@ static const struct Replaced replaced[] = {
     REPLACED(clEnqueueWriteBuffer), REPLACED(clEnqueueWriteBufferRect), REPLACED(clEnqueueFillBuffer),
     REPLACED(clEnqueueCopyBuffer), REPLACED(clEnqueueCopyBufferRect), REPLACED(clEnqueueCopyBufferToImage),
     REPLACED(clEnqueueCopyImageToBuffer), REPLACED(clEnqueueMapBuffer), REPLACED(clEnqueueUnmapMemObject),
-    REPLACED(clCreateBuffer),
-    REPLACED(clCreateBufferWithProperties), REPLACED(clCreateSubBuffer), REPLACED(clCreateImage2D),
-    REPLACED(clCreateImage3D), REPLACED(clCreateImage), REPLACED(clCreateImageWithProperties),
-    REPLACED(clGetMemObjectInfo), REPLACED(clSVMAlloc), REPLACED(clSVMFree), REPLACED(clCreateSampler),
-    REPLACED(clCreateSamplerWithProperties), REPLACED(clCreateProgramWithSource), REPLACED(clCreateProgramWithBinary),
-    REPLACED(clCreateProgramWithIL), REPLACED(clCreateProgramWithBuiltInKernels), REPLACED(clRetainProgram),
+    REPLACED(clCreateBuffer), REPLACED(clCreateBufferWithProperties), REPLACED(clCreateSubBuffer),
+    REPLACED(clCreateImage2D), REPLACED(clCreateImage3D), REPLACED(clCreateImage),
+    REPLACED(clCreateImageWithProperties), REPLACED(clSVMAlloc), REPLACED(clSVMFree), REPLACED(clCreateSampler),
+    REPLACED(clCreateSamplerWithProperties), REPLACED(clCreateProgramWithSource), REPLACED(clRetainProgram),
     REPLACED(clReleaseProgram), REPLACED(clBuildProgram), REPLACED(clCompileProgram), REPLACED(clLinkProgram),
     REPLACED(clCreateKernel), REPLACED(clCreateKernelsInProgram), REPLACED(clCloneKernel), REPLACED(clRetainKernel),
     REPLACED(clReleaseKernel), REPLACED(clSetKernelArg), REPLACED(clSetKernelArgSVMPointer),
@@ -751,7 +640,7 @@ static int file_of_process(const char *folder)
         char name[sizeof here.start + 8];
         snprintf(here.start, sizeof here.start, "%s/%d-%d", folder, getpid(), i);
         snprintf(name, sizeof name, "%s.log", here.start);
-        file = open(name, WRITE_ONLY | CREATE | EXCLUSIVE | APPEND | CLOSE_ON_EXEC, 0600);
+        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
         if (file >= 0)
             return file;
     }

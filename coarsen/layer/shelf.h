@@ -139,15 +139,15 @@ static int is_valid(const struct Header *header, size_t size)
  * a mapped file that is cut ends the process. */
 static void *read_own(const char *path, size_t *size)
 {
-    struct State state;
-    int file = open(path, NO_WAIT | CLOSE_ON_EXEC);
+    struct statx state;
+    int file = open(path, O_NONBLOCK | O_CLOEXEC);
     char *data = NULL;
-    if (file >= 0 && !statx(file, "", OF_FILE, ALL_BASIC, &state) && (int)state.owner == geteuid() &&
-        (state.mode & KIND_OF_FILE) == PLAIN_FILE && !(state.mode & OTHERS_WRITE) && state.size < MOST_BYTES)
-        data = malloc(state.size + 1);
+    if (file >= 0 && !statx(file, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &state) && state.stx_uid == geteuid() &&
+        S_ISREG(state.stx_mode) && !(state.stx_mode & (S_IWGRP | S_IWOTH)) && state.stx_size < MOST_BYTES)
+        data = malloc(state.stx_size + 1);
     size_t done = 0;
-    for (long now = 1; data && now > 0 && done < state.size; done += now > 0 ? now : 0)
-        now = read(file, data + done, state.size - done);
+    for (long now = 1; data && now > 0 && done < state.stx_size; done += now > 0 ? now : 0)
+        now = read(file, data + done, state.stx_size - done);
     if (file >= 0)
         close(file);
     *size = done;

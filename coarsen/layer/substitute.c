@@ -156,9 +156,9 @@ static void count_launch(struct Count *count)
 
 static uint64_t now(void)
 {
-    struct Time time = {0};
-    clock_gettime(MONOTONIC, &time);
-    return time.seconds * 1000000000 + time.nanoseconds;
+    struct timespec time = {0};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
 /* --- Programs. --- */
@@ -325,7 +325,7 @@ static struct Variants *variants_of(cl_program program)
     else
         describe(looked_up.device, device, sizeof device);
     looked_up.is_shared = device_count && shares_memory(looked_up.context);
-    int before = set_cancelling(NOT_CANCELLED);
+    int before = set_cancelling(PTHREAD_CANCEL_DISABLE);
     lock();
     object = found(program, PROGRAM);
     if (object && !object->program.variants && object->program.source && object->program.options) {
@@ -389,12 +389,6 @@ static cl_program program_of(struct Variants *variants, const struct Row *row)
 }
 
 /* --- Kernels. --- */
-
-static cl_uint argument_count_of(cl_kernel kernel)
-{
-    cl_uint count = 0;
-    return NEXT(clGetKernelInfo)(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL) ? ~0u : count;
-}
 
 /* The place of a row's variant among those of a kernel, where it is made if it is not there. */
 static uint32_t variant_of(struct Kernel *kernel, struct Variants *variants, const struct Row *row, const char *name)
@@ -488,6 +482,7 @@ static int is_reused(cl_kernel handle, struct Variants *variants, const char *na
 /* Keep what a kernel had that is released, but no memory. */
 static void give_back(struct Kernel *kernel)
 {
+    __atomic_fetch_sub(&here.kernels, 1, __ATOMIC_RELAXED);
     const struct Row *row = kernel->choices->row;
     struct Variants *variants = kernel->of;
     int is_whole = !kernel->points_elsewhere;
@@ -501,10 +496,10 @@ static void give_back(struct Kernel *kernel)
         lock();
         *spare = (struct Spare){variants->spares, *kernel};
         variants->spares = spare;
+        *kernel = (struct Kernel){0};
         unlock();
     } else {
         release_kernels(kernel->variants, kernel->variant_count);
-        free_kernel(kernel);
     }
     release_variants(variants);
 }
@@ -532,38 +527,6 @@ static struct Kernel *known_kernel(cl_kernel handle)
     struct Object *object = found(handle, KERNEL);
     unlock();
     return object ? &object->kernel : NULL;
-}
-
-cl_int clRetainKernel(cl_kernel handle)
-{
-    cl_int status = NEXT(clRetainKernel)(handle);
-    if (!status && known_kernel(handle)) {
-        lock();
-        struct Object *object = found(handle, KERNEL);
-        if (object)
-            object->references++;
-        unlock();
-    }
-    return status;
-}
-
-cl_int clReleaseKernel(cl_kernel handle)
-{
-    if (known_kernel(handle)) {
-        struct Kernel kernel = {0};
-        lock();
-        struct Object *object = found(handle, KERNEL);
-        if (object && !--object->references) {
-            kernel = object->kernel;
-            object->kernel = (struct Kernel){0};
-            forget(handle);
-            __atomic_fetch_sub(&here.kernels, 1, __ATOMIC_RELAXED);
-        }
-        unlock();
-        if (kernel.of)
-            give_back(&kernel);
-    }
-    return NEXT(clReleaseKernel)(handle);
 }
 
 /* A copy of so many bytes; NULL where there is no memory. */
@@ -653,15 +616,6 @@ static void note_argument(struct Kernel *kernel, cl_uint index, size_t size, con
     argument->releases = releases;
 }
 
-static void note_unknown(struct Kernel *kernel, cl_uint index)
-{
-    if (index >= kernel->argument_count)
-        return;
-    struct Argument *argument = &kernel->arguments[index];
-    kernel->unset_count -= !argument->is_set;
-    *argument = (struct Argument){UNKNOWN, 1, argument->is_looked_at, 0, NULL, NULL, 0};
-}
-
 /* Do to each variant what was done to the kernel. */
 #define EACH_VARIANT(kernel, set)                                                                                    \
     for (uint32_t i = 0; i < (kernel)->variant_count; i++) {                                                         \
@@ -686,7 +640,7 @@ cl_int clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, const void *poi
     struct Kernel *kernel = status ? NULL : known_kernel(handle);
     if (kernel) {
         EACH_VARIANT(kernel, NEXT(clSetKernelArgSVMPointer)(variant, index, pointer) != CL_SUCCESS)
-        note_unknown(kernel, index);
+        note_argument(kernel, index, 0, pointer);
     }
     return status;
 }
@@ -705,11 +659,11 @@ cl_int clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name, size_t si
 /* --- Launches. --- */
 
 /* Whether what a row says of the memory that is passed surely holds. */
-static int holds(const struct Kernel *kernel, const struct Header *header, const struct Row *row)
+static int holds(const struct Kernel *kernel, const struct Row *row)
 {
     if (kernel->points_elsewhere && (row->apart_count || row->objects_below))
         return 0;
-    const uint32_t *apart = numbers_of(header, row->apart), *memory = numbers_of(header, row->memory);
+    const uint32_t *apart = numbers_of(kernel->header, row->apart), *memory = numbers_of(kernel->header, row->memory);
     for (uint32_t i = 0; i < row->apart_count; i++) {
         const struct Argument *one = &kernel->arguments[apart[2 * i]], *other = &kernel->arguments[apart[2 * i + 1]];
         int is_null = one->knowledge == NULL_POINTER || other->knowledge == NULL_POINTER;
@@ -735,10 +689,9 @@ struct Launch {
 };
 
 /* Set what a row adds to the kernel's own arguments. Returns 0 where that fails. */
-static int set_added(const struct Kernel *kernel, const struct Header *header, const struct Row *row, cl_kernel variant,
-                     const struct Launch *launch)
+static int set_added(const struct Kernel *kernel, const struct Row *row, cl_kernel variant, const struct Launch *launch)
 {
-    const uint32_t *added = numbers_of(header, row->added);
+    const uint32_t *added = numbers_of(kernel->header, row->added);
     cl_int status = CL_SUCCESS;
     for (uint32_t i = 0; !status && i < row->added_count; i++, added += 2) {
         cl_uint index = row->argument_count + i;
@@ -752,15 +705,15 @@ static int set_added(const struct Kernel *kernel, const struct Header *header, c
 }
 
 /* Launch a variant. Returns 0 where that can't be done. */
-static int is_launched(struct Kernel *kernel, const struct Header *header, const struct Choice *choice,
-                       const size_t *global, const size_t *local, const struct Launch *launch)
+static int is_launched(struct Kernel *kernel, const struct Choice *choice, const size_t *global, const size_t *local,
+                       const struct Launch *launch)
 {
     struct Variant *variant = &kernel->variants[choice->variant];
     const struct Row *row = choice->row;
     /* A thread that sets other sizes meanwhile leaves them to this one. */
     if (row->added_count && __atomic_exchange_n(&kernel->is_busy, 1, __ATOMIC_ACQUIRE))
         return 0;
-    int is_done = set_added(kernel, header, row, variant->kernel, launch) &&
+    int is_done = set_added(kernel, row, variant->kernel, launch) &&
                   !NEXT(clEnqueueNDRangeKernel)(launch->queue, variant->kernel, launch->dimensions, launch->offset, global,
                                                 row->has_new_local ? local : NULL, launch->event_count, launch->events,
                                                 launch->event);
@@ -770,8 +723,7 @@ static int is_launched(struct Kernel *kernel, const struct Header *header, const
 }
 
 /* The first row that holds for a launch, and the sizes of its variant; NULL where none does. */
-static const struct Choice *chosen(const struct Kernel *kernel, const struct Header *header, const struct Launch *launch,
-                                   size_t *global, size_t *local)
+static const struct Choice *chosen(const struct Kernel *kernel, const struct Launch *launch, size_t *global, size_t *local)
 {
     cl_device_id device = NULL;
     /* A variant may have an argument from before where this kernel has none. */
@@ -779,7 +731,7 @@ static const struct Choice *chosen(const struct Kernel *kernel, const struct Hea
         const struct Choice *choice = &kernel->choices[i];
         if (kernel->variants[choice->variant].is_off ||
             !coarsen_divided(choice->row, launch->dimensions, launch->offset, launch->global, launch->local, global, local) ||
-            !holds(kernel, header, choice->row))
+            !holds(kernel, choice->row))
             continue;
         int is_here = !NEXT(clGetCommandQueueInfo)(launch->queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) &&
                       device == kernel->device;
@@ -797,8 +749,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel handle, cl_uint 
     if (kernel) {
         const struct Launch launch = {queue, dimensions, offset, global, local, event_count, events, event};
         size_t new_global[DIMENSIONS], new_local[DIMENSIONS];
-        const struct Choice *choice = chosen(kernel, kernel->header, &launch, new_global, new_local);
-        if (choice && is_launched(kernel, kernel->header, choice, new_global, new_local, &launch)) {
+        const struct Choice *choice = chosen(kernel, &launch, new_global, new_local);
+        if (choice && is_launched(kernel, choice, new_global, new_local, &launch)) {
             count_launch(choice->count);
             return CL_SUCCESS;
         }

@@ -1,92 +1,46 @@
-/* What the layers use of C's library, of which no header is needed: a lock, growing bytes, files. */
-#ifndef WITH_OPENCL_HEADERS
-typedef unsigned char uint8_t;
-typedef unsigned int uint32_t;
-typedef unsigned long uint64_t;
-#define NULL ((void *)0)
-#else
+/* What the layers have in common: a lock, whether they do anything, growing bytes, files. */
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
-#endif
-void *malloc(size_t size);
-void *calloc(size_t count, size_t size);
-void *realloc(void *memory, size_t size);
-void free(void *memory);
-void *memcpy(void *to, const void *from, size_t size);
-int memcmp(const void *one, const void *other, size_t size);
-void *memchr(const void *from, int byte, size_t size);
-size_t strlen(const char *text);
-int strcmp(const char *one, const char *other);
-int strncmp(const char *one, const char *other, size_t size);
-char *getenv(const char *name);
-int snprintf(char *text, size_t size, const char *format, ...);
-int open(const char *path, int flags, ...);
-long read(int file, void *bytes, size_t size);
-long write(int file, const void *bytes, size_t size);
-int close(int file);
-int unlink(const char *path);
-int posix_fallocate(int file, long offset, long size);
-int getpid(void);
-int geteuid(void);
-void *mmap(void *place, size_t size, int protection, int flags, int file, long offset);
-int madvise(void *place, size_t size, int advice);
-int sched_yield(void);
-struct Time {
-    long seconds, nanoseconds;
-};
-struct State {
-    uint32_t known, block;
-    uint64_t attributes;
-    uint32_t links, owner, group;
-    unsigned short mode, unused[1];
-    uint64_t inode, size;
-    uint64_t others[26];
-};
-int statx(int folder, const char *path, int flags, unsigned wanted, struct State *state);
-int nanosleep(const struct Time *time, struct Time *left);
-int clock_gettime(int clock, struct Time *time);
-/* Not there in programs of one thread with an old C library, which nobody cancels. */
-__attribute__((weak)) int pthread_setcancelstate(int state, int *before);
-
-/* Linux' numbers, which x86-64 and aarch64 share. */
-enum {
-    WRITE_ONLY = 01, READ_WRITE = 02, CREATE = 0100, EXCLUSIVE = 0200, APPEND = 02000, NO_WAIT = 04000, CLOSE_ON_EXEC = 02000000,
-    READABLE = 1, WRITABLE = 2, SHARED = 1, PRIVATE = 2, ANONYMOUS = 0x20, WIPE_ON_FORK = 18,
-    NOT_CANCELLED = 1, MONOTONIC = 1,
-    OF_FILE = 0x1000, ALL_BASIC = 0x7FF, KIND_OF_FILE = 0170000, PLAIN_FILE = 0100000, OTHERS_WRITE = 022,
-};
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* A thread that is cancelled goes no further than its next call that may wait. Returns the state before. */
 static int set_cancelling(int state)
 {
-    int before = 0;
-    if (pthread_setcancelstate)
-        pthread_setcancelstate(state, &before);
+    int before = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(state, &before);
     return before;
 }
 
 /* One lock for all tables. No function of OpenCL is called while it is held. */
-static int lock_word;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void lock(void)
 {
-    for (int tries = 0; __atomic_exchange_n(&lock_word, 1, __ATOMIC_ACQUIRE); tries++) {
-        if (tries < 100) {
-            sched_yield();
-            continue;
-        }
-        /* The thread that holds it may have a lower priority. */
-        int before = set_cancelling(NOT_CANCELLED);
-        nanosleep(&(struct Time){0, 50000}, NULL);
-        set_cancelling(before);
-    }
+    pthread_mutex_lock(&mutex);
 }
 
 static void unlock(void)
 {
-    __atomic_store_n(&lock_word, 0, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&mutex);
 }
+
+static void unlock_at_end(char *unused)
+{
+    (void)unused;
+    unlock();
+}
+
+/* Hold the lock from here to the end of the block. */
+#define LOCKED __attribute__((cleanup(unlock_at_end))) char is_locked = (lock(), 1);
 
 /* Whether a layer does anything: a page of which a forked child gets zeros. OpenCL does not survive a fork, and another
  * thread may have held the lock. */
@@ -96,8 +50,8 @@ static volatile char *is_on;
 
 static void turn_on(void)
 {
-    char *page = mmap(NULL, 4096, READABLE | WRITABLE, PRIVATE | ANONYMOUS, -1, 0);
-    if (page == (void *)-1 || madvise(page, 4096, WIPE_ON_FORK))
+    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED || madvise(page, 4096, MADV_WIPEONFORK))
         return;
     *page = 1;
     is_on = page;
@@ -130,13 +84,13 @@ static char *copied_text(const char *text)
 /* `size` bytes of a file as memory that processes share; NULL where that fails. */
 static void *mapped(const char *path, size_t size)
 {
-    int file = open(path, READ_WRITE | CREATE | CLOSE_ON_EXEC, 0600);
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0)
         return NULL;
     /* With all its blocks, since a full disk would end the program later. */
-    void *memory = posix_fallocate(file, 0, size) ? NULL : mmap(NULL, size, READABLE | WRITABLE, SHARED, file, 0);
+    void *memory = posix_fallocate(file, 0, size) ? NULL : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
-    return memory == (void *)-1 ? NULL : memory;
+    return memory == MAP_FAILED ? NULL : memory;
 }
 
 struct Bytes {

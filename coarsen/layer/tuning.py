@@ -23,9 +23,10 @@ from coarsen.layer.shelf import Shelved, shelve
 from coarsen.policy.keys import kernel_facts, key_of
 from coarsen.policy.remembered import without_result
 from coarsen.tuning.captured_tuning import alone_on, tune_file
+from coarsen.tuning.progress import Deadline, TimeOverError
 from coarsen.tuning.remembered.choice import RememberedChoice, SizeClass, problem_of
 from coarsen.tuning.remembered.look_up import remembered_choice
-from coarsen.tuning.settings import Deadline, TimeOverError, Tune
+from coarsen.tuning.settings import Tune
 from coarsen.variant.transforms import Transforms, device_kind_of
 from coarsen.variant.variant import Variant
 

@@ -107,8 +107,7 @@ def hash_of(data: bytes) -> int:
 def shelf_folder(store: str | None) -> Path:
     """Return the folder of the units made of what a store remembers; it need not be there.
 
-    Units of another version of coarsen are in another folder: its variants are made by other code, which may be
-    wrong.
+    Units of another version of coarsen are in another folder: other code made their variants, which may be wrong.
 
     Args:
         store: its file; None for the user's store.

@@ -81,6 +81,8 @@ class Remembered(Policy):
         self._is_last = is_last
         self._by_macros = by_macros
         self._known: dict[RememberedKey, Known] = {}
+        # Read when the program was built, for the first launch of each class.
+        self._at_build: dict[RememberedKey, RememberedChoice] = {}
         self._facts: dict[Hashable, KernelFacts] = {}
         self._sources = CompiledSources()
         self._locks: defaultdict[RememberedKey, threading.Lock] = defaultdict(threading.Lock)
@@ -91,10 +93,12 @@ class Remembered(Policy):
     def known_variants(self, request: LaunchRequest) -> Iterable[Variant]:
         """Return the variants of what is remembered of a kernel on a device."""
         try:
-            return dict.fromkeys(choice.variant for choice in self.choices(request))
+            choices = self.choices(request)
         except (CoarsenError, pyopencl.Error):
             # The first launch says so.
             return ()
+        self._at_build.update((choice.key, choice) for choice in choices)
+        return dict.fromkeys(choice.variant for choice in choices)
 
     def choose(self, request: LaunchRequest) -> Decision | None:
         """Return what is remembered, else the launch as it is; None where another policy is asked for that.
@@ -165,7 +169,8 @@ class Remembered(Policy):
 
     def _needs_key(self, request: LaunchRequest) -> bool:
         """Return True if anything may be known; to compute a key may take a compilation."""
-        return bool(self._read(lambda: anything_remembered(self._settings.store, request.kernel)))
+        is_read = any(key.kernel == request.kernel for key in list(self._at_build))
+        return is_read or bool(self._read(lambda: anything_remembered(self._settings.store, request.kernel)))
 
     def _found(self, key: RememberedKey, device: DeviceDescription, request: LaunchRequest) -> Known | None:
         """Find a choice where none is remembered: here, none."""
@@ -195,7 +200,8 @@ class Remembered(Policy):
 
     def _looked_up(self, key: RememberedKey, device: DeviceDescription) -> Known | None:
         """Return what the store has, if it still holds."""
-        choice = self._read(lambda: remembered_choice(self._settings.store, key))
+        choice = self._at_build.pop(key, None)
+        choice = choice or self._read(lambda: remembered_choice(self._settings.store, key))
         if choice is None:
             return None
         problem = problem_of(choice, device.driver_version, device.platform_version)

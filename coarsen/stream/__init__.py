@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from coarsen.stream.graph import Channel as Channel
     from coarsen.stream.graph import buffers as buffers
     from coarsen.stream.graph import repetitions as repetitions
-    from coarsen.stream.interpret import interpret as interpret
+    from coarsen.stream.interpreter import interpret as interpret
     from coarsen.stream.reduce import Reduce as Reduce
-    from coarsen.stream.reduced import ReducedStream as ReducedStream
-    from coarsen.stream.reduced import pipeline as pipeline
     from coarsen.stream.stream import Stream as Stream
+    from coarsen.stream.stream import pipeline as pipeline
 
 _MODULE_OF = {
     "Actor": "coarsen.stream.actor",
@@ -36,9 +35,8 @@ _MODULE_OF = {
     "Stencil": "coarsen.stream.actor",
     "Stream": "coarsen.stream.stream",
     "buffers": "coarsen.stream.graph",
-    "interpret": "coarsen.stream.interpret",
-    "ReducedStream": "coarsen.stream.reduced",
-    "pipeline": "coarsen.stream.reduced",
+    "interpret": "coarsen.stream.interpreter",
+    "pipeline": "coarsen.stream.stream",
     "repetitions": "coarsen.stream.graph",
 }
 __all__ = [*_MODULE_OF]

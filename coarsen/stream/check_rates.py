@@ -19,7 +19,7 @@ from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.clang import find_clang
 from coarsen.ir.modules import assembly_module
-from coarsen.stream.actor import HIDDEN, Actor, Rate
+from coarsen.stream.actor import EDGE, HIDDEN, Actor, Rate
 from coarsen.stream.graph import c_text
 
 _WORDS = ("-x", "cl", "-target", "spir64-unknown-unknown", "-cl-std=CL1.2", "-S", "-emit-llvm", "-O2", "-o", "-")
@@ -89,15 +89,16 @@ def _counting(actor: Actor, word: str) -> Iterator[str]:
     yield f"{type_} {HIDDEN}at_{own}(global const {type_} *from, int place, int last, int *is_beside)"
     yield "{ *is_beside |= place < 0 || place >= last; return from[place]; }"
     if actor.border:
-        yield f"#define u(dx, dy) {HIDDEN}from[((dy) + y) * width + (dx) + x]"
-    read = f"{HIDDEN}at_{own}({HIDDEN}from, {{}}, {c_text(rates['peek'])}, &{HIDDEN}beside)"
+        outside = "0" if actor.border == EDGE else actor.border
+        yield f"#define u(dx, dy) ({HIDDEN}from[((dy) + y) * width + (dx) + x] + ({outside}))"
+    read = f"{HIDDEN}at_{own}({HIDDEN}from, {{}}, {c_text(rates['peek'], ())}, &{HIDDEN}beside)"
     yield f"#define {HIDDEN}pop(place) {read.format('place')}"
     yield f"#define {HIDDEN}peek(place, k) {read.format('(place) + (k)')}"
     yield f"#define {HIDDEN}push(place, value) ({HIDDEN}sink = (value), (void)(place))"
     yield f"int {own}({', '.join([f'global const {type_} *{HIDDEN}from', 'int i', *map(in_global, given)])})"
     yield f"{{ int {HIDDEN}pops = 0, {HIDDEN}pushes = 0, {HIDDEN}beside = 0; {result} {HIDDEN}sink;"
     # A pipeline makes no launch with rates below 1.
-    yield from (f"__builtin_assume({c_text(name)} > 0);" for name in names)
+    yield from (f"__builtin_assume({c_text(name, ())} > 0);" for name in names)
     if not actor.has_branches:
         yield f'_Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \\"-W{_UNSEQUENCED}\\"")'
     yield f'#line 1 "{actor.name}"'
@@ -105,7 +106,7 @@ def _counting(actor: Actor, word: str) -> Iterator[str]:
     if not actor.has_branches:
         yield '_Pragma("clang diagnostic pop")'
     counter = {"pop": f"{HIDDEN}pops", "push": f"{HIDDEN}pushes", "peek": f"{HIDDEN}beside"}[word]
-    yield f"return {counter} - ({c_text(rates[word])}); }}" if word != "peek" else f"return {counter}; }}"
+    yield f"return {counter} - ({c_text(rates[word], ())}); }}" if word != "peek" else f"return {counter}; }}"
     yield from (f"#undef {name}" for name in (f"{HIDDEN}pop", f"{HIDDEN}peek", f"{HIDDEN}push", "u"))
 
 

@@ -1,6 +1,6 @@
 """The description of a pipeline's kernels, as `coarsen tune` takes it: the tuner is the one of all kernels.
 
-    step.describe("step.toml")  ─▶ step.cl, step.toml        FUSE_…, TOGETHER_… are its parameters
+    step.describe("step.toml")  ─▶ step.cl, step.toml        FUSE_… are its parameters
     coarsen tune step.toml      ─▶ step.tuned.json           pipeline(…, tuned="step.tuned.json")
 
 What the pipeline can't tell is marked CHECK: sizes worth tuning for, and what is in arrays.
@@ -38,8 +38,10 @@ def _lines(pipeline: Pipeline, file: str) -> Iterator[str]:
     actors, has_image = pipeline.actors, len(pipeline.sizes) > 1
     rates = {name for each in actors for rate in (each.pop, each.push, each.peek) for name in _names(rate)}
     named = [*(pipeline.sizes[1:] or ("n",)), *sorted(rates - {*pipeline.sizes})]
-    main = [each for each in pipeline.launches if each.kernel.name == pipeline.name]
-    dimensions = len(main[-1].kernel.global_size)
+    last = len(pipeline.stages) - 1
+    main = [each for each in pipeline.launches if each.stage == last]
+    size = pipeline.global_size(last)
+    dimensions = len(size)
     local = [f"local_size_{each}" for each in range(dimensions)]
 
     def sized(text: str) -> str:
@@ -48,7 +50,7 @@ def _lines(pipeline: Pipeline, file: str) -> Iterator[str]:
     yield "# A pipeline of coarsen.stream. What it can't tell is marked CHECK."
     yield f'file = {toml(file)}\nkernel = {toml(pipeline.name)}\noutputs = ["output"]'
     yield "roundings = 100  # CHECK: one after the other, on the way to an element"
-    yield f"\n[ndrange]\nglobal_size = {toml([*map(sized, rounded(main[-1].kernel.global_size, local))])}"
+    yield f"\n[ndrange]\nglobal_size = {toml([*map(sized, rounded(size, local))])}"
     first, *more = _MORE_LOCAL_SIZES[dimensions]
     yield f"local_size = {toml(first)}\nlocal_sizes = {toml([first, *more])}"
     ranges = ", ".join(f"{name} = {toml(_RANGES.get(name, [2, 64]))}" for name in named)
@@ -58,8 +60,8 @@ def _lines(pipeline: Pipeline, file: str) -> Iterator[str]:
     # The kernel's own arguments are those of its first launch here.
     main.sort(key=lambda each: each.source)
     if main[0].source:
-        main.insert(0, StreamLaunch(main[0].kernel, 0, len(pipeline.stages), {"0": 1}))
-    for each in (*(each for each in pipeline.launches if each.kernel.name != pipeline.name), *main):
+        main.insert(0, StreamLaunch(last, 0, {"0": 1}))
+    for each in (*(each for each in pipeline.launches if each.stage < last), *main):
         launch = tuned_launch(pipeline, each, dimensions)
         yield f"\n[[launches]]\nkernel = {toml(launch.kernel)}\narguments = {toml(launch.arguments)}"
         yield f"when = {toml([f'{name} == {value}' for name, value in each.when.items()])}"

@@ -8,13 +8,14 @@ Proceedings of the IEEE 75(9), 1987; Samadi et al., "Adaptic", PLDI 2012, sectio
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from coarsen.dispatch.expressions import parse_expression
+from coarsen.dispatch.expressions import parse_expression, parsed
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.stream.actor import Actor, Rate, SplitJoin, Stage
 
@@ -181,14 +182,16 @@ def _after(name: str, channels: Sequence[Channel]) -> set[str]:
 def element_counts(stages: Sequence[Stage]) -> tuple[str, ...]:
     """Return how many elements each channel of a pipeline gets, from its input to its output, as expressions.
 
-    Each actor fires as often as its elements allow; what is left of the input stays. An image is one firing.
+    Each actor fires as often as its elements allow; what is left of the input stays.
 
     Args:
         stages: one after the other.
     """
     found = ["n"]
     for stage in stages:
-        found.append(_put_out(stage, found[-1]))
+        each = turns(stage, found[-1]) if isinstance(stage, SplitJoin) else firings(stage, found[-1])
+        put = sum(stage.join) if isinstance(stage, SplitJoin) else 1 if stage.puts_one else stage.push
+        found.append(each if put == 1 else _tidy(f"({each}) * ({put})"))
     return tuple(found)
 
 
@@ -202,55 +205,37 @@ def firings(actor: Actor, elements: str) -> str:
     if actor.is_elementwise:
         return elements
     if actor.peek != actor.pop:
-        kept = _difference(actor.peek, actor.pop)
-        elements = f"max({elements} - {kept}, 0)"
-    return elements if actor.pop == 1 else f"{_grouped(elements)} // {_grouped(actor.pop)}"
-
-
-def branch_firings(branch: Sequence[Actor], elements: str) -> str:
-    """Return how often the last actor of a branch fires, as an expression."""
-    for actor in branch[:-1]:
-        elements = firings(actor, elements)
-    return firings(branch[-1], elements)
+        is_known = isinstance(actor.peek, int) and isinstance(actor.pop, int)
+        kept = str(int(actor.peek or 0) - int(actor.pop)) if is_known else f"(({actor.peek}) - ({actor.pop}))"
+        elements = _tidy(f"max({elements} - {kept}, 0)")
+    return elements if actor.pop == 1 else _tidy(f"({elements}) // ({actor.pop})")
 
 
 def turns(stage: SplitJoin, elements: str) -> str:
     """Return how often all branches of a split-join have put out what they do at their turns, as an expression."""
-    found: dict[str, None] = {}
-    for branch, weight in zip(stage.branches, stage.join, strict=True):
-        fired = branch_firings(branch, elements)
-        found[fired if weight == 1 else f"{_grouped(fired)} // {weight}"] = None
+    found = dict[str, None]()
+    for branch, weight, _ in stage.parts:
+        fired = elements
+        for actor in branch:
+            fired = firings(actor, fired)
+        found[fired if weight == 1 else _tidy(f"({fired}) // {weight}")] = None
     return next(iter(found)) if len(found) == 1 else f"min({', '.join(found)})"
 
 
-def _put_out(stage: Stage, elements: str) -> str:
-    if isinstance(stage, SplitJoin):
-        return f"{_grouped(turns(stage, elements))} * {sum(stage.join)}"
-    fired = firings(stage, elements)
-    return fired if stage.puts_one else f"{_grouped(fired)} * {_grouped(stage.push)}"
+def _tidy(expression: str) -> str:
+    """Return an expression without parentheses that have no effect."""
+    return ast.unparse(parsed(expression))
 
 
-def _difference(peek: Rate | None, pop: Rate) -> str:
-    if isinstance(peek, int) and isinstance(pop, int):
-        return str(peek - pop)
-    return f"({_grouped(peek)} - {_grouped(pop)})"
-
-
-def _grouped(expression: Rate | None) -> str:
-    text = str(expression)
-    return text if text.isidentifier() or text.isdecimal() else f"({text})"
-
-
-def c_text(expression: Rate, prefix: str = "", plain: Sequence[str] = ()) -> str:
+def c_text(expression: Rate, plain: Sequence[str]) -> str:
     """Return an expression of whole numbers in C, all of whose numbers are `int`.
 
     Args:
         expression: as `dispatch.expressions` reads it, of which no part is negative.
-        prefix: what the names of arguments have before them.
-        plain: names that are `int` anyway, and have none.
+        plain: names that are `int` anyway.
     """
 
     def named(match: re.Match[str]) -> str:
-        return match[0] if match[0] in plain else f"(int){prefix}{match[0]}"
+        return match[0] if match[0] in plain else f"(int){match[0]}"
 
     return _NAME.sub(named, str(expression).replace("//", "/"))

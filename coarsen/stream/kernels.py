@@ -6,8 +6,8 @@
 Each actor is a function of a firing's number. It takes its elements of a channel in memory, or of the function of
 the actor before it (Samadi et al., "Adaptic", PLDI 2012, section 4.3.1). So neighbours can be fused where the
 first one puts out one element a firing; one that is looked at twice is computed twice.
-What branches of a split-join put out is joined by where it is written or looked for, never by a copy; in one
-kernel (TOGETHER_…=1) they look at their common elements once (section 4.3.2).
+The branches of a split-join are one kernel, which looks at their common elements once (section 4.3.2); what they
+put out is joined by where it is written or looked for, never by a copy.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from coarsen.stream.actor import (
     EDGE,
     HIDDEN,
     Actor,
-    Argument,
     SplitJoin,
     Stage,
     actors_of,
@@ -35,46 +35,23 @@ from coarsen.stream.actor import (
     is_array,
 )
 from coarsen.stream.graph import c_text, element_counts, firings, turns
+from coarsen.stream.reduction_text import Argument
 
 SIZES = ("n", "width", "height")
-# An actor, the place of the element that a work-item has it put out, and where that goes.
-Fired = tuple[Actor, str, str]
-
-
-@dataclass(frozen=True)
-class StreamKernel:
-    """A kernel: what a work-item, whose number is `place`, fires.
-
-    Attributes:
-        name: of the kernel.
-        stage: the number of its stage.
-        fired: actors that put out an element each; where it goes is empty for one that puts out several.
-        count: the number of work-items, an expression.
-        is_image: whether these are the places of an image, `x` and `y`.
-        when: the value of a macro with which it is there.
-    """
-
-    name: str
-    stage: int
-    fired: tuple[Fired, ...]
-    count: str
-    is_image: bool
-    when: Mapping[str, int]
-
-    @property
-    def global_size(self) -> tuple[str, ...]:
-        """The work-items at least, along each dimension, 0 first."""
-        return ("width", "height") if self.is_image else (self.count,)
 
 
 @dataclass(frozen=True)
 class StreamLaunch:
-    """A launch of a kernel: the numbers of the channels that it reads and writes, 0 for the input, and the values
-    of macros with which it is made."""
+    """A launch of a stage's kernel.
 
-    kernel: StreamKernel
+    Attributes:
+        stage: its number.
+        source: the number of the channel that it reads, 0 for the input; it writes the one behind its stage.
+        when: the values of macros with which it is made.
+    """
+
+    stage: int
     source: int
-    target: int
     when: Mapping[str, int]
 
 
@@ -152,61 +129,35 @@ class Pipeline:
     @cached_property
     def macros(self) -> Mapping[str, tuple[int, ...]]:
         """The macros that say what is fused, with their values, the default first: nothing is computed twice."""
-        found: dict[str, tuple[int, ...]] = {}
-        for stage, after in zip(self.stages, (*self.stages[1:], None), strict=True):
-            if isinstance(stage, SplitJoin):
-                found[f"TOGETHER_{stage.name}"] = (1, 0)
-            if after is not None and all(each.puts_one for each in actors_of(stage)):
-                found[f"FUSE_{stage.name}"] = (1, 0) if reads_once(after) else (0, 1)
-        return found
+        return {
+            f"FUSE_{stage.name}": (1, 0) if reads_once(after) else (0, 1)
+            for stage, after in pairwise(self.stages)
+            if all(each.puts_one for each in actors_of(stage))
+        }
 
-    @cached_property
-    def conditions(self) -> tuple[str, ...]:
-        """What the values of macros keep to."""
-        joins = [each.name for each in self.stages if isinstance(each, SplitJoin)]
-        return tuple(f"FUSE_{name} <= TOGETHER_{name}" for name in joins if f"FUSE_{name}" in self.macros)
+    def kernel(self, stage: int) -> str:
+        """Return the name of a stage's kernel."""
+        return self.name if stage == len(self.stages) - 1 else f"{self.name}_{self.stages[stage].name}"
 
-    @cached_property
-    def kernels(self) -> tuple[StreamKernel, ...]:
-        """The kernels of all versions, in the order of their launches."""
-        return tuple(kernel for place in range(len(self.stages)) for kernel in self._kernels_of(place))
+    def work_items(self, stage: int) -> str:
+        """Return how many work-items a stage has, as an expression."""
+        own, elements = self.stages[stage], self.counts[stage]
+        return firings(own, elements) if isinstance(own, Actor) else turns(own, elements)
 
-    def _kernels_of(self, place: int) -> Iterator[StreamKernel]:
-        stage, elements = self.stages[place], self.counts[place]
-        own = self.name if place == len(self.stages) - 1 else f"{self.name}_{stage.name}"
-        if isinstance(stage, Actor):
-            fired = ((stage, "place", "place" if stage.puts_one else ""),)
-            yield StreamKernel(own, place, fired, firings(stage, elements), self.is_image[stage.name], {})
-            return
-        macro, most, turn = f"TOGETHER_{stage.name}", turns(stage, elements), sum(stage.join)
-        yield StreamKernel(
-            own,
-            place,
-            tuple(
-                (branch[-1], f"place * {weight} + {number}", f"place * {turn} + {first + number}")
-                for branch, weight, first in stage.parts
-                for number in range(weight)
-            ),
-            most,
-            False,
-            {macro: 1},
-        )
-        for branch, weight, first in stage.parts:
-            last = branch[-1]
-            name = own if branch is stage.branches[-1] else f"{self.name}_{last.name}"
-            to = f"place / {weight} * {turn} + {first} + place % {weight}"
-            is_image = self.is_image[last.name]
-            yield StreamKernel(name, place, ((last, "place", to),), f"({most}) * {weight}", is_image, {macro: 0})
+    def global_size(self, stage: int) -> tuple[str, ...]:
+        """Return the work-items of a stage along each dimension, 0 first, as expressions."""
+        is_image = self.is_image.get(self.stages[stage].name)
+        return ("width", "height") if is_image else (self.work_items(stage),)
 
     @cached_property
     def launches(self) -> tuple[StreamLaunch, ...]:
         """The launches of all versions, in their order."""
         found = []
-        for kernel in self.kernels:
-            after = f"FUSE_{self.stages[kernel.stage].name}"
-            own = {**kernel.when, **({after: 0} if after in self.macros else {})}
-            for source, fused in self._sources(kernel.stage):
-                found.append(StreamLaunch(kernel, source, kernel.stage + 1, {**fused, **own}))
+        for number, stage in enumerate(self.stages):
+            after = f"FUSE_{stage.name}"
+            for source, fused in self._sources(number):
+                own = {after: 0} if after in self.macros else {}
+                found.append(StreamLaunch(number, source, {**fused, **own}))
         return tuple(found)
 
     def _sources(self, place: int) -> Iterator[tuple[int, dict[str, int]]]:
@@ -249,22 +200,21 @@ class _Writing:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
-        self._arguments = pipeline.arguments
-        self._names = [*pipeline.sizes[1:], *self._arguments]
+        self._names = [*pipeline.sizes[1:], *pipeline.arguments]
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the text."""
         pipeline = self._pipeline
         yield f"/* {' -> '.join(each.name for each in pipeline.stages)}: a pipeline, by coarsen.stream. */"
+        # A tile is for one local size: `-D WORK_GROUP=16,4,1` lets kernels demand it.
+        demanded = "__attribute__((reqd_work_group_size(WORK_GROUP)))"
+        yield f"#ifdef WORK_GROUP\n#define STREAM_DEMANDED {demanded}\n#else\n#define STREAM_DEMANDED\n#endif"
         for macro, values in pipeline.macros.items():
             yield f"#pragma coarsen values {','.join(map(str, values))}"
             yield f"#define {macro} {values[0]}"
-        yield from (f"#pragma coarsen where {each}" for each in pipeline.conditions)
         for place in range(len(pipeline.stages)):
             yield from self.functions(place)
-            own = [each for each in pipeline.kernels if each.stage == place]
-            for name in dict.fromkeys(each.name for each in own):
-                yield from self._kernel([each for each in own if each.name == name])
+            yield from self._kernel(place)
 
     def functions(self, place: int) -> Iterator[str]:
         """Yield the functions of a stage: of its actors, and of what branches put out by turns."""
@@ -320,7 +270,7 @@ class _Writing:
         """Declare sizes and arguments."""
         found = []
         for name in names:
-            argument = self._arguments.get(name)
+            argument = self._pipeline.arguments.get(name)
             type_ = "int" if argument is None else dtype_to_ctype(argument.dtype)
             is_pointer = argument is not None and is_array(argument)
             found.append(f"{f'global const {type_} *' if is_pointer else f'{type_} '}{prefix}{name}")
@@ -350,7 +300,7 @@ class _Writing:
             yield f"        const int {', '.join(f'{name} = {HIDDEN}{name}' for name in names)};"
         yield f"        const int i = {f'{HIDDEN}y * {HIDDEN}width + {HIDDEN}x' if is_image else f'{HIDDEN}i'};"
         yield from self._copies(actor)
-        rates = ("1", "1") if is_image else (c_text(actor.pop), c_text(actor.push))
+        rates = ("1", "1") if is_image else (c_text(actor.pop, ()), c_text(actor.push, ()))
         yield f"        const int {HIDDEN}first = i * ({rates[0]}), {HIDDEN}put = i * ({rates[1]});"
         yield f"        int {HIDDEN}pops = 0, {HIDDEN}pushes = 0;"
         at = f"STREAM_AT_{actor.name}"
@@ -385,40 +335,36 @@ class _Writing:
         yield f"    return STREAM_AT_{actor.name}({x}, {y});"
         yield "}"
 
-    def _kernel(self, forms: Sequence[StreamKernel]) -> Iterator[str]:
-        """Yield a kernel; of several forms each is there with its value of a macro."""
-        kernel = forms[0]
-        first, last = self._pipeline.stages[0], self._pipeline.stages[-1]
-        stage = self._pipeline.stages[kernel.stage]
+    def _kernel(self, place: int) -> Iterator[str]:
+        pipeline = self._pipeline
+        stage, count = pipeline.stages[place], c_text(pipeline.work_items(place), SIZES)
         source = f"STREAM_SOURCE_{stage.name}"
         given = [
             # The one whose arguments are a call's may read a channel that has another type than the input.
-            f"global const {first.type if stage is last else source} *input",
+            f"global const {pipeline.stages[0].type if stage is pipeline.stages[-1] else source} *input",
             f"global {stage.result} *output",
-            *(f"int {name}" for name in self._pipeline.sizes),
-            *self._declared("", [*self._arguments]),
+            *(f"int {name}" for name in pipeline.sizes),
+            *self._declared("", [*pipeline.arguments]),
         ]
-        yield f"kernel void {kernel.name}({', '.join(given)})"
+        yield f"kernel STREAM_DEMANDED void {pipeline.kernel(place)}({', '.join(given)})"
         yield "{"
         yield f"    global const {source} *{HIDDEN}from = (global const {source} *) input;"
-        for each in forms:
-            yield from (f"#if {macro} == {value}" for macro, value in each.when.items() if len(forms) > 1)
-            yield from self._work_item(each)
-            yield from ("#endif" for _ in forms[1:])
-        yield "}"
-
-    def _work_item(self, kernel: StreamKernel) -> Iterator[str]:
-        inside, at = f"place < {c_text(kernel.count, plain=SIZES)}", []
-        if kernel.is_image:
+        at: tuple[str, ...] = ("place",)
+        if len(pipeline.global_size(place)) > 1:
+            at = ("x", "y")
             yield "    const int x = get_global_id(0), y = get_global_id(1), place = y * width + x;"
-            inside, at = f"x < width && {inside}", ["x", "y"]
+            yield "    if (x < width && y < height) {"
         else:
             yield "    const int place = get_global_id(0);"
-        yield f"    if ({inside}) {{"
-        for actor, place, to in kernel.fired:
-            value = self.value(actor, at or [place], prefix="")
-            if to:
-                yield f"        output[{to}] = {value};"
-            else:
-                yield f"        {value.replace(f'{HIDDEN}from', f'{HIDDEN}from, output', 1)};"
+            yield f"    if (place < {count}) {{"
+        if isinstance(stage, SplitJoin):
+            for branch, weight, first in stage.parts:
+                for own in range(weight):
+                    value = self.value(branch[-1], (f"place * {weight} + {own}",), prefix="")
+                    yield f"        output[place * {sum(stage.join)} + {first + own}] = {value};"
+        elif stage.puts_one:
+            yield f"        output[place] = {self.value(stage, at, prefix='')};"
+        else:
+            yield f"        {self.value(stage, at, f'{HIDDEN}from, output', '')};"
         yield "    }"
+        yield "}"

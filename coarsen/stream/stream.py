@@ -4,6 +4,9 @@
     blurred = step(queue, image, k=2.0)
 
 Which actors are one kernel is a choice of macros. A pipeline that isn't tuned has the tuned file of one version.
+A reduction at the end looks at each element once, so what comes before it is never worth a channel in memory:
+
+    scale ─▶ blur ─▶ square ─▶ sum      ─▶ scale, into a channel in memory ─▶ sum of square(blur(…))
 """
 
 from __future__ import annotations
@@ -17,21 +20,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyopencl
 import pyopencl.array
+from pyopencl.tools import dtype_to_ctype
 
 from coarsen.base.files import replace_file
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.drop_in.program import Program
-from coarsen.errors import InvalidInputError, aligned
+from coarsen.errors import DeviceError, InvalidInputError, aligned
 from coarsen.frontend.source_text import hash_with_headers
-from coarsen.stream.actor import Stage, is_array
+from coarsen.stream.actor import Map, Stage, actors_of, is_array
 from coarsen.stream.check_rates import check_rates
 from coarsen.stream.graph import MOST_FIRINGS, buffers, channels_of, repetitions
-from coarsen.stream.kernels import Pipeline, opencl_text
+from coarsen.stream.kernels import Pipeline, fused_text, opencl_text, reads_once
+from coarsen.stream.reduce import Reduce
 from coarsen.stream.versions import OPTIONS, file_of, versions_of
 
-_MOST_ELEMENTS = 2**31 - 1
+# Rounded up to whole work-groups, an `int` has the number of each work-item.
+_MOST_ELEMENTS = 2**30
 _LONGEST_NAME = 60
 _Array = pyopencl.array.Array
 
@@ -50,22 +56,39 @@ class Stream:
     """A pipeline that is called with arrays on a device.
 
     Args:
-        stages: actors and split-joins, one after the other.
+        stages: actors and split-joins, one after the other; the last one may be a reduction of one array.
         name: of its last kernel, as in C; those of the stages where it is left out.
         tuned: a tuned file of it, or its path; without one, neighbours are fused where nothing is computed twice.
 
+    Attributes:
+        front: with a reduction, the pipeline before the stages that it computes; None where it computes all.
+        reduction: that of the last stages; None without one. It has versions of its own, and is tuned by itself.
+
     Raises:
         InvalidInputError: neighbours that don't go together, a work that doesn't compile, a tuned file of another
-            pipeline.
+            pipeline, a reduction with a map or with several arrays.
         RefusalError: `stream-rates`, for rates that aren't those of the work, or never balance.
     """
 
     def __init__(
-        self, stages: Sequence[Stage], *, name: str | None = None, tuned: str | Path | TunedFile | None = None
+        self,
+        stages: Sequence[Stage | Reduce],
+        *,
+        name: str | None = None,
+        tuned: str | Path | TunedFile | None = None,
     ) -> None:
-        name = name or "_".join(each.name for each in stages)[:_LONGEST_NAME]
+        self.front: Stream | None = None
+        self.reduction: Reduce | None = None
+        end = stages[-1] if stages and isinstance(stages[-1], Reduce) else None
+        actors = [each for each in stages if not isinstance(each, Reduce)]
+        if end is not None:
+            first, taken = _first_reduced(actors), dtype_to_ctype(end.argument.dtype)
+            self.front = Stream(actors[:first], name=name, tuned=tuned) if first else None
+            name, tuned = None, None
+            actors = actors[first:] or [Map("element", "u", type=taken)]
+        name = name or "_".join(each.name for each in actors)[:_LONGEST_NAME]
         # A word alone may be a builtin function.
-        self._pipeline = Pipeline(name if "_" in name else f"{name}_stream", tuple(stages))
+        self._pipeline = Pipeline(name if "_" in name else f"{name}_stream", tuple(actors))
         check_rates(self._pipeline.actors)
         self._channels = channels_of(self._pipeline.stages)
         self._named = {name for each in self._channels for name in each.names}
@@ -75,13 +98,15 @@ class Stream:
         # Arguments of a kernel object are a launch's: each thread has its own.
         self._kernels = threading.local()
         self._tuned = TunedFile.read(Path(tuned)) if isinstance(tuned, str | Path) else tuned
-        if self._tuned is not None and self._tuned.source_hash != hash_with_headers(self.source, OPTIONS):
+        if end is not None:
+            self.reduction = _fused(end, self._pipeline)
+        elif self._tuned is not None and self._tuned.source_hash != hash_with_headers(self.source, OPTIONS):
             raise InvalidInputError(f"the tuned file of {self._tuned.kernel} is of another pipeline")
 
     @cached_property
     def source(self) -> str:
-        """The kernels in OpenCL C, as they are before anything is coarsened."""
-        return opencl_text(self._pipeline)
+        """The kernels in OpenCL C, as they are before anything is coarsened; of a reduction those of its own."""
+        return opencl_text(self._pipeline) if self.reduction is None else self.reduction.source
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -118,11 +143,13 @@ class Stream:
         Raises:
             InvalidInputError: an argument too many or too few, an array of another type or size, rates below 1.
         """
-        call = self.prepared(elements, given)
+        if self.reduction is not None:
+            return self._reduced(self.reduction, queue, elements, out, wait_for, given)
+        call = self._prepared(elements, given)
         dtype, count = self._pipeline.dtypes[-1], call.counts[-1]
         found = pyopencl.array.empty(queue, call.shape, dtype) if out is None else out
-        if _memory("out", found, dtype) == call.passed[0] and count:
-            raise InvalidInputError("the output is the input's memory: the kernels need two arrays")
+        if _memory("out", found, dtype) in call.passed and count:
+            raise InvalidInputError("the output is the memory of something that is read: it needs its own")
         if found.size != count:
             raise InvalidInputError(f"out has {found.size} elements, and {count} come out")
         if count:
@@ -134,16 +161,36 @@ class Stream:
             found.add_event(event)
         return found
 
-    def prepared(self, elements: Any, given: dict[str, Any]) -> Call:  # noqa: ANN401 (an array or a buffer)
-        """Return what kernels are passed.
+    def _reduced(
+        self,
+        reduction: Reduce,
+        queue: pyopencl.CommandQueue,
+        elements: Any,  # noqa: ANN401
+        out: _Array | None,
+        wait_for: Sequence[pyopencl.Event] | None,
+        given: dict[str, Any],
+    ) -> _Array:
+        """Launch what is before the reduction, and then this."""
+        length, *rows = reduction.sizes
+        sizes = {name: int(given.pop(name)) for name in rows if name in given}
+        if self.front is not None:
+            own = {
+                name: given[name] for name in given if name in self.front.arguments or name not in self.arguments
+            }
+            elements = self.front(queue, elements, wait_for=wait_for, **own)
+            given = {name: given[name] for name in given if name in self.arguments}
+        call = self._prepared(elements, given)
+        lines = 1
+        for name in rows:
+            lines = sizes.setdefault(name, call.shape[0] if len(call.shape) > 1 else 1)
+        sizes[length] = call.counts[-1] // max(lines, 1)
+        if sizes[length] * lines != call.counts[-1]:
+            raise InvalidInputError(f"{call.counts[-1]} elements are not {lines} rows of equal length")
+        waiting = [*call.events, *(wait_for or ())]
+        return reduction(queue, elements, *call.passed[1:], out=out, wait_for=waiting, **sizes)
 
-        Args:
-            elements: the input.
-            given: the actors' arguments by name, and the sizes of an image where they are given.
-
-        Raises:
-            InvalidInputError: as a call does.
-        """
+    def _prepared(self, elements: Any, given: dict[str, Any]) -> Call:  # noqa: ANN401
+        """Return what kernels are passed. Raises InvalidInputError, as a call does."""
         pipeline = self._pipeline
         source = _memory("elements", elements, pipeline.dtypes[0])
         numbers, shape = self._sizes(elements, given)
@@ -169,13 +216,13 @@ class Stream:
         Args:
             path: of the description, which ends with `.toml`; that of the kernels ends with `.cl`.
         """
+        self._check_whole("described")
         # Imported late: only who tunes describes.
         from coarsen.stream.description import description_of
 
-        description = Path(path)
-        kernels = description.with_suffix(".cl")
+        kernels = Path(path).with_suffix(".cl")
         replace_file(self.source.encode(), kernels)
-        replace_file(description_of(self._pipeline, kernels.name).encode(), description)
+        replace_file(description_of(self._pipeline, kernels.name).encode(), Path(path))
 
     def save(self, path: str | Path, device: pyopencl.Device | None = None) -> None:
         """Write the tuned file that it runs by, which programs in Python and C take.
@@ -184,9 +231,17 @@ class Stream:
             path: the file.
             device: that it is for, where it isn't tuned.
         """
-        if self._tuned is None and device is None:
+        self._check_whole("saved")
+        if self._tuned is not None:
+            self._tuned.write(Path(path))
+        elif device is not None:
+            file_of(self._pipeline, self.source, self.versions[:1], device).write(Path(path))
+        else:
             raise InvalidInputError("the pipeline isn't tuned: name the device that the file is for")
-        (self._tuned or file_of(self._pipeline, self.source, self.versions[:1], device)).write(Path(path))
+
+    def _check_whole(self, how: str) -> None:
+        if self.reduction is not None:
+            raise InvalidInputError(f"a pipeline with a reduction is {how} by its parts, `front` and `reduction`")
 
     def explain(self, **sizes: int) -> str:
         """Return rates, firings, channels and what is fused, in words.
@@ -194,11 +249,15 @@ class Stream:
         Args:
             sizes: values of the names in rates, where there are some.
         """
-        told = (f"version {number}: {self._told(each)}" for number, each in enumerate(self.versions))
-        return "\n".join((*self.rates(sizes), *told))
+        told = [] if self.front is None else [self.front.explain(**sizes)]
+        told += self._rates(sizes)
+        if self.reduction is None:
+            told += (f"version {number}: {self._told(each)}" for number, each in enumerate(self.versions))
+        else:
+            told.append("these are computed where the reduction takes their elements")
+        return "\n".join(told)
 
-    def rates(self, sizes: Mapping[str, int]) -> Iterator[str]:
-        """Yield lines about rates, firings and channels; arguments are those of `explain`."""
+    def _rates(self, sizes: Mapping[str, int]) -> Iterator[str]:
         stages, lacking = self._pipeline.stages, sorted(self._named - sizes.keys())
         fired = {} if lacking else repetitions(self._channels, sizes)
         yield f"pipeline {self._pipeline.name}: {' -> '.join(each.name for each in stages)}"
@@ -234,9 +293,12 @@ class Stream:
         )
 
     def _kernel(self, context: pyopencl.Context) -> Any:  # noqa: ANN401 (a kernel)
-        own = self._kernels.__dict__
+        own: dict[Any, Any] = self._kernels.__dict__
         if context not in own:
             files = [file_of(self._pipeline, self.source, self.versions[:1], each) for each in context.devices]
+            dtypes = [*self._pipeline.dtypes, *(each.dtype for each in self._pipeline.arguments.values())]
+            if np.dtype(np.float64) in dtypes and not all(each.double_fp_config for each in context.devices):
+                raise DeviceError("a device of the context has no numbers of the type double")
             program = Program(context, self.source, tuned=self._tuned or files).build(options=[*OPTIONS])
             own[context] = getattr(program, self._pipeline.name)
         return own[context]
@@ -291,3 +353,31 @@ def _memory(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
     if value.dtype != dtype:
         raise InvalidInputError(f"{name} is of {value.dtype}, not {dtype}")
     return value.base_data
+
+
+def _first_reduced(stages: Sequence[Stage]) -> int:
+    """Return the number of the first stage that a reduction behind them computes."""
+    first = len(stages)
+    while first and all(each.puts_one for each in actors_of(stages[first - 1])):
+        first -= 1
+        if not reads_once(stages[first]):
+            break
+    return first
+
+
+def _fused(end: Reduce, pipeline: Pipeline) -> Reduce:
+    """Return a reduction that computes its elements by the actors of a pipeline."""
+    length, *rows = end.sizes
+    text, call = fused_text(pipeline, f"(int)(row * {length} + i)" if rows else "(int)i")
+    given = [f"const {pipeline.stages[0].type} *input", *(f"int {name}" for name in pipeline.sizes[1:])]
+    for name, each in pipeline.arguments.items():
+        type_ = dtype_to_ctype(each.dtype)
+        given.append(f"const {type_} *{name}" if is_array(each) else f"{type_} {name}")
+    return end.of(call, ", ".join(given), text)
+
+
+def pipeline(
+    *stages: Stage | Reduce, name: str | None = None, tuned: str | Path | TunedFile | None = None
+) -> Stream:
+    """Return actors and split-joins, one after the other, as something to call; as `Stream`."""
+    return Stream(stages, name=name, tuned=tuned)

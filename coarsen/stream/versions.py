@@ -8,7 +8,6 @@ from itertools import product
 import pyopencl
 
 from coarsen.base.version import __version__
-from coarsen.dispatch.expressions import parse_condition
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
@@ -25,16 +24,13 @@ LOCAL_SIZES = {1: ("64",), 2: ("16", "4")}
 
 def versions_of(pipeline: Pipeline) -> Iterator[TunedVersion]:
     """Yield all versions, the default one first."""
-    conditions = [parse_condition(text) for text in pipeline.conditions]
     for values in product(*pipeline.macros.values()):
-        macros = dict(zip(pipeline.macros, values, strict=True))
-        if all(each.holds(macros) for each in conditions):
-            yield _version(pipeline, macros)
+        yield _version(pipeline, dict(zip(pipeline.macros, values, strict=True)))
 
 
 def _version(pipeline: Pipeline, macros: Mapping[str, int]) -> TunedVersion:
     chosen = [each for each in pipeline.launches if each.when.items() <= macros.items()]
-    dimensions = len(chosen[-1].kernel.global_size)
+    dimensions = len(pipeline.global_size(chosen[-1].stage))
     scratch = scratch_of(pipeline, chosen)
     return TunedVersion(
         Variant(
@@ -48,7 +44,7 @@ def _version(pipeline: Pipeline, macros: Mapping[str, int]) -> TunedVersion:
 
 def scratch_of(pipeline: Pipeline, launches: Sequence[StreamLaunch]) -> Iterator[tuple[str, int, int]]:
     """Yield the channels that launches have in memory: names, numbers, and the bytes of an element."""
-    for channel in sorted({each.target for each in launches} - {len(pipeline.stages)}):
+    for channel in sorted({each.stage + 1 for each in launches} - {len(pipeline.stages)}):
         yield _channel(pipeline, channel), channel, pipeline.dtypes[channel].itemsize
 
 
@@ -60,13 +56,14 @@ def tuned_launch(pipeline: Pipeline, launch: StreamLaunch, dimensions: int) -> T
         launch: one of its launches.
         dimensions: of the local size that the version has; another launch has one of its own.
     """
-    own = len(launch.kernel.global_size)
+    size = pipeline.global_size(launch.stage)
+    own = len(size)
     is_other = own != dimensions
     local = LOCAL_SIZES[own] if is_other else tuple(f"local_size_{each}" for each in range(own))
-    ends = (_channel(pipeline, each) for each in (launch.source, launch.target))
+    ends = (_channel(pipeline, each) for each in (launch.source, launch.stage + 1))
     return TunedLaunch(
-        launch.kernel.name,
-        tuple(rounded(launch.kernel.global_size, local)),
+        pipeline.kernel(launch.stage),
+        tuple(rounded(size, local)),
         local if is_other else (),
         (),
         (*ends, *pipeline.sizes, *pipeline.arguments),

@@ -34,7 +34,8 @@ from coarsen.frontend.one_kernel import source_of_one_kernel
 from coarsen.runtime.text_cache.store import CacheFolder, text_folder
 from coarsen.tuning.processes.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
 from coarsen.tuning.processes.device_lock import device_lock
-from coarsen.tuning.settings import Deadline, TimeOverError, Tune, TuningProgress
+from coarsen.tuning.progress import Deadline, TimeOverError, TuningProgress
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.tuned import Tuned
 from coarsen.tuning.workload.captured_launch import CapturedLaunch, write_launch
 from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX

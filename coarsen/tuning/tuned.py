@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coarsen.tuning.measure.speedup import Conversion, Speedup
+from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.variant import LocalSize, Variant, shape
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """The seconds that a conversion takes, and the runs of the job until it pays; None where it never does."""
+
+    seconds: float
+    runs: int | None
+
+    @property
+    def sentence(self) -> str:
+        """Say both."""
+        took = f"to pack its arrays and unpack what it writes took the host {self.seconds * 1e3:.3g} ms"
+        if self.runs is None:
+            return f"{took}, which never pays"
+        return f"{took}: that pays after {self.runs} run{'s' if self.runs > 1 else ''} on the same data"
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,10 +41,11 @@ from coarsen.tuning.launch_space import (
 )
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.measure.variant_launch import needs_guard, undivided
+from coarsen.tuning.progress import Deadline, TimeOverError, TuningProgress
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.tuning.search.evaluator import TIME_OVER, Budget
 from coarsen.tuning.search.spaces import VariantSearchSpace, count_valid
-from coarsen.tuning.settings import Deadline, TimeOverError, Tune, TuningProgress
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.tuned import Tuned
 from coarsen.tuning.tuning_processes import (
     LaunchToTune,

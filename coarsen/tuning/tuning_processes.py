@@ -14,8 +14,8 @@ from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.engine.row_measurer import SweepContext, context_with
 from coarsen.tuning.processes.compiler import CompilePool, Compiler
 from coarsen.tuning.processes.measuring_process import MeasuringProcess, machine_to_json
+from coarsen.tuning.progress import Deadline
 from coarsen.tuning.records.measurement import Measurement, Method
-from coarsen.tuning.settings import Deadline
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
 from coarsen.variant.transforms import Transforms
 

@@ -21,7 +21,8 @@ from coarsen.runtime.code import Codes
 from coarsen.runtime.text_cache.store import Store
 from coarsen.runtime.toolchain import Toolchain
 from coarsen.tuning.processes.child_process import Message, serve
-from coarsen.tuning.settings import Deadline, Tune, TuningProgress
+from coarsen.tuning.progress import Deadline, TuningProgress
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.tuned import Tuned
 from coarsen.tuning.tuner import tune_benchmark
 from coarsen.tuning.tuning_processes import LaunchToTune

@@ -9,7 +9,8 @@ from typing import Any
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order, RecordType, parse_shape
-from coarsen.variant.placement import GLOBAL, NO_PAD, Pad, Place, parse_place
+from coarsen.variant.pads import NO_PAD, Pad
+from coarsen.variant.placement import GLOBAL, Place, parse_place
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ from coarsen.variant.coarsening import DIMENSIONS, MOST_MERGED, Coarsening, Leve
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.options import TRANSFORM_OPTIONS
-from coarsen.variant.placement import AS_WRITTEN, NO_PAD, Pad, Place, PlaceChoice
+from coarsen.variant.pads import NO_PAD, Pad
+from coarsen.variant.placement import GLOBAL, Place
 from coarsen.variant.transforms import DEFAULT, NO_TILE, DeviceKind, Tile, Transforms, Use
 from coarsen.variant.variant import Definitions, LocalSize, Variant
 
@@ -38,6 +39,25 @@ _DRAWS_FOR_EACH = 200
 MACRO = "-D "
 LAYOUT, ORDER, MEMORY, PAD = "layout_", "order_", "memory_", "pad_"
 _FACTORS = ("factor_", "group_factor_")
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceChoice:
+    """A place to choose for an argument's array.
+
+    Attributes:
+        place: where it is read.
+        shape: its elements along each dimension, for a copy of the whole; None where it isn't known.
+    """
+
+    place: Place = GLOBAL
+    shape: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        return str(self.place) + ("" if self.shape is None else f":{','.join(map(str, self.shape))}")
+
+
+AS_WRITTEN = PlaceChoice()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coarsen.base.codec import decoded
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level, configuration
-from coarsen.variant.data_plan import PLAN_OPTIONS, ArrayPlan, plan_of
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.variant.data_plan import ArrayPlan
 
 _LATE = {each.name: each.default for each in fields(Transforms) if "is_late" in each.metadata}
 # Far beyond any device, and what is computed of it stays within 64 bits.
@@ -131,6 +133,9 @@ def array_to_json(plan: ArrayPlan) -> dict[str, Any]:
     Args:
         plan: as a variant has it (`ArrayPlan.choice`).
     """
+    # Imported late, here and below: hardly any program has such variants.
+    from coarsen.variant.data_plan import PLAN_OPTIONS
+
     chosen = {name: getattr(plan, name) for name in PLAN_OPTIONS}
     changed = {name: value for name, value in chosen.items() if value != PLAN_OPTIONS[name].default}
     if plan.order is not None:
@@ -145,6 +150,8 @@ def array_from_json(argument: str, value: object) -> ArrayPlan:
         InvalidInputError: a layout, an order, a shape, a place or a pad that can't be.
         TypeError, ValueError: it is none.
     """
+    from coarsen.variant.data_plan import PLAN_OPTIONS, plan_of
+
     if not isinstance(value, Mapping) or not set(value) <= PLAN_OPTIONS.keys():
         raise ValueError(value)
     lists = {name: _word_of(value[name]) for name in ("order", "shape") if name in value}

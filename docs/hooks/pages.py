@@ -134,6 +134,7 @@ PACKAGES = (
     "coarsen.models",
     "coarsen.opencl_bench",
     "coarsen.opencl_bench.plots",
+    "coarsen.stream",
 )
 # As `::: coarsen.models` stands in a page, with the names that the package offers.
 _PACKAGE = """\

@@ -34,8 +34,8 @@ from coarsen.tuning.engine.row_measurer import SweepContext
 from coarsen.tuning.engine.rows import measure_points
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
-from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.variant import Variant

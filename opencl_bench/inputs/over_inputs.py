@@ -40,8 +40,8 @@ from coarsen.tuning.engine.plan import Space
 from coarsen.tuning.engine.speedups import is_uncertain
 from coarsen.tuning.launch_space import lowered_own, with_distinct
 from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import Measurement, Method
-from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 from coarsen.variant.variant import Variant

@@ -26,12 +26,12 @@ from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, search_points
 from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import Space, limits_of
 from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.exhaustive import Parameters
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
 from coarsen.tuning.search.spaces import Choice, SearchSpace, VariantSearchSpace, count_valid
-from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store
 from coarsen.variant.transforms import device_kind_of
 from coarsen.variant.variant import Variant

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.errors import InvalidInputError
 from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.engine.row_measurer import SweepContext, context_with
-from coarsen.tuning.measure.session import KEPT_BYTES
+from coarsen.tuning.measure.session import KEPT_BYTES, WROTE_OUTSIDE
+from coarsen.tuning.processes.child_process import DIED
 from coarsen.tuning.processes.compiler import CompilePool, Compiler
 from coarsen.tuning.processes.measuring_process import SERVICE, MeasuringProcess, machine_to_json
-from coarsen.tuning.settings import Remeasure
+from coarsen.tuning.progress import Remeasure
+from coarsen.tuning.records.measurement import Measurement
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 
@@ -96,3 +99,31 @@ def compiler_of(plan: SweepPlan, device: DeviceDescription, pool: CompilePool) -
 def name_of(plan: SweepPlan) -> str:
     """Return the benchmark as a child process finds it, whose folder is another."""
     return str(plan.benchmark.resolve()) if isinstance(plan.benchmark, Path) else plan.benchmark
+
+
+def explained(problem: str, benchmark: Benchmark, path: Path, rows: Sequence[Measurement]) -> str:
+    """Return why a described kernel has no result, with what to look at in its description where it crashes.
+
+    Args:
+        problem: why no uncoarsened configuration runs; empty where one does.
+        benchmark: what the file describes.
+        path: the TOML file.
+        rows: of the sweep.
+
+    Raises:
+        InvalidInputError: the uncoarsened kernel writes outside of a buffer.
+    """
+    if WROTE_OUTSIDE in problem:
+        raise InvalidInputError(f"{path}: the uncoarsened kernel {problem}: give it more `elements`")
+    failed = next((row.candidate for row in rows if DIED in row.reason), None)
+    if DIED not in problem or failed is None:
+        return problem
+    # Imported late: a pack is run without a compiler.
+    from coarsen.frontend.lower import lower
+    from coarsen.tuning.processes.compile_service import build_options
+    from coarsen.tuning.workload.argument_use import index_uses
+
+    code = lower(benchmark.code, benchmark.kernel, build_options(benchmark, failed.definitions))
+    names = ", ".join(name for name, use in index_uses(code).items() if use.addressed)
+    hint = f"; check `elements` and `values` of the buffers that hold indices ({names}) in the TOML file"
+    return f"the uncoarsened kernel crashes ({problem}){hint if names else ''}"

@@ -17,8 +17,7 @@ from typing import ClassVar
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, VerificationError
 from coarsen.models.launch.expected_improvement import Belief, Expected
-from coarsen.opencl_bench.sweep.engine import name_of, opened_context
-from coarsen.opencl_bench.sweep.out_of_bounds import explained
+from coarsen.opencl_bench.sweep.engine import explained, name_of, opened_context
 from coarsen.tuning.engine.finalists import decide, gain_of
 from coarsen.tuning.engine.live_evaluator import LiveEvaluator, relative_time
 from coarsen.tuning.engine.observer import CollectingObserver, SearchProgress, SweepObserver
@@ -26,11 +25,11 @@ from coarsen.tuning.engine.plan import LaunchConstraint, SweepPlan, limits_of
 from coarsen.tuning.engine.row_measurer import RowMeasurer
 from coarsen.tuning.engine.rows import LAUNCHES, Selected, measure_best, most_rows
 from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.tuning.search.evaluator import Budget, Evaluator
 from coarsen.tuning.search.searcher import COMPLETE, Searcher
 from coarsen.tuning.search.spaces import NamedVariants
-from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store
 from coarsen.tuning.tuned import Decision
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
@@ -111,7 +110,7 @@ def measure_promising(
         problem = measure_best(context, benchmark.name, [own], planned_rows(count), propose)
     if problem:
         if isinstance(plan.benchmark, Path):
-            problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, collector.rows)
+            problem = explained(problem, benchmark, Path(name_of(plan)), collector.rows)
         raise _error_of(collector.rows)(f"{benchmark.name}: the kernel as it is: {problem}")
     return measured_variants(own, belief, collector.rows)
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.results.results import Results
-from coarsen.opencl_bench.sweep.engine import name_of, opened_context
-from coarsen.opencl_bench.sweep.out_of_bounds import explained
+from coarsen.opencl_bench.sweep.engine import explained, name_of, opened_context
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, search_points, search_space
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.observer import (
@@ -29,8 +28,8 @@ from coarsen.tuning.engine.observer import (
 from coarsen.tuning.engine.plan import DeviceLimits, Space, SweepPlan, limits_of, points
 from coarsen.tuning.engine.rows import measure_points, most_rows
 from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Method
-from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.tuning.workload.launch_list import LAUNCH_SUFFIXES
@@ -121,7 +120,7 @@ def sweep(
         else:
             problem, searched = search_points(context, benchmark, space, request)
     if isinstance(plan.benchmark, Path):
-        problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, recorder.rows)
+        problem = explained(problem, benchmark, Path(name_of(plan)), recorder.rows)
     return recorder.result(problem, searched)
 
 

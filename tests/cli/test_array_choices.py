@@ -12,8 +12,9 @@ from coarsen.errors import InvalidInputError
 from coarsen.tuning.search.spaces import VariantSearchSpace
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import AS_WRITTEN, NO_PAD, XOR, Pad, Place, PlaceChoice
-from coarsen.variant.space import ArrayChoices, Dimension, VariantSpace
+from coarsen.variant.pads import NO_PAD, XOR, Pad
+from coarsen.variant.placement import Place
+from coarsen.variant.space import AS_WRITTEN, ArrayChoices, Dimension, PlaceChoice, VariantSpace
 from coarsen.variant.variant import Variant
 from tests.cli.conftest import Run
 

@@ -15,8 +15,8 @@ from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
 from coarsen.opencl_bench.sweep.several import SweepResult
 from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import Invalidity, Measurement
-from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant

@@ -16,10 +16,10 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.drop_in.program import Program
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.tuning import tuner
-from coarsen.tuning.measure.speedup import Conversion, Speedup
+from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.database import open_existing_store
-from coarsen.tuning.tuned import Decision, LaidOutChoice, Tuned
+from coarsen.tuning.tuned import Conversion, Decision, LaidOutChoice, Tuned
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan

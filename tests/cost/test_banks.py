@@ -14,7 +14,7 @@ from coarsen.cost.banks import Banks, Reference, bank_degree, best_padding, leas
 from coarsen.cost.lane_addresses import Place, lane_places
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, memory_device, unknown_descriptor
-from coarsen.variant.placement import row_permutation
+from coarsen.variant.pads import row_permutation
 
 WARP = Banks(32, 4)
 HALF_WARP = Banks(16, 4)

@@ -25,6 +25,7 @@ REFERENCE = {
     "coarsen.models": "models",
     "coarsen.opencl_bench": "opencl_bench",
     "coarsen.opencl_bench.plots": "plots",
+    "coarsen.stream": "stream",
 }
 
 

@@ -13,7 +13,8 @@ import pytest
 from coarsen.drop_in import live_line
 from coarsen.drop_in.live_line import say_ending, tuning_is_shown
 from coarsen.errors import NOTE
-from coarsen.tuning.settings import Tune, TuningProgress
+from coarsen.tuning.progress import TuningProgress
+from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 

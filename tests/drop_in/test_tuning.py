@@ -18,7 +18,8 @@ from coarsen.errors import CoarsenError, DeviceError, InternalError, InvalidInpu
 from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning import captured_tuning
 from coarsen.tuning.captured_tuning import PREFIX
-from coarsen.tuning.settings import Tune, TuningProgress
+from coarsen.tuning.progress import TuningProgress
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.database import open_existing_store, open_store
 from coarsen.tuning.tuned import Tuned
 from coarsen.variant.variant import Variant

@@ -19,8 +19,9 @@ from coarsen.drop_in.measured_launch import Kept
 from coarsen.errors import DeviceError, VerificationError
 from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.progress import TimeOverError
 from coarsen.tuning.remembered.choice import RememberedChoice
-from coarsen.tuning.settings import TimeOverError, Tune
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.tuned import Tuned
 from coarsen.variant.coarsening import Coarsening

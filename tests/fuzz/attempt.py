@@ -21,7 +21,7 @@ from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.tuning.measure.run import GuardedBuffer
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import NO_PAD
+from coarsen.variant.pads import NO_PAD
 from coarsen.variant.transforms import DeviceKind, Tile, Transforms, Use
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import array_from_json

@@ -9,7 +9,8 @@ from typing import Any
 
 from coarsen.variant.coarsening import Configuration
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import XOR, Pad, Place
+from coarsen.variant.pads import XOR, Pad
+from coarsen.variant.placement import Place
 from coarsen.variant.transforms import DeviceKind, Tile, Transforms, Use
 from coarsen.variant.variant_json import array_to_json
 from tests.fuzz import nodes

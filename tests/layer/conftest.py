@@ -23,7 +23,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.drivers import linked_libraries, packaged_loader
 from coarsen.frontend.clang import packaged_clang
 from coarsen.layer import program as layer
-from coarsen.layer.program import RecordedRun, recorded_run, substituting_environment
+from coarsen.layer.program import RecordedRun, header_options, recorded_run, substituting_environment
 from coarsen.layer.recording import KernelRow
 from coarsen.layer.script import Script, executable_of
 from coarsen.layer.tuning import tune_rows
@@ -32,6 +32,7 @@ from coarsen.tuning.settings import Tune
 from coarsen.tuning.workload.benchmark import Array
 from coarsen.variant.variant import Variant
 from tests.layer.remembered_kinds import remember_rows
+from tests.layer.shelf_files import Row, write_unit
 from tests.workload_runs import build_program, kernels_of, run_workload
 
 LAYER = Path(layer.__file__).parent
@@ -107,6 +108,7 @@ def compiled_program(source: Path, program: Path, *libraries: str, options: Sequ
     unlinked = program.with_suffix(".o")
     words = (
         *options,
+        *header_options(clang),
         "-std=gnu11",
         "-O1",
         "-Wall",
@@ -153,7 +155,7 @@ def record(tmp_path: Path) -> Record:
 
 @pytest.fixture
 def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compared:
-    """Runs a recorded program with nothing on the shelf, with all of its kernels there, and with a damaged shelf.
+    """Runs a recorded program with nothing of it on the shelf, with all of its kernels, and with a damaged shelf.
 
     Its output has to be the same each time.
     """
@@ -169,6 +171,8 @@ def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compared:
         assert rows
         remember_rows(store, device, rows, variant)
         script = Script(words[0], words[1:])
+        shelf.mkdir()
+        write_unit(shelf, b"another", "", "", [Row("another", b"binary", 1, 1)])
         monkeypatch.setattr("coarsen.layer.tuning.WORTH_TUNING", 0.0)
 
         def run() -> tuple[str, int]:
@@ -177,7 +181,9 @@ def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compared:
             environment["COARSEN_COUNTS"] = str(counts / "counts")
             python = () if script.program() else (sys.executable,)
             done = subprocess.run([*python, *words], env=environment, capture_output=True, text=True, check=True)
-            counted = read_counts(0, 0.0, shelf, sorted(counts.iterdir()))
+            files = sorted(counts.iterdir())
+            assert files, "the layer is there"
+            counted = read_counts(0, 0.0, shelf, files)
             return done.stdout, sum(each.coarsened for each in counted.kernels)
 
         plain, launches = run()

@@ -5,8 +5,9 @@ rounds the fastest counts. What a driver takes longer for queues with profiling,
 kernel, is not part of it either. Starts are those of a short program on each platform, in turns without the layer,
 with it and an empty shelf, and with a kernel on the shelf.
 
-With `--program` it is what `coarsen.Program` costs a start beside `pyopencl.Program`: of a process that makes a program
-and launches its kernel once, of which a choice is remembered. They take turns; it is processor time that counts.
+With `--program` it is what `coarsen.Program` costs a start beside `pyopencl.Program`: of a process that makes a
+program and launches its kernel once, of which a choice is remembered. They take turns; it is processor time that
+counts, with bytecode, as installed packages have it.
 """
 
 from __future__ import annotations
@@ -156,7 +157,9 @@ def print_starts_of_programs(platform: cl.Platform, rounds: int = 25) -> None:
         recorded = kind(program, "add", device, (PROGRAM_COUNT,), (64,))
         remember(store, device, [(recorded, Variant((), (Coarsening(4),)))])
         environment = {**os.environ, "XDG_CACHE_HOME": name, "COARSEN_STORE": store}
-        environment.pop("COARSEN_NO_CACHE", None)
+        environment["PYTHONPYCACHEPREFIX"] = f"{name}/bytecode"
+        for variable in ("COARSEN_NO_CACHE", "PYTHONDONTWRITEBYTECODE"):
+            environment.pop(variable, None)
         words = [platform.name, str(Path(name) / "source.cl")]
         ways = [
             [sys.executable, "-c", START.format(module=module, count=PROGRAM_COUNT), *words]

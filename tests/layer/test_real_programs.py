@@ -20,7 +20,7 @@ from coarsen.variant.variant import Variant
 from tests.drop_in.scripts import compiled
 from tests.layer.conftest import Compared, Record, replayed, rows_of
 
-FILTERS = "format=rgba,hwupload,avgblur_opencl=sizeX=3,hwdownload,format=rgba"
+FILTERS = "format=rgba,hwupload,avgblur_opencl=sizeX=3,sobel_opencl,hwdownload,format=rgba"
 ONE_VARIANT = ("--space", "factor=2", "--space", "dim=0", "--space", "stride=1")
 
 
@@ -63,6 +63,7 @@ def test_ffmpeg(
     assert {name: [row.launches for row in found] for name, found in rows.items()} == {
         "avgblur_horiz": [10],
         "avgblur_vert": [10],
+        "sobel_global": [10],
     }
     compared(intel, result, Variant((), (Coarsening(2),)), ffmpeg, *words)
     first, second = rows["avgblur_horiz"][0].path, rows["avgblur_vert"][0].path

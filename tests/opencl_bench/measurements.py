@@ -23,7 +23,8 @@ from coarsen.tuning.workload.benchmark import Clock
 from coarsen.variant.coarsening import Coarsening, Level, configuration
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Kind, Order
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import NO_PAD, XOR, Pad, Place
+from coarsen.variant.pads import NO_PAD, XOR, Pad
+from coarsen.variant.placement import Place
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
 

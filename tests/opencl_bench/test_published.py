@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from coarsen.opencl_bench.published import best_of_sweeps, tuned_from_nothing
+from tests.published import best_of_sweeps, tuned_from_nothing
 
 README = Path(__file__).parents[2] / "README.md"
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.data_layout import AOS, SOA, Order
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import NO_PAD, XOR, Pad, Place
+from coarsen.variant.pads import NO_PAD, XOR, Pad
+from coarsen.variant.placement import Place
 from coarsen.variant.space import (
     ArrayChoices,
     Dimension,

@@ -26,17 +26,15 @@ from coarsen.cli.output import Format, counted, print_line
 from coarsen.cli.stores import check_packages, store_option
 from coarsen.cli.variant_options import ARRAYS, SPACE_HELP, SpaceOptions, variant_options
 from coarsen.errors import InvalidInputError, VerificationError
-from coarsen.tuning.settings import Remeasure
+from coarsen.tuning.progress import Remeasure
 
 if TYPE_CHECKING:
-    from coarsen.cli.progress import Tally
     from coarsen.opencl_bench.sweep.pack.writing import PackSummary
     from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.opencl_bench.sweep.several import SweepResult
     from coarsen.tuning.engine.plan import SweepPlan
     from coarsen.tuning.records.code import Form
     from coarsen.tuning.records.measurement import Method
-    from coarsen.tuning.store.database import Store
 
 NAMED_WRONG_RESULTS = 5
 GRID_COMPILE_SECONDS = 20.0
@@ -210,6 +208,7 @@ def _measure(
     """Do the sweeps and print the report; `expected` is the number of feasible rows of each."""
     from coarsen.cli.bench.report import print_report, print_report_as_json
     from coarsen.cli.progress import Tally, watching
+    from coarsen.opencl_bench.sweep.several import sweep_all
     from coarsen.tuning.store.database import open_store
 
     start = time.perf_counter()
@@ -218,21 +217,14 @@ def _measure(
         note(f"{rows} to measure in {counted(len(expected), 'sweep')}, those apart that the store has")
         try:
             with watching(Tally(expected)) as tally:
-                results = _sweep(asked, [*expected], store, tally, search)
+                request_of = None if search is None else partial(with_prior, search)
+                results = sweep_all(expected, store, tally, asked.again, request_of)
         except KeyboardInterrupt:
             say_interrupted(tally.measured, store.location)
             raise typer.Exit(INTERRUPTED) from None
         show = print_report_as_json if asked.output_format is Format.JSON else print_report
         show(results, time.perf_counter() - start, store.location)
     return results
-
-
-def _sweep(
-    asked: BenchOptions, plans: list[SweepPlan], store: Store, tally: Tally, search: SearchRequest | None
-) -> list[SweepResult]:
-    from coarsen.opencl_bench.sweep.several import sweep_all
-
-    return sweep_all(plans, store, tally, asked.again, None if search is None else partial(with_prior, search))
 
 
 def _end(results: Sequence[SweepResult]) -> None:
@@ -249,11 +241,13 @@ def _end(results: Sequence[SweepResult]) -> None:
     wrong = [
         f"{result.benchmark} on {result.plan.device}: {row.candidate}"
         for result in results
-        # What is wrong of a kernel that accesses memory out of bounds is the kernel's fault, and said above.
+        # What is wrong of a kernel that writes outside of its buffers is the kernel's fault, and said above.
         if result.exit_code != InvalidInputError.exit_code
         for row in result.wrong
     ]
     if wrong:
+        if any(isinstance(result.plan.benchmark, Path) and result.wrong for result in results):
+            note("a kernel that reads out of bounds has variants that are wrong: Oclgrind finds such reads")
         others = len(wrong) - NAMED_WRONG_RESULTS
         more = f"; and {others} more" if others > 0 else ""
         raise VerificationError(f"wrong results: {'; '.join(wrong[:NAMED_WRONG_RESULTS])}{more}")

@@ -76,7 +76,7 @@ def tune_one_size(asked: TuneOptions, find_device: Callable[[], DeviceDescriptio
     # Imported late: they load the suite.
     from coarsen.cli.bench.inputs import benchmarks_of
     from coarsen.drop_in.live_line import tuning_is_shown
-    from coarsen.tuning.settings import TimeOverError
+    from coarsen.tuning.progress import TimeOverError
     from coarsen.tuning.tuner import tune_described
 
     settings = asked.one_size()

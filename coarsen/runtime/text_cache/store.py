@@ -16,7 +16,6 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
@@ -198,8 +197,7 @@ class StoredRefusal(NamedTuple):
     position: SourcePosition | None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry(Generic[T]):
+class Entry(NamedTuple, Generic[T]):
     """What was made for a key, or the refusal."""
 
     key: str

@@ -66,7 +66,7 @@ from coarsen.transform.layouts.indices import OperandArithmetic, is_zero
 from coarsen.transform.prologue import INDEX
 from coarsen.transform.value_numbering.sums import known_bits
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import BANK_BYTES, NO_PAD, Pad, PadKind, RowPermutation, row_permutation
+from coarsen.variant.pads import BANK_BYTES, NO_PAD, Pad, PadKind, RowPermutation, row_permutation
 
 _BYTE = IntegerType(8)
 

@@ -13,9 +13,9 @@ import time
 from coarsen.runtime.layout import packed, unpacked
 from coarsen.tuning.engine.finalists import Confirmed, decide
 from coarsen.tuning.measure.laid_out import arrangements_of
-from coarsen.tuning.measure.speedup import Conversion, Speedup, median
+from coarsen.tuning.measure.speedup import Speedup, median
 from coarsen.tuning.records.measurement import Measurement
-from coarsen.tuning.tuned import Decision, LaidOutChoice
+from coarsen.tuning.tuned import Conversion, Decision, LaidOutChoice
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 

@@ -18,8 +18,8 @@ from coarsen.tuning.engine.choice import most_doubtful
 from coarsen.tuning.engine.row_measurer import RowMeasurer
 from coarsen.tuning.engine.speedups import across_processes, over_another, speedup_of
 from coarsen.tuning.measure.speedup import CLEAR_GAIN, Speedup, median
+from coarsen.tuning.progress import Deadline
 from coarsen.tuning.records.measurement import Invalidity, Measurement
-from coarsen.tuning.settings import Deadline
 from coarsen.tuning.tuned import Decision
 from coarsen.variant.variant import Variant
 

@@ -25,6 +25,7 @@ from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes.compiler import Compiled, CompiledSubjects, Compiler
 from coarsen.tuning.processes.device_lock import device_lock
 from coarsen.tuning.processes.measuring_process import Limits, MeasuringProcess, Outcome, Ready
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import (
     CheckedAgainst,
     Environment,
@@ -36,7 +37,6 @@ from coarsen.tuning.records.measurement import (
     content_key,
     timed_seconds_of,
 )
-from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.workload.benchmark import Benchmark, Clock
 from coarsen.variant.variant import Definitions, Variant
 

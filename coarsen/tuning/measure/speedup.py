@@ -71,22 +71,6 @@ class Speedup:
         return f"{self.ratio:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """The seconds that a conversion takes, and the runs of the job until it pays; None where it never does."""
-
-    seconds: float
-    runs: int | None
-
-    @property
-    def sentence(self) -> str:
-        """Say both."""
-        took = f"to pack its arrays and unpack what it writes took the host {self.seconds * 1e3:.3g} ms"
-        if self.runs is None:
-            return f"{took}, which never pays"
-        return f"{took}: that pays after {self.runs} run{'s' if self.runs > 1 else ''} on the same data"
-
-
 def median(samples: Sequence[float]) -> float:
     """Return the median of at least one sample."""
     return float(np.median(samples))

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from coarsen.base.version import __version__
 from coarsen.errors import InvalidInputError, printable_in_line
@@ -157,11 +158,10 @@ _EXPONENT = r"2\^(?:0|[1-9]\d?)%[1-9]\d{0,5}"
 _EXTENT = r"[1-9]\d{0,9}"
 # No choice divides by more.
 _MOST_DIVISOR = 1 << 15
-_TEXT = re.compile(rf"({_EXPONENT}(?:x{_EXPONENT}){{0,2}})/({_OPEN}|{_EXTENT}(?:x{_EXTENT}){{0,2}})")
+_TEXT = rf"({_EXPONENT}(?:x{_EXPONENT}){{0,2}})/({_OPEN}|{_EXTENT}(?:x{_EXTENT}){{0,2}})"
 
 
-@dataclass(frozen=True, slots=True)
-class SizeClass:
+class SizeClass(NamedTuple):
     """A class of launches; `str` and `parse` write and read it.
 
     Attributes:
@@ -197,7 +197,7 @@ class SizeClass:
     @staticmethod
     def parse(text: str) -> SizeClass:
         """Return the class that `str` wrote. Raises InvalidInputError for any other text."""
-        found = _TEXT.fullmatch(text)
+        found = re.fullmatch(_TEXT, text)
         if found is None:
             raise InvalidInputError(
                 f"not a class of sizes, such as 2^10%32x2^8%16/16x16 or 2^20%4/open: {text[:60]!a}"

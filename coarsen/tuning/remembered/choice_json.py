@@ -17,7 +17,6 @@ from types import MappingProxyType
 from typing import Any
 
 from coarsen.base.codec import decoded, encoded
-from coarsen.base.files import MEBIBYTE, read_file, replace_file
 from coarsen.base.limits import LONGEST_NAME
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.remembered.choice import (
@@ -31,7 +30,7 @@ from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
 _WHERE = "the remembered choice"
-_HASH = re.compile(r"[0-9a-f]{64}")
+_HASH = r"[0-9a-f]{64}"
 _KEY_FIELDS = tuple(field.name for field in fields(RememberedKey))
 _ENCODERS: Mapping[Any, Callable[[Any], Any]] = MappingProxyType({Variant: variant_to_json, SizeClass: str})
 # More than any tuning has; what a program allows takes some hundred letters.
@@ -109,7 +108,7 @@ def _problems(choice: RememberedChoice) -> Iterator[str]:
     names = (key.kernel, key.vendor, key.device, key.platform, choice.driver_version, choice.platform_version)
     longest = max(len(name) for pair in (names, *choice.versions) for name in pair)
     own_class = SizeClass.of(choice.global_size, choice.local_size)
-    if not _HASH.fullmatch(key.ir_hash):
+    if not re.fullmatch(_HASH, key.ir_hash):
         yield "has a hash of its kernel that isn't 64 hexadecimal digits"
     if longest > LONGEST_NAME:
         yield f"has a name of {longest} letters; {LONGEST_NAME} are the most"
@@ -166,7 +165,7 @@ def _is_normal_time(text: str) -> bool:
 
 FORMAT = 1
 # A choice takes 1 KiB: a program has thousands of kernels at the most.
-LARGEST_FILE = 64 * MEBIBYTE
+LARGEST_FILE = 64 << 20
 MOST_CHOICES = 50_000
 
 
@@ -176,6 +175,9 @@ def write_choices(choices: Iterable[RememberedChoice], path: Path) -> None:
     Raises:
         InvalidInputError: the file can't be written, or a choice isn't in its normal form.
     """
+    # Imported late, here and below: a program reads no such file.
+    from coarsen.base.files import replace_file
+
     lines = ",\n".join(json.dumps(choice_to_json(choice)) for choice in choices)
     replace_file(f'{{"format": {FORMAT}, "remembered": [\n{lines}\n]}}\n'.encode(), path)
 
@@ -187,6 +189,8 @@ def read_choices(path: Path) -> list[RememberedChoice]:
         InvalidInputError: the file can't be read, or anything in it isn't as it should be; the message is one line
             and names the file.
     """
+    from coarsen.base.files import read_file
+
     try:
         document = json.loads(read_file(path, LARGEST_FILE))
     except (ValueError, RecursionError) as error:

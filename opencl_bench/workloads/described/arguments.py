@@ -41,7 +41,8 @@ from coarsen.tuning.workload.element_types import (
 )
 from coarsen.tuning.workload.element_types import KINDS as IMAGE_KINDS
 from coarsen.variant.data_layout import ArrayLayout, Order
-from coarsen.variant.placement import Pad, PadKind, parse_place
+from coarsen.variant.pads import Pad, PadKind
+from coarsen.variant.placement import parse_place
 from coarsen.variant.space import ArrayChoices
 
 KINDS = ("buffer", "scalar", "local", "image", "sampler")

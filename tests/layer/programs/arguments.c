@@ -39,6 +39,7 @@ static void buffers(cl_program program)
     int found[COUNT];
     CHECK(!clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL));
     CHECK(found[1] == 1 + 2 * (1 + 513 + 7 + 3));
+    CHECK(clEnqueueReadBuffer(queue, same, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL) == CL_INVALID_OPERATION);
     cl_mem_flags flags;
     CHECK(!clGetMemObjectInfo(same, CL_MEM_FLAGS, sizeof flags, &flags, NULL) && flags & CL_MEM_HOST_NO_ACCESS);
     CHECK(!clGetMemObjectInfo(second, CL_MEM_FLAGS, sizeof flags, &flags, NULL) && flags & CL_MEM_HOST_WRITE_ONLY);

@@ -100,7 +100,7 @@ int main(void)
     static char whole[MOST], changed[MOST] __attribute__((aligned(8)));
     size_t size = read(open(getenv("UNIT"), 0), whole, MOST), valid = 0;
     CHECK(size > 500 && size < MOST);
-    char *memory = mmap(NULL, 2 * MOST, READABLE | WRITABLE, PRIVATE | ANONYMOUS, -1, 0);
+    char *memory = mmap(NULL, 2 * MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     end = memory + MOST;
     CHECK(!mprotect(end, MOST, 0));
     void *target[LENGTH(next)];

@@ -1,6 +1,6 @@
 /* Handles used again after release, one kernel name in several programs, threads, clones, and a crash at the end. */
 #include "host.h"
-#include "threads.h"
+#include <pthread.h>
 
 enum { ROUNDS = 100, THREADS = 4 };
 

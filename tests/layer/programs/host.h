@@ -2,24 +2,69 @@
 #include "opencl.h"
 #include "process.h"
 
-char *getenv(const char *name);
-char *strstr(const char *text, const char *part);
-size_t strlen(const char *text);
-int memcmp(const void *one, const void *other, size_t size);
-int open(const char *path, int flags, ...);
-long read(int file, void *bytes, size_t size);
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
 
+cl_command_queue clCreateCommandQueue(cl_context, cl_device_id, cl_command_queue_properties, cl_int *);
+cl_command_queue clCreateCommandQueueWithProperties(cl_context, cl_device_id, const cl_queue_properties *, cl_int *);
+cl_int clReleaseCommandQueue(cl_command_queue);
+cl_int clSetEventCallback(cl_event, cl_int, void(CL_CALLBACK *)(cl_event, cl_int, void *), void *);
+cl_event clCreateUserEvent(cl_context, cl_int *);
+cl_int clGetEventProfilingInfo(cl_event, cl_profiling_info, size_t, void *, size_t *);
+cl_int clWaitForEvents(cl_uint, const cl_event *);
+cl_int clFinish(cl_command_queue);
+cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint, const cl_event *,
+                           cl_event *);
+cl_mem clCreateBuffer(cl_context, cl_mem_flags, size_t, void *, cl_int *);
+cl_mem clCreateSubBuffer(cl_mem, cl_mem_flags, cl_buffer_create_type, const void *, cl_int *);
+cl_mem clCreateImage2D(cl_context, cl_mem_flags, const cl_image_format *, size_t, size_t, size_t, void *, cl_int *);
+void *clSVMAlloc(cl_context, cl_svm_mem_flags, size_t, cl_uint);
+void clSVMFree(cl_context, void *);
+cl_sampler clCreateSampler(cl_context, cl_bool, cl_addressing_mode, cl_filter_mode, cl_int *);
+cl_program clCreateProgramWithSource(cl_context, cl_uint, const char **, const size_t *, cl_int *);
+cl_program clCreateProgramWithBinary(cl_context, cl_uint, const cl_device_id *, const size_t *, const unsigned char **,
+                                     cl_int *, cl_int *);
+cl_int clRetainProgram(cl_program);
+cl_int clReleaseProgram(cl_program);
+cl_int clBuildProgram(cl_program, cl_uint, const cl_device_id *, const char *, void(CL_CALLBACK *)(cl_program, void *),
+                      void *);
+cl_int clCompileProgram(cl_program, cl_uint, const cl_device_id *, const char *, cl_uint, const cl_program *,
+                        const char **, void(CL_CALLBACK *)(cl_program, void *), void *);
+cl_program clLinkProgram(cl_context, cl_uint, const cl_device_id *, const char *, cl_uint, const cl_program *,
+                         void(CL_CALLBACK *)(cl_program, void *), void *, cl_int *);
+cl_kernel clCreateKernel(cl_program, const char *, cl_int *);
+cl_int clCreateKernelsInProgram(cl_program, cl_uint, cl_kernel *, cl_uint *);
+cl_kernel clCloneKernel(cl_kernel, cl_int *);
+cl_int clRetainKernel(cl_kernel);
+cl_int clReleaseKernel(cl_kernel);
+cl_int clSetKernelArgSVMPointer(cl_kernel, cl_uint, const void *);
+void *clGetExtensionFunctionAddress(const char *);
+void *clGetExtensionFunctionAddressForPlatform(cl_platform_id, const char *);
 cl_int clGetPlatformIDs(cl_uint, cl_platform_id *, cl_uint *);
 cl_int clGetDeviceIDs(cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *);
+cl_context clCreateContext(const cl_context_properties *, cl_uint, const cl_device_id *,
+                           void(CL_CALLBACK *)(const char *, const void *, size_t, void *), void *, cl_int *);
+cl_int clRetainContext(cl_context);
+cl_int clReleaseContext(cl_context);
+cl_int clEnqueueCopyBuffer(cl_command_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint, const cl_event *, cl_event *);
+void *clEnqueueMapBuffer(cl_command_queue, cl_mem, cl_bool, cl_map_flags, size_t, size_t, cl_uint, const cl_event *,
+                         cl_event *, cl_int *);
 cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint, const cl_event *,
                             cl_event *);
+cl_int clEnqueueReadImage(cl_command_queue, cl_mem, cl_bool, const size_t *, const size_t *, size_t, size_t, void *, cl_uint,
+                          const cl_event *, cl_event *);
 cl_int clSetUserEventStatus(cl_event, cl_int);
 cl_int clGetProgramInfo(cl_program, cl_uint, size_t, void *, size_t *);
 cl_int clEnqueueSVMMap(cl_command_queue, cl_bool, cl_bitfield, void *, size_t, cl_uint, const cl_event *, cl_event *);
 cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl_event *);
 
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFF
+#define CL_INVALID_OPERATION (-59)
 #define CL_MEM_READ_WRITE (1 << 0)
+#define CL_MEM_HOST_WRITE_ONLY (1 << 7)
+#define CL_MEM_HOST_NO_ACCESS (1 << 9)
+#define CL_BUFFER_CREATE_TYPE_REGION 0x1220
 #define CL_MEM_COPY_HOST_PTR (1 << 5)
 #define CL_PROGRAM_BINARY_SIZES 0x1165
 #define CL_PROGRAM_BINARIES 0x1166
@@ -29,6 +74,14 @@ cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl
 #define CL_FILTER_NEAREST 0x1140
 #define CL_MAP_READ 1
 #define CL_MAP_WRITE 2
+
+struct _cl_image_format {
+    cl_uint image_channel_order, image_channel_data_type;
+};
+
+typedef struct {
+    size_t origin, size;
+} cl_buffer_region;
 
 enum { COUNT = 1024 };
 

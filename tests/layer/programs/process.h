@@ -1,12 +1,6 @@
 /* What the programs have in common: an end where something fails, and a start without C's start files. */
-int printf(const char *format, ...);
-int fflush(void *file);
-void exit(int code);
-void abort(void);
-
-#ifndef NULL
-#define NULL ((void *)0)
-#endif
+#include <stdio.h>
+#include <stdlib.h>
 
 #define CHECK(condition)                                                                                             \
     do {                                                                                                             \

@@ -2,7 +2,8 @@
  * coarsened, by which its numbers are greater by MARK. Without a shelf all run as they are written. SOURCE is the file of
  * the kernels, BINARY that of their binary. */
 #include "host.h"
-#include "threads.h"
+#include <pthread.h>
+#include <sched.h>
 
 enum { MARK = 1000000, SIZE = 4096, THREADS = 4, ROUNDS = 50 };
 #define CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE (1 << 0)

@@ -6,7 +6,7 @@ import pytest
 
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.conversion import conversion_of, runs_until_it_pays
-from coarsen.tuning.measure.speedup import Conversion
+from coarsen.tuning.tuned import Conversion
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.variant import Variant

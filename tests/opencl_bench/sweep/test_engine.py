@@ -26,8 +26,8 @@ from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes import compiler
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.processes.measuring_process import Limits, MeasuringProcess, Outcome, Ready
+from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
-from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.variant.variant_json import variant_from_json
 from tests.opencl_bench.sweep.small_sweep import METHOD, small_plan

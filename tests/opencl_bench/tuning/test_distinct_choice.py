@@ -15,9 +15,10 @@ from coarsen.tuning import tuner
 from coarsen.tuning.engine.live_evaluator import RacingEvaluator
 from coarsen.tuning.engine.plan import Space
 from coarsen.tuning.launch_space import gains_by_distinct, with_distinct
+from coarsen.tuning.progress import Deadline
 from coarsen.tuning.search.evaluator import Trial
 from coarsen.tuning.search.spaces import Choice
-from coarsen.tuning.settings import Deadline, Tune
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.tuner import tune_benchmark
 from coarsen.tuning.tuning_processes import LaunchToTune
 from coarsen.tuning.workload.benchmark import Benchmark

@@ -10,8 +10,8 @@ import pytest
 
 from coarsen.tuning.engine.finalists import PROCESSES, confirm, confirm_again, decide, finalists
 from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.progress import Deadline
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
-from coarsen.tuning.settings import Deadline
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement

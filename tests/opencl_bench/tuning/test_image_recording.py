@@ -13,7 +13,8 @@ from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.captured_tuning import tune_captured
-from coarsen.tuning.settings import Deadline, Tune
+from coarsen.tuning.progress import Deadline
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.workload.captured_launch import CapturedImage, CapturedLaunch
 from coarsen.tuning.workload.element_types import Addressing, Filter, ImageFormat, SamplerArgument
 from coarsen.variant.transforms import DEFAULT

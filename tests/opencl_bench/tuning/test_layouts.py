@@ -19,9 +19,9 @@ from coarsen.tuning.layout_choices import (
     layout_choices,
     layouts_file,
 )
-from coarsen.tuning.measure.speedup import Conversion, Speedup
+from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.settings import Tune
-from coarsen.tuning.tuned import LaidOutChoice
+from coarsen.tuning.tuned import Conversion, LaidOutChoice
 from coarsen.tuning.tuner import tune_described
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA, ArrayLayout, Kind, Order

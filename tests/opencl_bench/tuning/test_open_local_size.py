@@ -22,8 +22,9 @@ from coarsen.tuning.launch_space import (
 )
 from coarsen.tuning.measure.machine import UndividedError
 from coarsen.tuning.measure.variant_launch import needs_guard, variant_launch
+from coarsen.tuning.progress import Deadline
 from coarsen.tuning.records.measurement import Invalidity
-from coarsen.tuning.settings import Deadline, Tune
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.workload.benchmark import Benchmark, Launch
 from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaunch

@@ -12,8 +12,9 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.row_measurer import RowMeasurer
+from coarsen.tuning.progress import Deadline, TimeOverError
 from coarsen.tuning.records.measurement import Invalidity
-from coarsen.tuning.settings import Deadline, TimeOverError, Tune
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.tuner import measured_own, tune_benchmark
 from coarsen.tuning.tuning_processes import LaunchToTune
 from coarsen.variant.transforms import DeviceKind, Transforms

@@ -22,9 +22,9 @@ from coarsen.runtime.code import Codes
 from coarsen.runtime.text_cache.store import Store
 from coarsen.runtime.toolchain import Toolchain
 from coarsen.tuning.captured_tuning import DECODERS, _error
-from coarsen.tuning.measure.speedup import Conversion, Speedup
-from coarsen.tuning.settings import TimeOverError
-from coarsen.tuning.tuned import Decision, LaidOutChoice, Tuned
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.progress import TimeOverError
+from coarsen.tuning.tuned import Conversion, Decision, LaidOutChoice, Tuned
 from coarsen.tuning.tuning_processes import LaunchToTune
 from coarsen.tuning.tuning_service import ENCODERS, _failed, _keep_text
 from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch

@@ -16,7 +16,8 @@ from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.workload.benchmark import LocalArgument
 from coarsen.variant.data_layout import SOA, ArrayLayout, Order
-from coarsen.variant.placement import XOR, Pad, Place
+from coarsen.variant.pads import XOR, Pad
+from coarsen.variant.placement import Place
 from coarsen.variant.space import ArrayChoices
 from tests.opencl_bench.workloads.described.conftest import Write
 from tests.workload_runs import build_program, kernels_of, run_workload

@@ -1,6 +1,6 @@
 """The figures that README and documentation cite, from the rows that come with the package.
 
-    python -m coarsen.opencl_bench.published
+    python -m tests.published
 
 Prints two tables: the best configuration of each sweep of the suite, over the best uncoarsened local size; and the
 kernels of `data/tuned.csv`, tuned from nothing by the drop-in.
