@@ -85,11 +85,10 @@ class Actor:
         object.__setattr__(self, "result", self.result or self.type)
         for text in filter(str.strip, self.arguments.split(",")):
             if "*" in text and "const" not in text.split():
-                raise RefusalError(
-                    "stateful-actor",
-                    f"{self.name}: '{text.strip()}' could be written, and firings would see each other's writes: "
-                    "only const arrays can be passed",
+                reason = (
+                    f"{self.name}: '{text.strip()}' could be written, and firings would see that: make it const"
                 )
+                raise RefusalError("stateful-actor", reason)
         for argument in self.given:
             if is_own(argument.name):
                 raise InvalidInputError(f"{self.name}: an argument can't be called '{argument.name}'")
@@ -151,10 +150,9 @@ class Actor:
 
         def replaced(match: re.Match[str]) -> str:
             word = match[0].rstrip("( )").strip()
-            counter = "push" if word == "push" else "pop"
-            if not is_numbered:
-                place = HIDDEN + {"pop": "pops++", "peek": "pops", "push": "pushes++"}[word]
-            else:
+            place = HIDDEN + {"pop": "pops++", "peek": "pops", "push": "pushes++"}[word]
+            if is_numbered:
+                counter = "push" if word == "push" else "pop"
                 place = str(counts[counter])
                 counts[counter] += word != "peek"
             return f"{HIDDEN}{word}({place}" + (")" if word == "pop" else ", ")
@@ -285,9 +283,8 @@ def check_neighbours(stages: Sequence[Stage]) -> None:
     """Raise InvalidInputError where a stage puts out elements of another type than the next one takes."""
     for one, other in pairwise(stages):
         if one.result != other.type:
-            raise InvalidInputError(
-                f"{one.name} puts out elements of type {one.result}, and {other.name} takes {other.type}"
-            )
+            reason = f"{one.name} puts out elements of type {one.result}, and {other.name} takes {other.type}"
+            raise InvalidInputError(reason)
 
 
 def arguments_of(stages: Sequence[Stage]) -> Mapping[str, Argument]:

@@ -62,11 +62,8 @@ def check_rates(actors: tuple[Actor, ...]) -> None:
         for word, sentence in _COUNTED.items():
             difference, told = returned[f"{HIDDEN}{word}_{actor.name}"], _rates(actor)[word]
             if difference is None:
-                raise RefusalError(
-                    "stream-rates",
-                    f"{actor.name}: whether {word} is {told} can't be told from its work: it depends on data, "
-                    "or on loops that LLVM can't count",
-                )
+                why = "it depends on data, or on loops that LLVM can't count"
+                raise RefusalError("stream-rates", f"{actor.name}: whether {word} is {told} can't be told: {why}")
             if difference != 0:
                 counted = int(told) + difference if str(told).isdecimal() else f"{told} + {difference}"
                 raise RefusalError("stream-rates", f"{actor.name} {sentence.format(counted, told)}")
