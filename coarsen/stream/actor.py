@@ -43,6 +43,7 @@ _OF_WORK_ITEMS = re.compile(
 )
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _BRANCHES = re.compile(r"\b(?:for|while|do|if|switch|return)\b|[?#]|&&|\|\|")
+_TAKE = re.compile(r"\b(pop|peek)\s*\(")
 _CALL = re.compile(r"\b(pop\s*\(\s*\)|peek\s*\(|push\s*\()")
 
 
@@ -100,6 +101,11 @@ class Actor:
             raise RefusalError("stream-rates", f"{self.name} looks at {self.peek} elements and takes {self.pop}")
         if (found := _OF_WORK_ITEMS.search(self.work)) is not None:
             raise InvalidInputError(f"{self.name}: its work can't have {found[0]}: `i` is the firing's number")
+
+        for statement in re.split("[;{}]", self.work) if self.has_branches else ():
+            takes = _TAKE.findall(statement)
+            if "pop" in takes and len(takes) > 1:
+                raise InvalidInputError(f"{self.name}: which of two pop() in '{statement.strip()}' comes first?")
 
     def _check_rate(self, word: str, whole: set[str]) -> None:
         rate = getattr(self, word)
