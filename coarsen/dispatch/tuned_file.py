@@ -129,8 +129,6 @@ class TunedFile:
             raise InvalidInputError(f"it is no tuned file of the format '{FORMAT}'")
         fields = {"layouts": [], **value}
         del fields["format"]
-        # Former files have a tree for callers who supply no features.
-        fields.pop("tree_without_supplied", None)
         return decoded(cls, fields, "the tuned file", _DECODERS)
 
     def to_bytes(self) -> bytes:

@@ -86,8 +86,6 @@ class LaunchCosts:
     """The costs of starting work.
 
     Args:
-        gap: host time from one of many launches in a row to the next.
-        round_trip: host time of one launch and of waiting for its end.
         event: a launch's duration as its event tells.
         group: of one work-group, in seconds of the compute unit that runs it.
         item: of one more work-item in a group, in seconds of its compute unit.
@@ -95,8 +93,6 @@ class LaunchCosts:
         barrier_item: added to that by each work-item of the group.
     """
 
-    gap: Quantity | None = None
-    round_trip: Quantity | None = None
     event: Quantity | None = None
     group: Quantity | None = None
     item: Quantity | None = None
@@ -125,17 +121,12 @@ class DeviceProfile:
 
     Args:
         name: by which commands and files call it.
-        device: its name in OpenCL.
-        vendor: in OpenCL.
-        platform: in OpenCL.
-        driver: its version.
+        device: its name in OpenCL, and where it was measured.
         is_gpu: whether its type is GPU.
         source: of the numbers.
         compute_units: as OpenCL counts them.
         simd_width: lanes that execute together: a GPU's warp, a CPU's vector of `float`.
-        clock: in Hz.
         local_memory: bytes for each work-group.
-        local_memory_is_dedicated: False where it is ordinary memory, as on CPUs.
         sector_bytes: the least that a global access moves.
         registers_per_unit: words of all registers of a compute unit.
         items_per_unit: the most work-items that can be resident on a compute unit.
@@ -145,8 +136,7 @@ class DeviceProfile:
         private_bandwidth: of reading, by footprint over all compute units, where each rereads its own share.
         latency: of a load that depends on the one before, by footprint.
         levels: of the memory, from the nearest on.
-        stride_cost: of a lane's access to memory by the lanes' stride in `float`s, over that at stride 1.
-        cached_stride_cost: the same where all data is in a cache.
+        cached_stride_cost: of a lane's access to data in a cache by the lanes' stride in `float`s, over that at 1.
         local_bandwidth: bytes per second of all compute units' local memory.
         local_stride_cost: of a lane's access to local memory by stride, over that at stride 1.
         rates: of operations, by class.
@@ -155,16 +145,11 @@ class DeviceProfile:
 
     name: str
     device: str
-    vendor: str
-    platform: str
-    driver: str
     is_gpu: bool
     source: Source
     compute_units: int
     simd_width: int | None = None
-    clock: float | None = None
     local_memory: int | None = None
-    local_memory_is_dedicated: bool | None = None
     sector_bytes: int | None = None
     registers_per_unit: int | None = None
     items_per_unit: int | None = None
@@ -174,7 +159,6 @@ class DeviceProfile:
     private_bandwidth: Curve = ()
     latency: Curve = ()
     levels: tuple[MemoryLevel, ...] = ()
-    stride_cost: Curve = ()
     cached_stride_cost: Curve = ()
     local_bandwidth: Quantity | None = None
     local_stride_cost: Curve = ()

@@ -68,8 +68,7 @@ def evidence_of(file: TunedFile) -> Evidence:
             [[math.nan if each is None else float(each) for each in row] for row in kept["seconds"]]
         )
         versions = tuple(variant_from_json(each) for each in kept["versions"])
-        # Files of older releases tell neither endings nor the baseline.
-        endings = np.array(kept.get("endings", np.zeros((0, 0))), dtype=np.int8)
+        endings = np.array(kept["endings"], dtype=np.int8)
         times = VersionTimes(inputs, versions, seconds, int(kept["default"]), endings)
         return Evidence(
             str(kept["description"]),

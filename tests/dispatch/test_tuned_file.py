@@ -173,10 +173,6 @@ def test_keywords_of_python_are_names_of_arguments() -> None:
     assert TunedFile.from_json(value).arguments[0].name == "in"
 
 
-def test_a_former_file_with_a_tree_for_callers_who_supply_nothing_is_read() -> None:
-    assert TunedFile.from_json({**FILE.to_json(), "tree_without_supplied": 1}) == FILE
-
-
 def test_versions_without_launches_take_the_callers_sizes() -> None:
     versions = (TunedVersion(Variant()), TunedVersion(Variant((64,))))
     file = replace(FILE, versions=versions, tree=Leaf(1))

@@ -50,16 +50,10 @@ def check(asked: ResultsOptions) -> None:
     """
     if asked.output is None and not asked.is_json:
         raise InvalidInputError("no output given: use -o FILE.svg, -o FILE.html or -f json")
-    kind = "a page" if is_page(asked) else "a figure"
-    given = {
-        "--by": asked.by != "device",
-        "--choice": asked.choice != "best",
-        "--descriptions": asked.descriptions,
-        "--format": asked.is_json,
-    }
-    for name, value in given.items():
-        if value and name not in _TAKEN[kind]:
-            raise InvalidInputError(f"{name} is not for {kind}")
+    of_figures = {"--by": asked.by != "device", "--choice": asked.choice != "best", "--format": asked.is_json}
+    for name, is_given in (of_figures if is_page(asked) else {"--descriptions": asked.descriptions}).items():
+        if is_given:
+            raise InvalidInputError(f"{name} is not for {'a page' if is_page(asked) else 'a figure'}")
     if asked.output is None:
         return
     if is_page(asked):
@@ -71,13 +65,6 @@ def check(asked: ResultsOptions) -> None:
         from coarsen.opencl_bench.reporting.sheet import file_type
 
         file_type(asked.output)
-
-
-# What is drawn, and the options that it takes.
-_TAKEN = {
-    "a page": ("--descriptions",),
-    "a figure": ("--by", "--choice", "--format"),
-}
 
 
 def draw_curves(results: Results, asked: ResultsOptions) -> None:

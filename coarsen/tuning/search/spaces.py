@@ -13,7 +13,7 @@ import abc
 import itertools
 import math
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -63,33 +63,6 @@ class SearchSpace(abc.ABC):
     def standing(self, choice: Choice) -> Choice:
         """Return the choice that stands for what a choice makes, valid or not."""
         return choice
-
-
-def anything(_: Choice) -> bool:
-    """Return True: the constraint of a space that has none."""
-    return True
-
-
-class ConstrainedSpace(SearchSpace):
-    """A space of some axes under one test of validity.
-
-    Args:
-        axes: in the order of a choice's indices.
-        constraint: tells the choices that are valid.
-    """
-
-    def __init__(self, axes: tuple[Axis, ...], constraint: Callable[[Choice], bool] = anything) -> None:
-        self._axes = axes
-        self._constraint = constraint
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """The axes, in the order of a choice's indices."""
-        return self._axes
-
-    def is_valid(self, choice: Choice) -> bool:
-        """Return True if the constraint holds."""
-        return self._constraint(choice)
 
 
 def size(space: SearchSpace) -> int:
@@ -205,7 +178,7 @@ def _drawn(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
 _MOST_LISTED = 200_000
 
 
-class NamedVariants(ConstrainedSpace):
+class NamedVariants(SearchSpace):
     """A space of variants that are named one by one, on one axis.
 
     Args:
@@ -213,11 +186,20 @@ class NamedVariants(ConstrainedSpace):
     """
 
     def __init__(self, variants: Sequence[Variant]) -> None:
-        super().__init__((Axis("variant", tuple(variants)),))
+        self._axes = (Axis("variant", tuple(variants)),)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The one axis."""
+        return self._axes
+
+    def is_valid(self, choice: Choice) -> bool:
+        """Return True: each is named."""
+        return True
 
     def variant(self, choice: Choice) -> Variant:
         """Return the variant of a choice."""
-        found: Variant = self.axes[0].values[choice[0]]
+        found: Variant = self._axes[0].values[choice[0]]
         return found
 
 

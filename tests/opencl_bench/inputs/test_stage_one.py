@@ -15,8 +15,8 @@ from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
 from coarsen.tuning.search.evaluator import Budget, Evaluator
 from coarsen.tuning.search.exhaustive import ExhaustiveSearcher, RandomSearcher
 from coarsen.tuning.search.searcher import Found
-from coarsen.tuning.search.spaces import Axis, Choice, ConstrainedSpace
-from tests.opencl_bench.search.tables import FunctionEvaluator
+from coarsen.tuning.search.spaces import Axis, Choice
+from tests.opencl_bench.search.tables import ConstrainedSpace, FunctionEvaluator
 
 EXHAUSTIVE = StageOneSettings(ExhaustiveSearcher())
 

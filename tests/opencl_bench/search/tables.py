@@ -7,7 +7,34 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
 from coarsen.tuning.search.evaluator import Evaluator, Trial
-from coarsen.tuning.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, anything
+from coarsen.tuning.search.spaces import Axis, Choice, SearchSpace
+
+
+def anything(_: Choice) -> bool:
+    """Return True: the constraint of a space that has none."""
+    return True
+
+
+class ConstrainedSpace(SearchSpace):
+    """A space of some axes under one test of validity.
+
+    Args:
+        axes: in the order of a choice's indices.
+        constraint: tells the choices that are valid.
+    """
+
+    def __init__(self, axes: tuple[Axis, ...], constraint: Callable[[Choice], bool] = anything) -> None:
+        self._axes = axes
+        self._constraint = constraint
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes, in the order of a choice's indices."""
+        return self._axes
+
+    def is_valid(self, choice: Choice) -> bool:
+        """Return True if the constraint holds."""
+        return self._constraint(choice)
 
 
 def space_of(lengths: Sequence[int], constraint: Callable[[Choice], bool] = anything) -> ConstrainedSpace:

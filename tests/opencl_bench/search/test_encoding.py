@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from coarsen.tuning.search.spaces import Axis, ConstrainedSpace
+from coarsen.tuning.search.spaces import Axis
 from coarsen.tuning.search.surrogate import product_rows, unit_rows
 from coarsen.variant.transforms import Use
+from tests.opencl_bench.search.tables import ConstrainedSpace
 
 
 def test_numbers_shapes_and_names() -> None:

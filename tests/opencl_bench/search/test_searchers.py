@@ -12,8 +12,14 @@ from coarsen.opencl_bench.sweep.search_sweep import SEARCHERS
 from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.guided import SHORTEST, GuidedSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
-from coarsen.tuning.search.spaces import Choice, ConstrainedSpace
-from tests.opencl_bench.search.tables import FunctionEvaluator, GuardedTimes, additive_times, space_of
+from coarsen.tuning.search.spaces import Choice
+from tests.opencl_bench.search.tables import (
+    ConstrainedSpace,
+    FunctionEvaluator,
+    GuardedTimes,
+    additive_times,
+    space_of,
+)
 
 SPACE = space_of((3, 2, 4, 3, 3), lambda choice: sum(choice) % 4 != 3)
 QUICK = GuidedSearcher(trees=10)

@@ -9,11 +9,11 @@ import pytest
 from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.exhaustive import REACHED, Parameters, StaircaseSearcher
 from coarsen.tuning.search.searcher import Found
-from coarsen.tuning.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, VariantSearchSpace
+from coarsen.tuning.search.spaces import Axis, Choice, SearchSpace, VariantSearchSpace
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import Dimension, VariantSpace, coarsening_dimensions
 from coarsen.variant.variant import Variant
-from tests.opencl_bench.search.tables import FunctionEvaluator, space_of
+from tests.opencl_bench.search.tables import ConstrainedSpace, FunctionEvaluator, space_of
 
 
 def climbed(space: SearchSpace, time_of: Callable[[Choice], float | None]) -> Found:

@@ -9,7 +9,6 @@ from coarsen.opencl_bench.sweep.search_sweep import SEARCHERS
 from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.spaces import (
     Choice,
-    ConstrainedSpace,
     VariantSearchSpace,
     count_valid,
     valid_choices,
@@ -17,7 +16,7 @@ from coarsen.tuning.search.spaces import (
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import Dimension, TransformChoices, VariantSpace, coarsening_dimensions
 from coarsen.variant.variant import Variant
-from tests.opencl_bench.search.tables import FunctionEvaluator
+from tests.opencl_bench.search.tables import ConstrainedSpace, FunctionEvaluator
 
 
 def not_too_small(variant: Variant) -> str | None:
