@@ -97,9 +97,9 @@ class Chain:
             self.reason = "their kernels are in several programs: put them into one source"
         elif len({_range(each.launch) for each in self.launches}) > 1:
             self.reason = "they are launched over other NDRanges [fusion-ndrange]"
-        elif any(wholes.count(each) > 1 for each in parts):
+        elif 0 in wholes or any(wholes.count(each) > 1 for each in parts):
             # Where a part begins is not told.
-            self.reason = "parts of one buffer may overlap [fusion-alias]"
+            self.reason = "memory is not known, or parts of one buffer may overlap [fusion-alias]"
         else:
             try:
                 self._look_at_kernels()
@@ -148,9 +148,8 @@ def chains_of(folder: Path) -> list[Chain]:
     merged: dict[Hashable, Chain] = {}
     for each in known.values():
         # Numbers that happen to be equal make no other chain.
-        alike = merged.setdefault(
-            (each.kernels, each.fused and each.fused.calls, each.reason, each.saved_bytes), each
-        )
+        key = each.kernels, each.fused and each.fused.calls, each.reason, each.saved_bytes
+        alike = merged.setdefault(key, each)
         alike.found += each.found if alike is not each else []
     chains = [each for each in merged.values() if each.found]
     _forget_what_is_read(chains, orders)
