@@ -54,9 +54,13 @@ $(VENV)/.created:
 	$(BIN)/pip install --quiet --upgrade pip
 	touch $@
 
+# Pip compiles what it installs; what stays in this folder would be compiled at each start where bytecode isn't kept.
+COMPILED := $(BIN)/python -m compileall -q coarsen features models opencl_bench
+
 $(VENV)/.demo-installed: $(VENV)/.created pyproject.toml
 	@echo "installing into $(VENV), some minutes"
 	$(BIN)/pip install -qq --editable '.[cpu]'
+	$(COMPILED)
 	touch $@
 
 # Reading the pages takes no training of models, and so not the gigabytes of PyTorch.
@@ -68,4 +72,5 @@ $(VENV)/.docs-installed: $(VENV)/.created pyproject.toml
 $(VENV)/.test-installed: $(VENV)/.created pyproject.toml
 	@echo "installing into $(VENV), some minutes"
 	$(BIN)/pip install -qq --editable '.[test]'
+	$(COMPILED)
 	touch $@

@@ -66,7 +66,7 @@ class FusedKernel:
         assumptions: what a launch must keep to, in words.
         passed: for each kernel the names of the fused kernel's arguments, dropped ones too, that it is passed.
         calls: for each kernel what `fuse` takes for the same.
-        distinct: pairs of the fused kernel's arguments, by index, whose memory must not overlap.
+        apart: pairs of the fused kernel's arguments, by index, whose memory must not overlap.
         is_side_by_side: whether no kernel writes what another one accesses.
         saved_bytes: how many fewer bytes of global memory a work-item accesses than with launches apart.
     """
@@ -77,7 +77,7 @@ class FusedKernel:
     assumptions: tuple[str, ...]
     passed: tuple[Names, ...]
     calls: Names
-    distinct: ArgumentPairs
+    apart: ArgumentPairs
     is_side_by_side: bool
     saved_bytes: int
 
@@ -124,8 +124,8 @@ def _call(text: str) -> tuple[str, Names | None]:
 
 
 def fuse_launches(
-    source: str,
     launches: Sequence[tuple[str, Sequence[Hashable]]],
+    source: str,
     options: Sequence[str],
     macros: DeviceMacros,
     gives_up: Collection[Hashable] = (),
@@ -133,9 +133,9 @@ def fuse_launches(
     """As `fuse`, of launches of which is known what each passes.
 
     Args:
-        source: OpenCL C.
         launches: the kernel of each, and what each of its arguments is passed: equal things are one argument where
             they are memory, or have one name; None is nothing else's equal.
+        source: OpenCL C.
         options: OpenCL build options, one by one.
         macros: what the source may find out about its device.
         gives_up: those of these things that nobody reads afterwards.

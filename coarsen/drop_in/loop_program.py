@@ -100,7 +100,7 @@ class LoopProgram:
         self._context = context
         self._tune, self._tuned = tune, tuned
         self._whole_type = _TYPES[whole_type(nest)]
-        self._most = 2 ** (8 * np.dtype(self._whole_type).itemsize - 1) - 1
+        self._most = 2 ** (8 * np.dtype(self._whole_type).itemsize - 1) - 1 - self._program.beyond
         self._types = {
             name: self._whole_type if name in nest.parameters else _TYPES[opencl_type(each, nest.place)]
             for name, each in nest.types.items()

@@ -37,7 +37,7 @@ from coarsen.variant.transforms import TransformKeywords, transforms_of
 
 if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
-    from coarsen.drop_in.together import Fuser, Together
+    from coarsen.drop_in.together import Together
     from coarsen.policy.tuned import TunedFiles
     from coarsen.policy.tuned_checks import TunedChoice
     from coarsen.runtime.laid_out_kernel import RewrittenKernel
@@ -119,7 +119,6 @@ class Program(pyopencl.Program):
         # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
         self._plan: CoarseningPlan | None = None
         self._launches: dict[str, KernelLaunches] = {}
-        self._fuser: Fuser | None = None
         self._text = source_of(context, source)
         self._files = _given_files(tuned, factor, form)
         requested = requested_of(factor, dim, stride, level)
@@ -183,8 +182,7 @@ class Program(pyopencl.Program):
         if cache_dir is None:
             cache_dir = getattr(self._opencl_context, "cache_dir", None)
         self._built_for = devices or self._opencl_context.devices, devices, cache_dir
-        self._launches, self._fuser = {}, None
-        self._options = device_options(options)
+        self._launches = {}
         self._rewritten = self._build_rewritten(options)
         files = tuple(file for file in self._files if file.kernel not in self._rewritten)
         kernels = self._kernels_to_coarsen(files)
@@ -195,7 +193,7 @@ class Program(pyopencl.Program):
             from coarsen.policy.predicted import FirstOf
 
             policy = tuned if policy is None else FirstOf(tuned, policy)
-        self._plan = plan = self._new_plan(self, self._text, self._options, kernels, policy)
+        self._plan = plan = self._new_plan(self, self._text, device_options(options), kernels, policy)
         if tuned is not None:
             tuned.build(plan, lambda name: plan.original(name).num_args)
         plan.build_known()
@@ -275,14 +273,9 @@ class Program(pyopencl.Program):
         if self._plan is None or self._text is None:
             raise InvalidInputError("`together` takes a program that is built from OpenCL C")
         # Imported late: it loads LLVM, and most programs have no such region.
-        from coarsen.drop_in.together import Fuser, Together
+        from coarsen.drop_in.together import Together
 
-        if self._fuser is None:
-            all_devices, devices, cache_dir = self._built_for
-            macros = common_macros_of(all_devices)
-            self._fuser = Fuser(self._opencl_context, self._text, self._options, devices, macros, cache_dir)
-        plans = [self._plan, *(plan for _, plan in self._rewritten.values())]
-        return Together(queue, plans, self._fuser, measure)
+        return Together(queue, [self._plan, *(plan for _, plan in self._rewritten.values())], measure)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (as `kernel` has it)
         # Before `__init__` has set them, both are looked up here.

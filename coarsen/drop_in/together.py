@@ -23,22 +23,17 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyopencl
-from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.base.bug_report import bug_message
-from coarsen.devices.building import build_for_launches
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
-from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.fused import fuse_launches
 from coarsen.runtime.arguments import ENQUEUE, Argument, SetArguments, set_all
-from coarsen.runtime.code import options_of_coarsened
 from coarsen.runtime.enqueue import LaunchOptions, as_tuple
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launch import plain_offset, plain_sizes
 from coarsen.runtime.plan import CoarseningPlan
-from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.runtime.waiting import are_over, is_any_set_by_host
 
 _log = logging.getLogger("coarsen")
@@ -86,12 +81,11 @@ class _Collected(NamedTuple):
 
 
 def _thing(argument: Argument) -> Hashable:
-    """What an argument is, as `fuse_launches` takes it. Raises TypeError where that can't be told."""
+    """Return an argument as `fuse_launches` takes it. Raises TypeError where it can't be told."""
     if argument is None or isinstance(argument, pyopencl.LocalMemory):
         return None
-    return (
-        argument.int_ptr if isinstance(argument, pyopencl.MemoryObjectHolder) else memoryview(argument).tobytes()
-    )
+    is_memory = isinstance(argument, pyopencl.MemoryObjectHolder)
+    return argument.int_ptr if is_memory else memoryview(argument).tobytes()
 
 
 @dataclass(slots=True)
@@ -102,7 +96,7 @@ class Fused:
         kernel: launched in their place; None for nothing.
         reason: why not, or why the launches stay apart.
         passed: for each of its arguments the launch, and the argument of that.
-        distinct: pairs of these that must not overlap.
+        apart: pairs of these that must not overlap.
         seconds: that the launches took, and this one.
         is_faster: None while that isn't known.
     """
@@ -110,7 +104,7 @@ class Fused:
     kernel: pyopencl.Kernel | None = None
     reason: str = ""
     passed: tuple[tuple[int, int], ...] = ()
-    distinct: tuple[tuple[int, int], ...] = ()
+    apart: tuple[tuple[int, int], ...] = ()
     seconds: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
     is_faster: bool | None = None
 
@@ -120,27 +114,21 @@ class Fused:
         return [typed[launch][index] for launch, index in self.passed]
 
 
-@dataclass(slots=True)
 class Fuser:
-    """Makes kernels of a program's launches, each once; `options` are one by one, `cache_dir` is PyOpenCL's."""
+    """Makes kernels of the launches of a program, each once."""
 
-    context: pyopencl.Context
-    source: str
-    options: Sequence[str]
-    devices: Sequence[pyopencl.Device] | None
-    macros: DeviceMacros
-    cache_dir: CacheFolder
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    _known: dict[Hashable, Fused] = field(default_factory=dict)
-    _names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    def __init__(self, plan: CoarseningPlan) -> None:
+        self.lock = threading.Lock()
+        self._plan = plan
+        self._known: dict[Hashable, Fused] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
 
     def fused(self, launches: Sequence[_Collected], given_up: frozenset[int]) -> Fused:
         """Return what launches become. Raises CoarsenError or TypeError for what can't be looked at."""
         things = [tuple(map(_thing, each.typed)) for each in launches]
         kernels = [each.kernel.function_name for each in launches]
         for kernel in {*kernels} - self._names.keys():
-            unit = compile_source(self.source, self.options, self.macros)
-            self._names[kernel] = lower(unit, kernel).argument_names
+            self._names[kernel] = lower(compile_source(*self._plan.compiled_from), kernel).argument_names
         numbers: dict[Hashable, int] = {}
         # Which memory is the same; of numbers those of one name.
         pattern = tuple(
@@ -156,17 +144,15 @@ class Fuser:
 
     def _made(self, launches: Sequence[tuple[str, tuple[Hashable, ...]]], given_up: frozenset[int]) -> Fused:
         try:
-            made = fuse_launches(self.source, launches, self.options, self.macros, given_up)
+            made = fuse_launches(launches, *self._plan.compiled_from, given_up)
             text = write_opencl_c(made.kernel)
-            options = [*options_of_coarsened(self.options), text.standard]
-            program = build_for_launches(self.context, text.text, options, self.devices, self.cache_dir)
-            kernel: pyopencl.Kernel = PlainKernel(program, made.kernel.name)
+            kernel = self._plan.kernel_of(text.text, text.standard, made.kernel.name)
         except Exception as error:
             # The program must not end of it.
             is_known = isinstance(error, CoarsenError | pyopencl.Error) and not isinstance(error, InternalError)
             return Fused(reason=str(error) if is_known else bug_message(error))
         places = {name: (at, index) for at, row in enumerate(made.passed) for index, name in enumerate(row)}
-        return Fused(kernel, "", tuple(places[name] for name in made.kernel.argument_names), made.distinct)
+        return Fused(kernel, "", tuple(places[name] for name in made.kernel.argument_names), made.apart)
 
 
 class Together:
@@ -178,13 +164,12 @@ class Together:
         reason: why not; empty where it was.
     """
 
-    def __init__(
-        self, queue: pyopencl.CommandQueue, plans: Sequence[CoarseningPlan], fuser: Fuser, measure: bool
-    ) -> None:
+    def __init__(self, queue: pyopencl.CommandQueue, plans: Sequence[CoarseningPlan], measure: bool) -> None:
         self.event: pyopencl.Event | None = None
         self.is_fused = False
         self.reason = ""
-        self._queue, self._plans, self._fuser, self._measure = queue, plans, fuser, measure
+        self._queue, self._plans, self._measure = queue, plans, measure
+        self._fuser = plans[0].fuser = plans[0].fuser or Fuser(plans[0])
         self._launches: list[_Collected] = []
         self._given_up: dict[int, pyopencl.MemoryObjectHolder] = {}
         self._thread: int | None = None
@@ -274,7 +259,7 @@ class Together:
         found = self._fuser.fused(launches, frozenset(self._given_up))
         if found.kernel is None:
             return found
-        is_apart = _are_apart(found.values(launches), found.distinct)
+        is_apart = _are_apart(found.values(launches), found.apart)
         # What is not written any more must not be anything else's memory.
         lost = [index for index, each in enumerate(memory) if each.int_ptr in self._given_up]
         pairs = [(one, other) for one in lost for other in range(len(memory)) if other != one]
@@ -304,12 +289,13 @@ class Together:
         apart, fused = found.seconds
         is_turn = len(fused) < len(apart)
         waited = _waited(launches)
+        self.reason = "both ways are being measured, in turns"
         if is_any_set_by_host(waited) or not are_over(self._queue, waited, _PATIENCE):
-            self.reason = "the queue is never empty, so that nothing can be measured"
+            if not is_any_set_by_host(waited):
+                found.is_faster, found.reason = False, "the queue is never empty, so that nothing can be measured"
             self._make(launches, None)
             return
         start = time.perf_counter()
-        self.reason = "both ways are being measured, in turns"
         self._make(launches, found if is_turn else None)
         self._queue.finish()
         (fused if is_turn else apart).append(time.perf_counter() - start)

@@ -60,7 +60,7 @@ class Chain:
     Attributes:
         launches: some of them.
         folder: of the recording.
-        things: what each passes; memory by numbers of its own.
+        things: what each passes, by numbers: equal ones for equal things.
         fused: them as one; None where `reason` says why not, with its code.
         reason: empty where they can be one.
         found: the launches, each time that they followed each other.
@@ -122,7 +122,7 @@ class Chain:
     def _fused(self, gives_up: Collection[Hashable]) -> FusedKernel:
         launches = [*zip(self.kernels, self.things, strict=True)]
         options = self.launches[0].kernel.options
-        return fuse_launches(self.source.read_text(), launches, options, PORTABLE, gives_up)
+        return fuse_launches(launches, self.source.read_text(), options, PORTABLE, gives_up)
 
     def unread_memory(self, launches: Sequence[_Launch]) -> dict[Hashable, int]:
         """Return which buffers were at one time what is not read."""
@@ -145,7 +145,14 @@ def chains_of(folder: Path) -> list[Chain]:
     for process, order in enumerate(orders):
         for run in _runs(order, kernels, process):
             _divide(run, partial(_chain, known, folder))
-    chains = [each for each in known.values() if each.found]
+    merged: dict[Hashable, Chain] = {}
+    for each in known.values():
+        # Numbers that happen to be equal make no other chain.
+        alike = merged.setdefault(
+            (each.kernels, each.fused and each.fused.calls, each.reason, each.saved_bytes), each
+        )
+        alike.found += each.found if alike is not each else []
+    chains = [each for each in merged.values() if each.found]
     _forget_what_is_read(chains, orders)
     return sorted(chains, key=lambda each: (each.fused is None, -len(each.found)))
 
@@ -208,9 +215,10 @@ def _divide(run: Sequence[_Launch], look: Callable[[Sequence[_Launch]], Chain | 
 
 def _chain(known: dict[Hashable, Chain], folder: Path, launches: Sequence[_Launch]) -> Chain | None:
     """Return what becomes of some launches, each kind of them looked at once; None where that are too many."""
-    numbers: dict[int, int] = {}
+    # By what is equal, whatever it is: numbers may change from time to time.
+    numbers: dict[Hashable, int] = {}
     things = tuple(
-        tuple(numbers.setdefault(each, len(numbers)) if isinstance(each, int) else each for each in launch.things)
+        tuple(None if each is None else numbers.setdefault(each, len(numbers)) for each in launch.things)
         for launch in launches
     )
     kinds = tuple((id(each.kernel), _range(each.launch)) for each in launches)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from coarsen.loops import tree
-from coarsen.loops.ast_text import c_text, in_parentheses, names_in
-from coarsen.loops.expression_text import Writer, opencl_type
+from coarsen.loops.expression_text import Writer, c_text, in_parentheses, names_in, opencl_type
 from coarsen.loops.nest import Nest, Statement, free_name
 from coarsen.loops.splits import LANES
 

@@ -1,10 +1,12 @@
-"""Expressions of a C function as OpenCL C, with the names of a nest's kernels."""
+"""Expressions as OpenCL C: those of a C function, with the names of a nest's kernels, and isl's."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+import islpy as isl
 
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
@@ -133,3 +135,117 @@ def _function(name: str) -> str:
         return _ABSOLUTE[name]
     plain = name if name == "erf" else name.removesuffix("f")
     return "rint" if plain == "nearbyint" else plain
+
+
+# isl's expressions: in C, and as descriptions and launch conditions have them.
+
+# The signs of isl's operators.
+_OPERATORS = {
+    "||": "or_ or_else",
+    "&&": "and_ and_then",
+    "==": "eq",
+    "<=": "le",
+    "<": "lt",
+    ">=": "ge",
+    ">": "gt",
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div pdiv_q",
+    "%": "pdiv_r zdiv_r",
+}
+_SIGNS = {name: sign for sign, names in _OPERATORS.items() for name in names.split()}
+_OPPOSITE = {"ge": "<", "le": ">"}
+
+
+def c_text(expression: isl.AstExpr, whole: str = "int") -> str:
+    """Return an expression in C, whose `min` and `max` are OpenCL C's: all they are of has one type.
+
+    Args:
+        expression: as isl's code generator makes it.
+        whole: the type of names.
+    """
+    return _Text("/", {}, "L" * (whole == "long")).of(expression)[0]
+
+
+def in_parentheses(text: str) -> str:
+    """Return an expression in parentheses if it has cases, so that it may stand beside an operator."""
+    return f"({text})" if "?" in text else text
+
+
+def size_text(expression: isl.AstExpr, names: Mapping[str, str] | None = None) -> str:
+    """Return an expression as `dispatch.expressions` reads it: `//` is the quotient downwards.
+
+    Args:
+        expression: as isl's code generator makes it.
+        names: what stands for a name.
+    """
+    return _Text("//", names or {}).of(expression)[0]
+
+
+def names_in(expression: isl.AstExpr) -> frozenset[str]:
+    """Return the names in an expression."""
+    kind = _kind(expression)
+    if kind != "op":
+        return frozenset([expression.id_get_id().get_name()] if kind == "id" else [])
+    return frozenset().union(*(names_in(expression.op_get_arg(at)) for at in range(expression.op_get_n_arg())))
+
+
+class _Text:
+    def __init__(self, quotient: str, names: Mapping[str, str], suffix: str = "") -> None:
+        self._quotient, self._names, self._suffix = quotient, names, suffix
+
+    def of(self, expression: isl.AstExpr) -> tuple[str, int]:
+        """Return the text, and how tightly its operator binds."""
+        kind = _kind(expression)
+        if kind == "id":
+            name = expression.id_get_id().get_name()
+            return self._names.get(name, name), _ALONE
+        if kind == "int":
+            number = int(expression.int_get_val().to_python())
+            return str(number), _ALONE if number >= 0 else _UNARY
+        operator = isl.ast_expr_op_type(expression.op_get_type()).name
+        parts = [self.of(expression.op_get_arg(place)) for place in range(expression.op_get_n_arg())]
+        if operator in ("max", "min"):
+            found, *others = (
+                f"{text}{self._suffix}" if text.lstrip("-").isdecimal() else text for text, _ in parts
+            )
+            for each in others:
+                found = f"{operator}({found}, {each})"
+            return found, _ALONE
+        if operator == "minus":
+            return f"-{inside(parts[0], _UNARY)}", _UNARY
+        if operator in ("cond", "select"):
+            test, one, other = (inside(part, 1) for part in parts)
+            return f"{test} ? {one} : {other}", 0
+        if operator == "fdiv_q":
+            return self._downwards(*parts), _ALONE
+        if operator in _OPPOSITE and (shorter := self._one_less(expression, _OPPOSITE[operator])):
+            return shorter, _BINDING["<"]
+        sign = _SIGNS[operator]
+        level, sign = _BINDING[sign], self._quotient if sign == "/" else sign
+        first, second = inside(parts[0], level), inside(parts[1], level + (sign not in ("&&", "||", "+")))
+        return f"{first} {sign} {second}", level
+
+    def _downwards(self, first: tuple[str, int], second: tuple[str, int]) -> str:
+        one, two = inside(first, _ALONE), inside(second, _ALONE)
+        if self._quotient == "//":
+            return f"({one} // {two})"
+        return f"({one} >= 0 ? {one} / {two} : -((-{one} + {two} - 1) / {two}))"
+
+    def _one_less(self, expression: isl.AstExpr, sign: str) -> str:
+        """`n >= i + 1` as `i < n`; empty where there is no such 1."""
+        left, right = (expression.op_get_arg(place) for place in range(2))
+        if sign == ">":
+            left, right = right, left
+        # Now left >= right is what is asked; `left >= x + 1` is `x < left`.
+        if _kind(right) == "op" and isl.ast_expr_op_type(right.op_get_type()).name == "add":
+            last = right.op_get_arg(1)
+            if _kind(last) == "int" and int(last.int_get_val().to_python()) == 1:
+                one, two = (inside(self.of(each), _BINDING["+"]) for each in (right.op_get_arg(0), left))
+                return f"{one} < {two}"
+        return ""
+
+
+def _kind(expression: isl.AstExpr) -> str:
+    return isl.ast_expr_type(expression.get_type()).name

@@ -125,7 +125,7 @@ class _Header:
     def __init__(self, program: NestProgram) -> None:
         self._program, self._nest, self._name = program, program.nest, program.nest.function
         self._whole = whole_type(self._nest)
-        self._most = "CL_LONG_MAX" if self._whole == "long" else "CL_INT_MAX"
+        self._most = f"CL_{self._whole.upper()}_MAX" + f" - {program.beyond}" * bool(program.beyond)
         self._arrays = [each for each in self._nest.arrays.values() if not each.is_private]
         self._scratch = [each.name for each in self._arrays if each.is_local]
         # Filled as functions are written: what sizes are made of, and by kernel a launch of it.

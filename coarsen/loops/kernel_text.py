@@ -15,9 +15,8 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from coarsen.loops.ast_text import c_text, in_parentheses
 from coarsen.loops.body_text import INDENT, Body, Lanes
-from coarsen.loops.expression_text import Writer, opencl_type
+from coarsen.loops.expression_text import Writer, c_text, in_parentheses, opencl_type
 from coarsen.loops.kernels import NestKernel, extents_of
 from coarsen.loops.nest import Nest, Statement, free_name
 from coarsen.loops.splits import GROUP_SIZE, LANES

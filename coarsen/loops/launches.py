@@ -13,8 +13,8 @@ import islpy as isl
 from coarsen.dispatch.expressions import parse_condition, parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.loops import tree
-from coarsen.loops.ast_text import size_text
 from coarsen.loops.body_text import children_of, kind_of
+from coarsen.loops.expression_text import size_text
 from coarsen.loops.kernel_text import KernelText, group_size
 from coarsen.loops.kernels import NestKernel, extents_of, launch_tree
 from coarsen.loops.nest import Array, Nest, Statement, affine_text, free_name

@@ -48,6 +48,19 @@ class NestProgram:
     macros: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def shares_sums(self) -> bool:
+        """Return True if lanes share a sum of one of its kernels."""
+        return any(each.kernel.split for each in self.kernels)
+
+    @property
+    def beyond(self) -> int:
+        """How far beyond their bounds shared loops may count, by lanes and blocks; 0 where none is shared."""
+        from coarsen.loops.partial_sums import TERMS
+
+        steps = [abs(loop.step) for loop in self.nest.loops]
+        return max(TERMS, *self.macros.values()) * max(steps) if self.shares_sums else 0
+
+    @property
     def has_own_lanes(self) -> bool:
         """Return True if an option says how many lanes share a sum, or how large a work-group is."""
         return not {*self.macros}.isdisjoint(_given_macros(self.options))

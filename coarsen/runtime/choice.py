@@ -9,14 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyopencl
 
-from coarsen.runtime.guarded_launch import (
-    groups_of_one_item,
-    guarded_launch,
-    merged_groups,
-    merges_groups,
-    within_local_memory,
-    without_needless_guard,
-)
 from coarsen.runtime.launch import (
     DividedLaunch,
     Hindrance,
@@ -29,7 +21,7 @@ from coarsen.runtime.launch import (
     unmerged_size,
 )
 from coarsen.runtime.plan import CoarseningPlan
-from coarsen.variant.coarsening import Configuration
+from coarsen.variant.coarsening import Configuration, Level
 from coarsen.variant.placement import Place
 from coarsen.variant.transforms import NO_TILE, Transforms
 from coarsen.variant.variant import Definitions, Variant
@@ -109,6 +101,9 @@ class VariantChoice(NamedTuple):
         if asked and (self.has_required or self._groups_matter(asked)):
             # Without a guard of work-items, there is none to merge with in a group of one. Whether groups matter
             # to a kernel that demands such is not known: merged work-items are refused.
+            # Imported late, here and below: most launches have no guard, and merge no work-groups.
+            from coarsen.runtime.guarded_launch import groups_of_one_item
+
             asked = groups_of_one_item(asked, launch.local_size)
         wanted, note = self._within_local_memory(asked, launch)
         hindrance = Hindrance.LOCAL_MEMORY if note else None
@@ -153,6 +148,8 @@ class VariantChoice(NamedTuple):
         """Return the launch of the guarded variant, or of the other one where there is nothing to guard."""
         if self._groups_matter(wanted):
             return None
+        from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
+
         sizes, any_groups = (launch.global_size, launch.local_size), self.plan.any_groups
         found = guarded_launch(*sizes, wanted, limits_of(launch.device, self.original), any_groups)
         if found is None:
@@ -187,9 +184,11 @@ class VariantChoice(NamedTuple):
     def _local_bytes(self, kernel: pyopencl.Kernel, candidate: DividedLaunch, launch: OriginalLaunch) -> int:
         """Return the bytes of local memory of a work-group of a variant; 0 where they are known to be there."""
         if not self._takes_local_memory() and (
-            self.transforms is None or not merges_groups(candidate.coarsenings)
+            self.transforms is None or not _merges_groups(candidate.coarsenings)
         ):
             return 0
+        from coarsen.runtime.guarded_launch import merged_groups
+
         own = int(kernel.get_work_group_info(_INFO.LOCAL_MEM_SIZE, launch.device))
         return own + merged_groups(candidate.coarsenings) * launch.local_bytes
 
@@ -220,8 +219,10 @@ class VariantChoice(NamedTuple):
         self, asked: Configuration, launch: OriginalLaunch
     ) -> tuple[Configuration, str | None]:
         """Return as much of a configuration as the device's local memory allows, and a note if that is less."""
-        if not merges_groups(asked):
+        if not _merges_groups(asked):
             return asked, None
+        from coarsen.runtime.guarded_launch import within_local_memory
+
         available = int(launch.device.local_mem_size)
         # What a decision's variant takes besides is asked when it is there: groups that fill it alike share it.
         is_advised = self.transforms is not None
@@ -232,3 +233,8 @@ class VariantChoice(NamedTuple):
             return asked, None
         needed = f"{group_bytes} bytes of local memory for each work-group, of {available}"
         return allowed, f"{needed}, are too much for {names_of(asked)}: launched with {names_of(allowed)}"
+
+
+def _merges_groups(wanted: Configuration) -> bool:
+    """Return True if work-groups are merged at all."""
+    return any(entry.level is Level.GROUP for entry in wanted)

@@ -223,11 +223,6 @@ def merged_groups(coarsenings: Iterable[Coarsening]) -> int:
     return math.prod(entry.factor for entry in coarsenings if entry.level is Level.GROUP)
 
 
-def merges_groups(wanted: Configuration) -> bool:
-    """Return True if work-groups are merged at all."""
-    return any(entry.level is Level.GROUP for entry in wanted)
-
-
 def groups_of_one_item(wanted: Configuration, local_size: Sequence[int] | None) -> Configuration:
     """Return a configuration with work-groups merged along dimensions where each has one work-item.
 

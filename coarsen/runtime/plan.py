@@ -32,7 +32,7 @@ from coarsen.runtime.advice import (
     Policy,
 )
 from coarsen.runtime.arguments import Argument
-from coarsen.runtime.code import Codes, allows_uneven_groups, forget_frames
+from coarsen.runtime.code import Codes, allows_uneven_groups, forget_frames, options_of_coarsened
 from coarsen.runtime.launch import OriginalLaunch, Sizes
 from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.runtime.toolchain import Code, Form, Toolchain
@@ -41,6 +41,7 @@ from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_k
 from coarsen.variant.variant import Definitions, Variant
 
 if TYPE_CHECKING:
+    from coarsen.frontend.device_macros import DeviceMacros
     from coarsen.variant.data_plan import ArrayPlan
 
 
@@ -95,8 +96,9 @@ class CoarseningPlan:
         self.patience = PATIENCE
         self._policy = policy
         self.observer = observer
-        # What collects launches at present (`drop_in/together.py`); None where they are made at once.
+        # What collects launches at present (`drop_in/together.py`), and what makes kernels of them.
         self.region: Any = None
+        self.fuser: Any = None
         self._sealed: set[str] = set()
 
     @property
@@ -289,6 +291,16 @@ class CoarseningPlan:
         except (RefusalError, InvalidInputError) as error:
             forget_frames(error)
             return None
+
+    @property
+    def compiled_from(self) -> tuple[str, tuple[str, ...], DeviceMacros]:
+        """Return the source, its build options, and what it may find out about its device."""
+        return self._source, self._options, self.toolchain.macros
+
+    def kernel_of(self, text: str, standard: str, name: str) -> pyopencl.Kernel:
+        """Return a kernel of OpenCL C that was made of the source. Raises pyopencl.Error."""
+        options = (*options_of_coarsened(self._options), standard)
+        return PlainKernel(build_for_launches(self._context, text, options, self._devices, self._cache_dir), name)
 
     def told_by(self, kernel: str, wanted: Variant) -> pyopencl.Kernel | None:
         """Return the kernel object that tells what a variant needs, made once, as `variant` has it."""

@@ -93,7 +93,7 @@ class Toolchain:
     """
 
     def __init__(self, macros: DeviceMacros = PORTABLE, store: Store | None = None) -> None:
-        self._macros = macros
+        self.macros = macros
         self._store = store
         self._sources = CompiledSources()
 
@@ -115,7 +115,7 @@ class Toolchain:
         if self._store is None:
             return make()
         told = {"coarsened": kernel, "variant": encoded(variant), "form": form}
-        return kept(self._store, Code, source, options, self._macros, told, make)
+        return kept(self._store, Code, source, options, self.macros, told, make)
 
     def predict(
         self, source: str, options: Sequence[str], kernel: str, device: str, local_size: Sequence[int] | None
@@ -139,14 +139,14 @@ class Toolchain:
         if described is None:
             return make()
         told = {"predicted": kernel, "local_size": local_size, "device": described}
-        return kept(self._store, PredictedFactor, source, options, self._macros, told, make, prediction_versions)
+        return kept(self._store, PredictedFactor, source, options, self.macros, told, make, prediction_versions)
 
     # Both import late: a program with explicit factors needs no models, one that finds its text no compiler.
     def coarsen_anew(self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
         """As `coarsen`, without the store."""
         from coarsen.api import coarsen_variant
 
-        unit = self._sources.unit(source, options, self._macros)
+        unit = self._sources.unit(source, options, self.macros)
         return Code.of(coarsen_variant(unit, variant, kernel=kernel), form)
 
     def predict_anew(
@@ -156,7 +156,7 @@ class Toolchain:
         from coarsen.frontend.lower import lower
         from coarsen.prediction import predict_by_launch_model
 
-        lowered = lower(self._sources.unit(source, options, self._macros), kernel)
+        lowered = lower(self._sources.unit(source, options, self.macros), kernel)
         found = predict_by_launch_model(lowered, device, None, local_size)
         return PredictedFactor(found.factor, found.dimension)
 

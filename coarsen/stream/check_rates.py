@@ -19,7 +19,7 @@ from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.clang import find_clang
 from coarsen.ir.modules import assembly_module
-from coarsen.stream.actor import HIDDEN, Actor, Rate
+from coarsen.stream.actor import EDGE, HIDDEN, Actor, Rate
 from coarsen.stream.graph import c_text
 
 _WORDS = ("-x", "cl", "-target", "spir64-unknown-unknown", "-cl-std=CL1.2", "-S", "-emit-llvm", "-O2", "-o", "-")
@@ -89,7 +89,8 @@ def _counting(actor: Actor, word: str) -> Iterator[str]:
     yield f"{type_} {HIDDEN}at_{own}(global const {type_} *from, int place, int last, int *is_beside)"
     yield "{ *is_beside |= place < 0 || place >= last; return from[place]; }"
     if actor.border:
-        yield f"#define u(dx, dy) {HIDDEN}from[((dy) + y) * width + (dx) + x]"
+        outside = "0" if actor.border == EDGE else actor.border
+        yield f"#define u(dx, dy) ({HIDDEN}from[((dy) + y) * width + (dx) + x] + ({outside}))"
     read = f"{HIDDEN}at_{own}({HIDDEN}from, {{}}, {c_text(rates['peek'], ())}, &{HIDDEN}beside)"
     yield f"#define {HIDDEN}pop(place) {read.format('place')}"
     yield f"#define {HIDDEN}peek(place, k) {read.format('(place) + (k)')}"

@@ -191,7 +191,7 @@ def element_counts(stages: Sequence[Stage]) -> tuple[str, ...]:
     for stage in stages:
         each = turns(stage, found[-1]) if isinstance(stage, SplitJoin) else firings(stage, found[-1])
         put = sum(stage.join) if isinstance(stage, SplitJoin) else 1 if stage.puts_one else stage.push
-        found.append(_tidy(f"({each}) * ({put})"))
+        found.append(each if put == 1 else _tidy(f"({each}) * ({put})"))
     return tuple(found)
 
 
@@ -205,8 +205,10 @@ def firings(actor: Actor, elements: str) -> str:
     if actor.is_elementwise:
         return elements
     if actor.peek != actor.pop:
-        elements = f"max({elements} - (({actor.peek}) - ({actor.pop})), 0)"
-    return _tidy(f"({elements}) // ({actor.pop})")
+        is_known = isinstance(actor.peek, int) and isinstance(actor.pop, int)
+        kept = str(int(actor.peek or 0) - int(actor.pop)) if is_known else f"(({actor.peek}) - ({actor.pop}))"
+        elements = _tidy(f"max({elements} - {kept}, 0)")
+    return elements if actor.pop == 1 else _tidy(f"({elements}) // ({actor.pop})")
 
 
 def turns(stage: SplitJoin, elements: str) -> str:
@@ -216,23 +218,13 @@ def turns(stage: SplitJoin, elements: str) -> str:
         fired = elements
         for actor in branch:
             fired = firings(actor, fired)
-        found[_tidy(f"({fired}) // {weight}")] = None
+        found[fired if weight == 1 else _tidy(f"({fired}) // {weight}")] = None
     return next(iter(found)) if len(found) == 1 else f"min({', '.join(found)})"
 
 
 def _tidy(expression: str) -> str:
-    """Return an expression without what has no effect: parentheses, numbers that add up, products with 1."""
-    return ast.unparse(_Tidied().visit(parsed(expression)))
-
-
-class _Tidied(ast.NodeTransformer):
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        node.left, node.right = self.visit(node.left), self.visit(node.right)
-        ends = [each.value if isinstance(each, ast.Constant) else None for each in (node.left, node.right)]
-        if isinstance(node.op, ast.Mult | ast.FloorDiv) and ends[1] == 1:
-            return node.left
-        is_known = isinstance(ends[0], int) and isinstance(ends[1], int) and isinstance(node.op, ast.Sub)
-        return ast.Constant(ends[0] - ends[1]) if is_known else node
+    """Return an expression without parentheses that have no effect."""
+    return ast.unparse(parsed(expression))
 
 
 def c_text(expression: Rate, plain: Sequence[str]) -> str:

@@ -17,10 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.clang import find_clang
-from coarsen.stream.actor import EDGE, Actor, Stage, actors_of, arguments_of, check_neighbours, is_array
+from coarsen.stream.actor import (
+    EDGE,
+    Actor,
+    Stage,
+    actors_of,
+    arguments_of,
+    branches_of,
+    check_neighbours,
+    is_array,
+)
+from coarsen.stream.graph import Channel
 
 _WORDS = (
     *("-x", "cl", "-target", "x86_64-linux-gnu", "-cl-std=CL1.2", "-O1", "-ffp-contract=off", "-fPIC", "-w"),
@@ -30,7 +39,7 @@ _WORDS = (
 _BUILTINS = """abs=abs fabs=abs max=max min=min fmax=maxnum fmin=minnum sqrt=sqrt exp=exp exp2=exp2 log=log
 log2=log2 log10=log10 sin=sin cos=cos tan=tan tanh=tanh floor=floor ceil=ceil trunc=trunc round=round pow=pow
 fma=fma"""
-_BITS = 20
+_BITS = 31
 
 
 def interpret(
@@ -50,26 +59,38 @@ def interpret(
         RefusalError: `stream-rates`, for an actor that takes or puts out another number of elements than it tells.
     """
     check_neighbours(stages)
-    run = _Run(stages, width, height, given)
+    known = arguments_of(stages)
+    if wrong := sorted(known.keys() ^ given.keys()):
+        raise InvalidInputError(f"the argument {wrong[0]} is missing, or there is none of that name")
+    values = {
+        name: np.ascontiguousarray(given[name], each.dtype) if is_array(each) else each.dtype.type(given[name])
+        for name, each in known.items()
+    }
+    run = _Run(tuple(actor for stage in stages for actor in actors_of(stage)), values, (width, height))
     items = np.ascontiguousarray(elements).reshape(-1)
     for stage in stages:
-        items = run.stage(stage, items)
+        found = []
+        for branch in branches_of(stage):
+            own = items
+            for actor in branch:
+                own = run.all_firings(actor, own)
+            found.append(own)
+        items = found[0] if isinstance(stage, Actor) else _joined(found, stage.join)
     return items
+
+
+def _joined(found: Sequence[NDArray[Any]], weights: Sequence[int]) -> NDArray[Any]:
+    """Return what branches have put out, by turns, as long as each has enough for its own."""
+    turns = min(len(own) // weight for own, weight in zip(found, weights, strict=True))
+    parts = [own[: turns * weight].reshape(turns, weight) for own, weight in zip(found, weights, strict=True)]
+    return np.hstack(parts).reshape(-1)
 
 
 class _Run:
     """The functions of some actors, and what they are given."""
 
-    def __init__(self, stages: Sequence[Stage], width: int, height: int, given: Mapping[str, Any]) -> None:
-        known = arguments_of(stages)
-        if wrong := sorted(known.keys() ^ given.keys()):
-            raise InvalidInputError(f"the argument {wrong[0]} is missing, or there is none of that name")
-        self._size = width, height
-        self._arrays = {
-            name: np.ascontiguousarray(given[name], each.dtype) for name, each in known.items() if is_array(each)
-        }
-        self._numbers = {name: each.dtype.type(given[name]) for name, each in known.items() if not is_array(each)}
-        actors = tuple(actor for stage in stages for actor in actors_of(stage))
+    def __init__(self, actors: Sequence[Actor], values: Mapping[str, Any], size: tuple[int, int]) -> None:
+        self._values, self._size = values, size
         text = "\n".join((*_prelude(), *(line for actor in actors for line in _entry(actor))))
         with tempfile.TemporaryDirectory() as folder:
             clang = find_clang()
@@ -80,73 +101,39 @@ class _Run:
             except OSError as error:
                 raise InvalidInputError(f"an actor's work can't be run here: {error}") from None
 
-    def stage(self, stage: Stage, items: NDArray[Any]) -> NDArray[Any]:
-        """Return what a stage puts out."""
-        if isinstance(stage, Actor):
-            return self._all_firings(stage, items)
-        found = []
-        for branch in stage.branches:
-            own = items
-            for actor in branch:
-                own = self._all_firings(actor, own)
-            found.append(own)
-        turns = min(len(own) // weight for own, weight in zip(found, stage.join, strict=True))
-        joined = [
-            own[turn * weight : (turn + 1) * weight]
-            for turn in range(turns)
-            for own, weight in zip(found, stage.join, strict=True)
-        ]
-        return np.concatenate(joined) if joined else np.empty(0, found[0].dtype)
-
-    def _all_firings(self, actor: Actor, items: NDArray[Any]) -> NDArray[Any]:
-        """Return what an actor puts out in as many firings as its elements allow."""
+    def all_firings(self, actor: Actor, items: NDArray[Any]) -> NDArray[Any]:
+        """Return what an actor puts out in as many firings as its elements allow, or as an image has."""
         fire = getattr(self._library, f"stream_entry_{actor.name}")
         fire.restype = ctypes.c_long
-        passed = [*self._passed(actor)]
-        width, height = self._size
+        own = [(each, self._values[each.name]) for each in actor.given]
+        passed = [
+            ctypes.c_void_p(value.ctypes.data)
+            if is_array(each)
+            else np.ctypeslib.as_ctypes_type(each.dtype)(value.item())
+            for each, value in own
+        ]
         if actor.border:
-            if items.size != width * height:
-                raise InvalidInputError(f"{actor.name}: {items.size} elements are no image of {width} x {height}")
-            put = np.empty(items.size, actor.result_dtype)
-            for place in range(items.size):
-                to = ctypes.c_void_p(put.ctypes.data + place * put.itemsize)
-                window = ctypes.c_void_p(items.ctypes.data)
-                self._check(actor, fire(window, to, 0, 1, place, width, height, *passed), 0, 1)
-            return put
-        peek, pop, push = (self._rate(each) for each in (actor.peek, actor.pop, actor.push))
-        found: list[NDArray[Any]] = []
-        head = 0
-        while items.size - head >= peek:
-            put = np.empty(push, actor.result_dtype)
-            window = ctypes.c_void_p(items.ctypes.data + head * items.itemsize)
-            to = ctypes.c_void_p(put.ctypes.data)
-            self._check(actor, fire(window, to, peek, push, len(found), width, height, *passed), pop, push)
-            found.append(put)
-            head += pop
-        return np.concatenate(found) if found else np.empty(0, actor.result_dtype)
-
-    def _rate(self, rate: int | str | None) -> int:
-        value = parse_expression(str(rate)).evaluate({name: int(each) for name, each in self._numbers.items()})
-        if value < 1:
-            raise InvalidInputError(f"the rate {rate} is {value}, not at least 1")
-        return value
-
-    def _passed(self, actor: Actor) -> Iterator[object]:
-        for each in actor.given:
-            if is_array(each):
-                yield ctypes.c_void_p(self._arrays[each.name].ctypes.data)
-            else:
-                yield np.ctypeslib.as_ctypes_type(each.dtype)(self._numbers[each.name].item())
-
-    @staticmethod
-    def _check(actor: Actor, returned: int, pop: int, push: int) -> None:
-        popped, pushed = returned % 2**_BITS, (returned >> _BITS) % 2**_BITS
-        if returned >> 2 * _BITS or (popped, pushed) != (pop, push):
-            raise RefusalError(
-                "stream-rates",
-                f"{actor.name} took {popped} elements and put out {pushed}, or looked further than it tells: "
-                f"pop is {actor.pop}, push {actor.push}, peek {actor.peek}",
-            )
+            peek, pop, push, count = 0, 0, 1, items.size
+            if count != self._size[0] * self._size[1]:
+                raise InvalidInputError(f"{actor.name}: {count} elements are no image of this width and height")
+        else:
+            whole = {each.name: int(value) for each, value in own if not is_array(each)}
+            rates = Channel("the one before", actor.name, actor.push, actor.pop, actor.peek).rates(whole)
+            push, pop, peek = rates
+            count = max((items.size - peek) // pop + 1, 0)
+        put = np.empty((count, push), actor.result_dtype)
+        for number in range(count):
+            window = ctypes.c_void_p(items.ctypes.data + number * pop * items.itemsize)
+            to = ctypes.c_void_p(put.ctypes.data + number * push * put.itemsize)
+            returned = fire(window, to, peek, push, number, *self._size, *passed)
+            popped, pushed = returned % 2**_BITS, (returned >> _BITS) % 2**_BITS
+            if returned >> 2 * _BITS or (popped, pushed) != (pop, push):
+                raise RefusalError(
+                    "stream-rates",
+                    f"{actor.name} took {popped} elements and put out {pushed}, or looked further than it tells: "
+                    f"pop is {actor.pop}, push {actor.push}, peek {actor.peek}",
+                )
+        return put.reshape(-1)
 
 
 def _prelude() -> Iterator[str]:

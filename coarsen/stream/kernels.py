@@ -26,7 +26,6 @@ from coarsen.stream.actor import (
     EDGE,
     HIDDEN,
     Actor,
-    Argument,
     SplitJoin,
     Stage,
     actors_of,
@@ -36,6 +35,7 @@ from coarsen.stream.actor import (
     is_array,
 )
 from coarsen.stream.graph import c_text, element_counts, firings, turns
+from coarsen.stream.reduction_text import Argument
 
 SIZES = ("n", "width", "height")
 
@@ -206,6 +206,9 @@ class _Writing:
         """Yield the lines of the text."""
         pipeline = self._pipeline
         yield f"/* {' -> '.join(each.name for each in pipeline.stages)}: a pipeline, by coarsen.stream. */"
+        # A tile is for one local size: `-D WORK_GROUP=16,4,1` lets kernels demand it.
+        demanded = "__attribute__((reqd_work_group_size(WORK_GROUP)))"
+        yield f"#ifdef WORK_GROUP\n#define STREAM_DEMANDED {demanded}\n#else\n#define STREAM_DEMANDED\n#endif"
         for macro, values in pipeline.macros.items():
             yield f"#pragma coarsen values {','.join(map(str, values))}"
             yield f"#define {macro} {values[0]}"
@@ -343,14 +346,14 @@ class _Writing:
             *(f"int {name}" for name in pipeline.sizes),
             *self._declared("", [*pipeline.arguments]),
         ]
-        yield f"kernel void {pipeline.kernel(place)}({', '.join(given)})"
+        yield f"kernel STREAM_DEMANDED void {pipeline.kernel(place)}({', '.join(given)})"
         yield "{"
         yield f"    global const {source} *{HIDDEN}from = (global const {source} *) input;"
-        at = ("place",)
+        at: tuple[str, ...] = ("place",)
         if len(pipeline.global_size(place)) > 1:
             at = ("x", "y")
             yield "    const int x = get_global_id(0), y = get_global_id(1), place = y * width + x;"
-            yield f"    if (x < width && place < {count}) {{"
+            yield "    if (x < width && y < height) {"
         else:
             yield "    const int place = get_global_id(0);"
             yield f"    if (place < {count}) {{"

@@ -44,48 +44,34 @@ def check_laws(queue: pyopencl.CommandQueue, operation: Operation) -> None:
     key = (operation.operator, operation.identity, operation.preamble, str(operation.dtype))
     if key in _KEPT:
         return
-    values, small = _values(operation.dtype)
-    broken = _broken(queue, operation, values, small)
-    words = f"`{one_line(operation.operator)}`"
-    for law in (_NOT_ASSOCIATIVE, _NOT_COMMUTATIVE, _NOT_IDENTITY):
-        found = values[(broken & law) > 0]
-        if not len(found):
-            continue
-        value = found[0]
-        if law == _NOT_ASSOCIATIVE:
-            raise RefusalError(
-                "reduction-not-associative", f"{words} depends on how operands are grouped, as for a = {value}"
-            )
-        if law == _NOT_COMMUTATIVE:
-            raise RefusalError(
-                "reduction-not-commutative", f"{words} depends on the order of a and b, as for a = {value}"
-            )
-        raise RefusalError(
-            "reduction-identity", f"{one_line(operation.identity)} is no identity of {words}, as for {value}"
-        )
-    _KEPT.add(key)
-
-
-def _values(dtype: np.dtype[Any]) -> tuple[np.ndarray[Any, Any], int]:
-    """Return the operands, and how many of them, at the beginning, are small."""
-    small = _SMALL_UNSIGNED if dtype.kind == "u" else _SMALL
+    small = _SMALL_UNSIGNED if operation.dtype.kind == "u" else _SMALL
     large = [_LARGE_REAL, -_LARGE_REAL]
-    if dtype.kind != "f":
-        large = [np.iinfo(dtype).max, np.iinfo(dtype).min]
-    return np.array([*small, *large], dtype), len(small)
+    if operation.dtype.kind != "f":
+        large = [np.iinfo(operation.dtype).max, np.iinfo(operation.dtype).min]
+    values = np.array([*small, *large], operation.dtype)
+    broken = _broken(queue, operation, values, len(small))
+    words, identity = f"`{one_line(operation.operator)}`", one_line(operation.identity)
+    if len(found := values[(broken & _NOT_ASSOCIATIVE) > 0]):
+        reason = f"{words} depends on how operands are grouped, as for a = {found[0]}"
+        raise RefusalError("reduction-not-associative", reason)
+    if len(found := values[(broken & _NOT_COMMUTATIVE) > 0]):
+        reason = f"{words} depends on the order of a and b, as for a = {found[0]}"
+        raise RefusalError("reduction-not-commutative", reason)
+    if len(found := values[(broken & _NOT_IDENTITY) > 0]):
+        raise RefusalError("reduction-identity", f"{identity} is no identity of {words}, as for {found[0]}")
+    _KEPT.add(key)
 
 
 def _broken(
     queue: pyopencl.CommandQueue, operation: Operation, values: np.ndarray[Any, Any], small: int
 ) -> np.ndarray[Any, Any]:
     """Return for each operand which laws are broken with it as the first."""
-    is_real = operation.dtype.kind == "f"
     text = _TEXT.substitute(
         preamble=operation.preamble,
         type=dtype_to_ctype(operation.dtype),
         identity=one_line(operation.identity),
         operator=one_line(operation.operator),
-        same=_SAME_REAL if is_real else "a == b",
+        same=_SAME_REAL if operation.dtype.kind == "f" else "a == b",
         not_associative=_NOT_ASSOCIATIVE,
         not_commutative=_NOT_COMMUTATIVE,
         not_identity=_NOT_IDENTITY,

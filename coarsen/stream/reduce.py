@@ -57,7 +57,6 @@ class Settings(TypedDict, total=False):
     length: str
     rows: str
     preamble: str
-    tuned: TunedChoice
 
 
 class Reduce:
@@ -76,6 +75,7 @@ class Reduce:
         reproducible: whether one version does all launches, so that equal arrays have equal results, to the last
             bit, on all devices; the functions of OpenCL C that devices may round otherwise excepted.
         checks_laws: whether the laws of the operator are tried out at the first call.
+        tuned: tuned files for any devices, of `tune` or `coarsen tune`.
         settings: `map`, an expression of the arguments and of `i`, the element; with `rows`, of `row` too, and
             `m[row][i]` is element i of a row of m; the first array's element where it is not given.
             `dtype` of the results; the first array's where it is not given.
@@ -83,7 +83,6 @@ class Reduce:
             "n" where it is not given.
             `rows`, the name of the number of rows, of which each has a result.
             `preamble`, OpenCL C before the kernels, such as functions.
-            `tuned`, tuned files for any devices, of `tune` or `coarsen tune`.
 
     Raises:
         InvalidInputError: an expression or a declaration that is none, a type that is no number, a name that is
@@ -98,13 +97,13 @@ class Reduce:
         arguments: str,
         reproducible: bool = False,
         checks_laws: bool = True,
+        tuned: TunedChoice = None,
         **settings: Unpack[Settings],
     ) -> None:
-        self._begin(_operation(operator, identity, arguments, settings), settings, reproducible=reproducible)
-        self._checks_laws = checks_laws
+        self._begin(_operation(operator, identity, arguments, **settings), tuned, checks_laws, reproducible)
 
     @classmethod
-    def argmin(cls, arguments: str, **settings: Unpack[Settings]) -> Self:
+    def argmin(cls, arguments: str, *, tuned: TunedChoice = None, **settings: Unpack[Settings]) -> Self:
         """Return the reduction to the index of the least value, as NumPy's `argmin` has it.
 
         Of equal values the first counts; of values that are no numbers (NaN), where there are any, the first of
@@ -112,21 +111,21 @@ class Reduce:
 
         Args:
             arguments: as of `Reduce`.
+            tuned: as of `Reduce`.
             settings: as of `Reduce`; `dtype` is that of the values, indices are `long`.
         """
-        return cls._of_place("<", arguments, settings)
-
-    @classmethod
-    def argmax(cls, arguments: str, **settings: Unpack[Settings]) -> Self:
-        """Return the reduction to the index of the largest value; else as `argmin`."""
-        return cls._of_place(">", arguments, settings)
-
-    @classmethod
-    def _of_place(cls, better: str, arguments: str, settings: Settings) -> Self:
-        made = cls.__new__(cls)
         # The laws are those of the order, and the same index comes of any.
-        made._begin(_operation(better, None, arguments, settings), settings, reproducible=False)
-        made._checks_laws = False
+        return cls._of(_operation("<", None, arguments, **settings), tuned, False, False)
+
+    @classmethod
+    def argmax(cls, arguments: str, *, tuned: TunedChoice = None, **settings: Unpack[Settings]) -> Self:
+        """Return the reduction to the index of the largest value; else as `argmin`."""
+        return cls._of(_operation(">", None, arguments, **settings), tuned, False, False)
+
+    @classmethod
+    def _of(cls, operation: Operation, tuned: TunedChoice, checks_laws: bool, reproducible: bool) -> Self:
+        made = cls.__new__(cls)
+        made._begin(operation, tuned, checks_laws, reproducible)
         return made
 
     @property
@@ -151,20 +150,17 @@ class Reduce:
             arguments: what the map needs, as of `Reduce`.
             preamble: OpenCL C that the map needs.
         """
-        operation = replace(self._operation, map=map, arguments=parsed_arguments(arguments), preamble=preamble)
+        own, parsed = self._operation, parsed_arguments(arguments)
+        operation = replace(own, map=map, arguments=parsed, preamble=f"{own.preamble}\n{preamble}")
         check_operation(operation)
-        made = type(self).__new__(type(self))
-        made._begin(operation, {"tuned": self._files or None}, reproducible=self._is_pinned)
-        made._checks_laws = self._checks_laws
-        return made
+        return self._of(operation, self._files or None, self._checks_laws, self._is_pinned)
 
-    def _begin(self, operation: Operation, settings: Settings, *, reproducible: bool) -> None:
-        tuned = settings.get("tuned")
+    def _begin(self, operation: Operation, tuned: TunedChoice, checks_laws: bool, reproducible: bool) -> None:
         if reproducible and tuned is not None:
             raise InvalidInputError(
                 "reproducible launches take one version, and a tuned file chooses: leave it out"
             )
-        self._operation, self._is_pinned = operation, reproducible
+        self._operation, self._checks_laws, self._is_pinned = operation, checks_laws, reproducible
         self._result_dtype = operation.result_dtype
         self._text = text_of(operation, PINNED if reproducible else None)
         self._files = tuned_files(tuned, None, "opencl_c")
@@ -266,7 +262,7 @@ class Reduce:
             store: an SQLite file or URL that keeps what was measured, which is not measured again; None for none.
 
         Returns:
-            The tuned file, for `write` and, in other programs, `tuned`..
+            The tuned file, for `write` and, in other programs, `tuned`.
 
         Raises:
             DeviceError: no such device, or one that is too busy.
@@ -387,17 +383,17 @@ class Reduce:
         arrays: Sequence[tuple[int, Any]],
     ) -> pyopencl.array.Array:
         """Return the array that the result goes to."""
-        dtype, shape, strides = self._result_dtype, (), ()
+        dtype = self._result_dtype
         if out is not None:
             _check_array(out, dtype, "out")
             if out.size != rows:
                 raise InvalidInputError(f"out has {out.size} elements, and there are {rows} results")
             return out
-        if self._operation.rows:
-            shape, strides = (rows,), (dtype.itemsize,)
+        shape = (rows,) if self._operation.rows else ()
         # As PyOpenCL makes arrays itself: what it makes for others is checked for as long as a launch takes.
-        fast = {"_fast": True, "_size": rows, "_context": context, "_queue": queue}
+        fast: dict[str, Any] = {"_fast": True, "_size": rows, "_context": context, "_queue": queue}
         allocator = getattr(arrays[0][1], "allocator", None)
+        strides = (dtype.itemsize,) * len(shape)
         return pyopencl.array.Array(None, shape, dtype, allocator=allocator, strides=strides, **fast)
 
 
@@ -416,26 +412,27 @@ def _check_array(array: pyopencl.array.Array, dtype: np.dtype[Any], name: str) -
         raise InvalidInputError(f"{name}: its elements don't lie one after the other, in C's order")
 
 
-def _operation(better: str, identity: str | None, arguments: str, settings: Settings) -> Operation:
+def _operation(
+    better: str,
+    identity: str | None,
+    arguments: str,
+    *,
+    map: str | None = None,
+    dtype: Any = None,  # noqa: ANN401 (whatever NumPy takes)
+    length: str = "n",
+    rows: str = "",
+    preamble: str = "",
+) -> Operation:
     """Return what is reduced, checked; without an identity, to the place of the best value."""
     parsed = parsed_arguments(arguments)
     first = next((each for each in parsed if isinstance(each, VectorArg)), None)
     if first is None:
         raise InvalidInputError(f"the arguments {arguments!r} have no array, const float *x")
-    dtype = np.dtype(settings.get("dtype") or first.dtype)
-    check_number(dtype, "dtype")
-    length, rows = settings.get("length", "n"), settings.get("rows", "")
-    operation = Operation(
-        better,
-        _worst(better, dtype) if identity is None else identity,
-        settings.get("map") or (f"{first.name}[row][i]" if rows else f"{first.name}[i]"),
-        parsed,
-        dtype,
-        length,
-        rows,
-        settings.get("preamble", ""),
-        finds_place=identity is None,
-    )
+    kind = np.dtype(first.dtype if dtype is None else dtype)
+    check_number(kind, "dtype")
+    map = map or f"{first.name}{'[row]' if rows else ''}[i]"
+    worst = _worst(better, kind) if identity is None else identity
+    operation = Operation(better, worst, map, parsed, kind, length, rows, preamble, identity is None)
     check_operation(operation)
     return operation
 

@@ -117,12 +117,16 @@ def _for_cpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
         operation: what is reduced.
         units: the compute units.
     """
-    groups = next((each for each in PARAMETERS["GROUPS"] if each >= 2 * units), PARAMETERS["GROUPS"][-1])
-    several: Values = {"GROUPS": groups}
-    tree: Tree = Split(operation.length, _FEW_ON_CPU, Leaf(0), Leaf(1))
-    if operation.rows:
-        tree = Split(operation.rows, units, tree, Leaf(0))
-    return [several], tree
+    several = _at_least(2 * units)
+    counts = sorted({several, max(several, _MANY_GROUPS)})
+    few = Split(operation.length, _FEW_ON_CPU, Leaf(0), Leaf(1))
+    tree: Tree = Split(operation.rows, units, few, Leaf(0)) if operation.rows else few
+    return [{"GROUPS": each} for each in counts], Split(operation.length, _MANY_ON_CPU, tree, Leaf(len(counts)))
+
+
+def _at_least(groups: int) -> int:
+    """Return the least number of work-groups that there may be from one on; the largest if none is."""
+    return next((each for each in PARAMETERS["GROUPS"] if each >= groups), PARAMETERS["GROUPS"][-1])
 
 
 def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
@@ -132,9 +136,8 @@ def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
         operation: what is reduced.
         units: the compute units.
     """
-    most = next((each for each in PARAMETERS["GROUPS"] if each >= 4 * units), PARAMETERS["GROUPS"][-1])
     one: Values = {"LOCAL": 256, "LANES": 4}
-    several: Values = {"GROUPS": most, "LOCAL": 256, "LANES": 4, "ACCESS": 1}
+    several: Values = {"GROUPS": _at_least(4 * units), "LOCAL": 256, "LANES": 4, "ACCESS": 1}
     tree: Tree = Split(operation.length, _FEW_ON_GPU, Leaf(1), Leaf(2))
     if not operation.rows:
         return [one, several], tree
@@ -145,6 +148,8 @@ def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
 
 # The numbers of elements up to which one work-group is faster than several and a second launch.
 _FEW_ON_CPU, _FEW_ON_GPU = 1 << 17, 1 << 13
+# Beyond so many elements there are at least so many work-groups: shorter sums have smaller errors.
+_MANY_ON_CPU, _MANY_GROUPS = 1 << 21, 256
 
 
 def description_of(operation: Operation, file: str, largest: int, of_all_rows: Mapping[int, bool]) -> str:

@@ -25,7 +25,13 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from pyopencl.tools import ScalarArg, VectorArg, dtype_to_ctype, parse_arg_list
+from pyopencl.tools import (
+    ScalarArg,
+    VectorArg,
+    dtype_to_ctype,
+    get_arg_offset_adjuster_code,
+    parse_arg_list,
+)
 
 from coarsen.errors import InvalidInputError, one_line
 
@@ -131,8 +137,6 @@ def check_operation(operation: Operation) -> None:
             raise InvalidInputError(f"an argument or a size can't be called {name!r}")
         if names.count(name) > 1:
             raise InvalidInputError(f"the name {name} is there twice, among arguments and sizes")
-    if not any(isinstance(each, VectorArg) for each in operation.arguments):
-        raise InvalidInputError("no argument is an array, const float *x")
     if not operation.rows and "row" in _SYMBOL.findall(operation.map):
         raise InvalidInputError("map: it names `row`, and there are no rows: rows='rows' names their number")
 
@@ -144,14 +148,14 @@ def text_of(operation: Operation, pinned: Mapping[str, int] | None = None) -> st
         operation: what is reduced.
         pinned: a value for each macro, where none may vary.
     """
-    place = (operation.length, operation.rows or "1")
     return _KERNELS.substitute(
         head="\n".join(_head(operation, pinned)),
         combining=_combining(operation),
         arguments=", ".join(_declarations(operation)),
-        pointers="\n".join(f"    {line}" for line in _pointers(operation)),
-        length=place[0],
-        rows=place[1],
+        # Arrays begin so many bytes behind their buffers.
+        pointers=get_arg_offset_adjuster_code(operation.arguments).replace("__global", "global const"),
+        length=operation.length,
+        rows=operation.rows or "1",
     )
 
 
@@ -195,20 +199,9 @@ def _combining(operation: Operation) -> str:
 
 def _declarations(operation: Operation) -> Iterator[str]:
     """Yield what the kernel takes."""
-    for each in operation.arguments:
-        yield each.declarator().replace("__global", "global const")
+    yield from (each.declarator().replace("__global", "global const") for each in operation.arguments)
     yield from (f"long {name}" for name in operation.sizes)
-    yield f"global reduce_out_t *{RESULT}__base"
-    yield f"long {RESULT}__offset"
-
-
-def _pointers(operation: Operation) -> Iterator[str]:
-    """Yield the lines that move pointers to where their arrays begin in their buffers, `offset` bytes on."""
-    for each in operation.arguments:
-        if isinstance(each, VectorArg):
-            pointer = f"global const {dtype_to_ctype(each.dtype)} *"
-            moved = f"(global const char *) {each.name}__base + {each.name}__offset"
-            yield f"{pointer}{each.name} = ({pointer}) ({moved});"
+    yield from (f"global reduce_out_t *{RESULT}__base", f"long {RESULT}__offset")
 
 
 _VALUE = Template("""\

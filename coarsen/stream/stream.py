@@ -27,7 +27,7 @@ from coarsen.dispatch.expressions import parse_expression
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.drop_in.program import Program
-from coarsen.errors import InvalidInputError, aligned
+from coarsen.errors import DeviceError, InvalidInputError, aligned
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.stream.actor import Map, Stage, actors_of, is_array
 from coarsen.stream.check_rates import check_rates
@@ -36,7 +36,8 @@ from coarsen.stream.kernels import Pipeline, fused_text, opencl_text, reads_once
 from coarsen.stream.reduce import Reduce
 from coarsen.stream.versions import OPTIONS, file_of, versions_of
 
-_MOST_ELEMENTS = 2**31 - 1
+# Rounded up to whole work-groups, an `int` has the number of each work-item.
+_MOST_ELEMENTS = 2**30
 _LONGEST_NAME = 60
 _Array = pyopencl.array.Array
 
@@ -147,8 +148,8 @@ class Stream:
         call = self._prepared(elements, given)
         dtype, count = self._pipeline.dtypes[-1], call.counts[-1]
         found = pyopencl.array.empty(queue, call.shape, dtype) if out is None else out
-        if _memory("out", found, dtype) == call.passed[0] and count:
-            raise InvalidInputError("the output is the input's memory: the kernels need two arrays")
+        if _memory("out", found, dtype) in call.passed and count:
+            raise InvalidInputError("the output is the memory of something that is read: it needs its own")
         if found.size != count:
             raise InvalidInputError(f"out has {found.size} elements, and {count} come out")
         if count:
@@ -231,9 +232,12 @@ class Stream:
             device: that it is for, where it isn't tuned.
         """
         self._check_whole("saved")
-        if self._tuned is None and device is None:
+        if self._tuned is not None:
+            self._tuned.write(Path(path))
+        elif device is not None:
+            file_of(self._pipeline, self.source, self.versions[:1], device).write(Path(path))
+        else:
             raise InvalidInputError("the pipeline isn't tuned: name the device that the file is for")
-        (self._tuned or file_of(self._pipeline, self.source, self.versions[:1], device)).write(Path(path))
 
     def _check_whole(self, how: str) -> None:
         if self.reduction is not None:
@@ -289,9 +293,12 @@ class Stream:
         )
 
     def _kernel(self, context: pyopencl.Context) -> Any:  # noqa: ANN401 (a kernel)
-        own = self._kernels.__dict__
+        own: dict[Any, Any] = self._kernels.__dict__
         if context not in own:
             files = [file_of(self._pipeline, self.source, self.versions[:1], each) for each in context.devices]
+            dtypes = [*self._pipeline.dtypes, *(each.dtype for each in self._pipeline.arguments.values())]
+            if np.dtype(np.float64) in dtypes and not all(each.double_fp_config for each in context.devices):
+                raise DeviceError("a device of the context has no numbers of the type double")
             program = Program(context, self.source, tuned=self._tuned or files).build(options=[*OPTIONS])
             own[context] = getattr(program, self._pipeline.name)
         return own[context]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
@@ -26,7 +26,8 @@ class Place(enum.StrEnum):
 GLOBAL = Place.GLOBAL
 
 
-class PlacedArgument(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PlacedArgument:
     """What a launch keeps to where a kernel reads an argument's array from another memory.
 
     Attributes:

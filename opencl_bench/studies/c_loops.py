@@ -49,11 +49,12 @@ from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.engine.live_evaluator import relative_time
 from coarsen.tuning.engine.row_measurer import RowMeasurer
 from coarsen.tuning.launch_space import space_of_launch
+from coarsen.tuning.progress import Deadline
 from coarsen.tuning.search.evaluator import Budget, Evaluator, Trial
 from coarsen.tuning.search.exhaustive import RandomSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
 from coarsen.tuning.search.spaces import Choice, SearchSpace
-from coarsen.tuning.settings import Deadline, Tune
+from coarsen.tuning.settings import Tune
 from coarsen.tuning.tuner import Tuning, measured_own
 from coarsen.tuning.tuning_processes import LaunchToTune, search_method, tuning_processes
 from coarsen.tuning.workload.element_types import Array
@@ -152,7 +153,7 @@ class _Measured:
         if case.function == "mm":
             without = replace(settings, tiles=False, store=f"{settings.store}-untiled")
             programs["tuned without tiles"] = LoopProgram(context, path, tune=without)
-        if any(each.kernel.split for each in self._read.kernels):
+        if self._read.shares_sums:
             for lanes, size in _LANES:
                 defined = [f"-D{LANES}={lanes}", f"-D{GROUP_SIZE}={size}"]
                 programs[f"{lanes} lanes of {size}"] = LoopProgram(context, path, options=defined, tune=settings)

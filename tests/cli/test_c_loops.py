@@ -12,6 +12,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from tests.cli.conftest import Run, written
+from tests.loops.test_host_header import NORM
 
 FOLDER = Path(__file__).parents[2] / "opencl_bench" / "kernels" / "loops"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "tune-c-loops.md"
@@ -138,6 +139,15 @@ def test_descriptions(folder: Path, run: Run, name: str) -> None:
     assert expected.keys() == {*workload.outputs}
     # The function computes something, on copies.
     assert any(not np.array_equal(expected[each], workload.buffers[each]) for each in workload.outputs)
+
+
+def test_descriptions_of_a_sum_over_everything(folder: Path, run: Run) -> None:
+    written(folder, "norm.c", NORM)
+    assert run("describe", "norm.c").code == 0
+    paths = sorted(folder.glob("norm*.toml"))
+    assert [find_benchmark(path).kernel for path in paths] == ["norm_0", "norm_1"]
+    for path in paths:
+        check_kernel_of(path)
 
 
 def test_a_description_of_one_kernel_and_macros(folder: Path, run: Run) -> None:

@@ -112,6 +112,12 @@ def test_the_search_has_the_lanes_of_the_program(
         benchmark.launches(PRESET, (256, 1), (("GROUP_SIZE", "64"), ("SPLIT", "256")))
 
 
+def test_a_shared_loop_ends_before_the_largest_number(queue: cl.CommandQueue) -> None:
+    nothing = cl.array.zeros(queue, 1, np.float32)
+    with pytest.raises(InvalidInputError, match="n = 2147475456 is not a whole number of the kernels' type"):
+        LoopProgram(queue.context, MV)(queue, 2**31 - 8192, nothing, nothing, nothing)
+
+
 def test_a_number_of_lanes_is_a_number(queue: cl.CommandQueue) -> None:
     with pytest.raises(InvalidInputError, match="a number of work-items, and -D SPLIT gives none"):
         LoopProgram(queue.context, MV, options=["-DSPLIT"])

@@ -82,12 +82,12 @@ def cost(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> flo
                 yield now
 
     times = clock()
-    monkeypatch.setattr(together.time, "perf_counter", lambda: next(times))
+    monkeypatch.setattr("coarsen.drop_in.together.time.perf_counter", lambda: next(times))
     return float(request.param)
 
 
 def test_what_is_measured_to_be_faster_is_taken(region: Region, cost: float) -> None:
-    taken = []
+    taken: list[bool] = []
     for k in range(2 * together.TURNS + 2):
         with region.program.together(region.queue) as t:
             region.scale(k=np.int32(k))

@@ -1,4 +1,4 @@
-"""Random pairs of kernels: of some one launch does what two do, others have a mistake by which it does not."""
+"""Random kernels in a row: of some one launch does what two or three do, others have a mistake."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _UNGUARDED = "{}"
 
 @dataclass(frozen=True)
 class Chain:
-    """Two kernels, `one` and `two`, over a number of dimensions, of elements of a type; what is given up."""
+    """Kernels over a number of dimensions, of elements of a type; what is given up."""
 
     source: str
+    passed: dict[str, str]
     dimensions: int
     type: str
     gives_up: tuple[str, ...]
@@ -57,11 +58,18 @@ def chain_of(seed: int) -> Chain:
     if "a[j]" in first[1] or "a[" in read:
         second = [line for line in second if not line.startswith("a[")]
     pointer = f"global {type_} *"
+    passed = {"one": "nkatu", "two": "nkatbcd"}
+    third = ""
+    if draw.random() < 0.4:
+        passed["three"] = "nkce"
+        item = f"{_ID[dimensions]} {second_guard.format(f'e[{index}] = c[{index}] * k;')}"
+        third = f"kernel void three(int n, {type_} k, {pointer}c, {pointer}e)\n{{ {item} }}\n"
     return Chain(
         f"kernel void one(int n, {type_} k, {pointer}a, {pointer}t, {pointer}u)\n"
         f"{{ {_ID[dimensions]} {guard.format(' '.join(first))} }}\n"
         f"kernel void two(int n, {type_} k, {pointer}a, {pointer}t, {pointer}b, {pointer}c, {pointer}d)\n"
-        f"{{ {_ID[dimensions]} {second_guard.format(' '.join(second))} }}\n",
+        f"{{ {_ID[dimensions]} {second_guard.format(' '.join(second))} }}\n{third}",
+        passed,
         dimensions,
         type_,
         draw.choice(((), ("t",), ("t", "u"))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -88,7 +89,8 @@ def test_barriers_and_atomics_go_side_by_side(queue: cl.CommandQueue) -> None:
     contents = {"mosts": np.zeros(1, np.int32), "leasts": np.zeros(1, np.int32), "a": numbers}
     buffers = {name: cl.Buffer(queue.context, flags, hostbuf=each) for name, each in contents.items()}
     kernel = cl.Kernel(build_uncached(queue.context, fused.opencl_c), fused.kernel.name)
-    kernel(queue, (64,), (8,), *(buffers.get(n, cl.LocalMemory(32)) for n in fused.kernel.argument_names))
+    arguments: list[Any] = [buffers.get(name, cl.LocalMemory(32)) for name in fused.kernel.argument_names]
+    kernel(queue, (64,), (8,), *arguments)
     for name, of in (("mosts", np.max), ("leasts", np.min)):
         found = np.empty(1, np.int32)
         cl.enqueue_copy(queue, found, buffers[name])
@@ -105,7 +107,7 @@ def test_several_kernels_are_one() -> None:
     apart = fuse(steps, "one", "two ( a , b )")
     assert apart.kernel.argument_names == ("in", "out", "a", "b") and apart.is_side_by_side
     # By what is passed, it is told in words that make the same.
-    by_things = fuse_launches(steps, [("one", "ab"), ("two", "bc"), ("three", "cd")], (), PORTABLE, {"b"})
+    by_things = fuse_launches([("one", "ab"), ("two", "bc"), ("three", "cd")], steps, (), PORTABLE, {"b"})
     assert by_things.calls == ("one", "two(out, out_2)", "three(out_2, out_2_2)")
     again = fuse(steps, *by_things.calls, gives_up=["out"])
     assert again.opencl_c == by_things.opencl_c and by_things.dropped == ("out",)

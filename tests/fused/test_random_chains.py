@@ -29,12 +29,12 @@ Buffers = Mapping[str, NDArray[Any]]
 
 def compare(queue: cl.CommandQueue, chain: Chain) -> None:
     """Run both ways. Raises AssertionError where they differ in a buffer that is not given up."""
-    fused = fuse(chain.source, "one", "two", gives_up=chain.gives_up)
+    fused = fuse(chain.source, *chain.passed, gives_up=chain.gives_up)
     given_up = {*chain.gives_up}
     assert given_up - {*fused.dropped} == {each.name for each in fused.given_up if each.left} & given_up
     plain, once = _contents(chain), _contents(chain)
     program = build_uncached(queue.context, chain.source)
-    _run(queue, chain, [cl.Kernel(program, "one"), cl.Kernel(program, "two")], ["nkatu", "nkatbcd"], plain)
+    _run(queue, chain, [cl.Kernel(program, name) for name in chain.passed], [*chain.passed.values()], plain)
     kernel = cl.Kernel(build_uncached(queue.context, fused.opencl_c), fused.kernel.name)
     _run(queue, chain, [kernel], [fused.kernel.argument_names], once)
     for name, wanted in plain.items():
@@ -46,7 +46,7 @@ def _contents(chain: Chain) -> dict[str, NDArray[Any]]:
     element = np.dtype(_TYPES[chain.type])
     lanes = 2 if chain.type.endswith("2") else 1
     draw = np.random.default_rng(5)
-    return {name: draw.integers(0, 1000, ELEMENTS * lanes).astype(element) for name in "atubcd"}
+    return {name: draw.integers(0, 1000, ELEMENTS * lanes).astype(element) for name in "atubcde"}
 
 
 def _run(
@@ -71,7 +71,7 @@ def outcome(queue: cl.CommandQueue, seed: int) -> str:
         compare(queue, chain)
         return "same"
     try:
-        fused = fuse(chain.source, "one", "two")
+        fused = fuse(chain.source, *chain.passed)
     except RefusalError as refusal:
         assert refusal.code == "fusion-crosses-items"
         return "refused"
@@ -88,9 +88,8 @@ def main() -> int:
     first, _, last = sys.argv[1].partition(":")
     name = sys.argv[2] if len(sys.argv) > 2 else ""
     found = (each for each in discover_devices() if not each.is_called("oclgrind") or name)
-    queue = cl.CommandQueue(
-        cl.Context([open_device(next(each for each in found if name.lower() in str(each).lower()))])
-    )
+    context = cl.Context([open_device(next(each for each in found if name.lower() in str(each).lower()))])
+    queue = cl.CommandQueue(context)
     counts = {"same": 0, "refused": 0}
     for seed in range(int(first), int(last or int(first) + 1)):
         try:

@@ -220,8 +220,8 @@ def test_signals_are_passed_on(tmp_path: Path) -> None:
 def test_nothing_is_tuned_after_ctrl_c(end: str, tmp_path: Path) -> None:
     program = shell_script(tmp_path, f"trap '{end}' INT\necho ready\nwhile :; do sleep 0.05; done")
     words = [sys.executable, "-m", "coarsen", "run", "--tune", str(program)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(words, **pipes, text=True, start_new_session=True) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)

@@ -15,7 +15,7 @@ from coarsen.layer.program import counted_run
 from coarsen.layer.script import Script
 from coarsen.layer.shelf import shelve
 from coarsen.layer.tuning import tune_rows
-from coarsen.layer.unit import SUFFIX
+from coarsen.layer.unit import SUFFIX, read_rows
 from coarsen.runtime.code import pyopencl_headers
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.database import open_store
@@ -49,6 +49,21 @@ def test_what_is_forgotten_leaves_nothing(intel: DeviceDescription, tmp_path: Pa
         assert opened.remembered.forget(Filter()) == 1
     assert shelve(shelf, program, intel, kinds, store) == []
     assert [*shelf.iterdir()] == []
+
+
+def test_a_size_that_does_not_divide_leaves_the_others_their_rows(
+    intel: DeviceDescription, tmp_path: Path
+) -> None:
+    """Where the driver chooses local sizes, each size of a class has a row of its own."""
+    store, shelf = str(tmp_path / "store.sqlite"), tmp_path / "units" / "0"
+    program = RecordedProgram("", SOURCE, "")
+    kinds = [kind(program, "scale", intel, (size,), None) for size in (1120, 1056, 1248)]
+    remember(store, intel, [(kinds[1], Variant((), (Coarsening(3, stride=8),)))])
+    runs, left = shelve(shelf, program, intel, kinds, store)
+    assert runs.runs and not runs.reason and left.reason.startswith("not at all sizes: ")
+    (unit,) = shelf.iterdir()
+    assert len(read_rows(unit)) == 2
+    assert shelve(shelf, program, intel, kinds[:1], store)[0].reason and not [*shelf.iterdir()]
 
 
 @contextmanager

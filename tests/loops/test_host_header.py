@@ -37,6 +37,14 @@ void halves(int queue, const float in[restrict queue], float status[restrict que
         status[i] = kept[queue - 1 - i] + kept[i];
 }
 """
+NORM = """
+void norm(int n, const float a[restrict n], float sum[restrict 1])
+{
+    #pragma omp parallel for reduction(+:sum[:1])
+    for (int i = 0; i < n; i++)
+        sum[0] += a[i] * a[i];
+}
+"""
 # Two loops of launches with the same counter, the second one downwards, and quotients of what is negative.
 TWICE = """
 void twice(int n, float scale, float a[restrict n], float b[restrict n])
@@ -155,6 +163,14 @@ def test_loops_of_launches_with_the_same_counter(n: int, tmp_path: Path, queue: 
     host = Host(program, tmp_path, queue)
     assert "own." in (tmp_path / "twice.h").read_text()
     check(program, host, queue, {"n": n, "scale": 0.25}, drawn({"a": n, "b": n}), is_changed=n > 1)
+
+
+@pytest.mark.parametrize("n", [1, 8193])
+def test_partial_sums_are_in_a_buffer_of_its_own(n: int, tmp_path: Path, queue: pyopencl.CommandQueue) -> None:
+    (tmp_path / "norm.c").write_text(NORM)
+    program = read_program(tmp_path / "norm.c")
+    assert program.names == ("norm_0", "norm_1")
+    check(program, Host(program, tmp_path, queue), queue, {"n": n}, drawn({"a": n, "sum": 1}))
 
 
 @pytest.mark.parametrize("n", [2, 3, 77])

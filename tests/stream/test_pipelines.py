@@ -14,6 +14,7 @@ import pyopencl.array
 import pytest
 from numpy.typing import NDArray
 
+import coarsen
 from coarsen.dispatch.features import Feature
 from coarsen.dispatch.launch_sizes import sequence_function, size_inputs
 from coarsen.dispatch.tree import Leaf, Split, Tree
@@ -126,14 +127,32 @@ def test_a_reduction_computes_what_it_takes(case: str, queue: cl.CommandQueue) -
         image = shaped(elements, "stencil" in case)
         size = {"height": image.shape[0], "width": image.shape[1]} if image.ndim > 1 else {}
         taken = interpret(stages, elements, **size, **given)
-        rows = {"rows": n // 3} if end is ROWS else {}
-        expected = {SUM: np.sum, LARGEST: lambda own: own.argmax() if own.size else -1}.get(
-            end, lambda own: own.reshape(-1, 3).sum(1)
-        )(taken)
+        rows: dict[str, Any] = {"rows": n // 3} if end is ROWS else {}
+        expected = taken.sum()
+        if end is LARGEST:
+            expected = taken.argmax() if taken.size else -1
+        elif end is ROWS:
+            expected = taken.reshape(-1, 3).sum(1)
         source = cl.array.empty(queue, image.shape, np.float32) if not n else cl.array.to_device(queue, image)
         found = step(queue, source, **passed, **rows).get()
         np.testing.assert_allclose(found, expected, rtol=1e-4, err_msg=f"{n} elements")
     assert "computed where the reduction takes" in step.explain()
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+def test_a_stencil_has_tiles_and_super_tiles(factor: int, queue: cl.CommandQueue) -> None:
+    stencil = Stencil("cross", "u(-1, 0) + 3 * u(1, 0) - u(0, -2)", border="7")
+    plan = coarsen.array_plan("input", place="local")
+    demanded = ["-DWORK_GROUP=16,4,1"]
+    tiled = coarsen.coarsen(pipeline(stencil).source, factor=factor, dim=1, options=demanded, arrays=[plan])
+    assert "local float input_tile[" in tiled.opencl_c
+    image = np.random.default_rng(1).integers(0, 9, (37, 50)).astype(np.float32)
+    source, out = cl.array.to_device(queue, image), cl.array.zeros(queue, image.shape, np.float32)
+    kernel = cl.Program(queue.context, tiled.opencl_c).build().cross_stream
+    sizes = map(np.int32, (image.size, 50, 37))
+    kernel(queue, (64, 40 // factor), (16, 4 // factor), source.data, out.data, *sizes)
+    expected = interpret([stencil], image, width=50, height=37).reshape(image.shape)
+    np.testing.assert_array_equal(out.get(), expected)
 
 
 def test_a_reduction_with_a_map_of_its_own_is_refused() -> None:
@@ -158,8 +177,8 @@ def test_an_image_stays_one(queue: cl.CommandQueue) -> None:
 
 def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
     step, own = pipeline(GAIN, FIR), cl.array.zeros(queue, 8, np.float32)
-    given = {"k": 1, "h": own, "taps": 3}
-    for changed, words in (
+    given: dict[str, Any] = {"k": 1, "h": own, "taps": 3}
+    changes: tuple[tuple[dict[str, Any], str], ...] = (
         ({"k": None}, "k is no float32"),
         ({"taps": 2.5}, "taps is no int32"),
         ({"taps": 0}, "a rate between gain and fir is 0"),
@@ -167,11 +186,12 @@ def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
         ({"h": own[2:]}, "h is neither a buffer nor an array"),
         ({"b": 1}, "the argument b is none of the actors'; there are k, h, taps"),
         ({"out": cl.array.zeros(queue, 8, np.float32)}, "out has 8 elements, and 6 come out"),
-    ):
+    )
+    for changed, words in changes:
         with pytest.raises(InvalidInputError) as error:
             step(queue, own, **{**given, **changed})
         assert words in str(error.value)
-    with pytest.raises(InvalidInputError, match="the output is the input's memory"):
+    with pytest.raises(InvalidInputError, match="the output is the memory of something"):
         pipeline(GAIN)(queue, own, out=own, k=1)
     with pytest.raises(InvalidInputError, match="the argument h is missing"):
         step(queue, own, k=1, taps=3)

@@ -96,9 +96,9 @@ def _comment(program: NestProgram) -> Iterator[str]:
     if whole_type(program.nest) == "int":
         yield "Assumed: no array has 2^31 elements or more; with long sizes in C it may."
     exactly = ""
-    if any(each.kernel.split for each in program.kernels):
+    if program.shares_sums:
         exactly = ", but of SPLIT there are as many"
-        yield "Assumed: no shared loop ends so near the largest whole number that SPLIT more steps overflow."
+        yield "Assumed: no shared loop ends within SPLIT or 8192 of its steps below the largest whole number."
     yield f"Launches, in work-items; more of them do nothing{exactly}:"
     yield from _launches(program.launches, "  ")
 

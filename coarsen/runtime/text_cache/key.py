@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeVar
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.included import IncludedFiles, included_files, tells_more_than_text
-from coarsen.frontend.options import parse_options
 from coarsen.runtime.text_cache.store import Entry, Store, StoredRefusal, entry_of, file_of
 from coarsen.runtime.text_cache.versions import versions
 
@@ -122,6 +121,7 @@ def is_certain(key: Key, source: str, options: Sequence[str], macros: DeviceMacr
         return True
     # Imported late: with a warm cache, nothing has to be compiled.
     from coarsen.frontend.compile import files_read
+    from coarsen.frontend.options import parse_options
 
     read = files_read(source, parse_options(options), macros)
     return read is not None and key.files.hold(read)
@@ -142,4 +142,5 @@ def _files_of(source: str, options: Sequence[str]) -> IncludedFiles | None:
 @lru_cache(maxsize=64)
 def _include_folders(options: tuple[str, ...]) -> tuple[Path, ...]:
     """Return the folders that build options name; programs of an application have theirs in common."""
-    return tuple(Path(word[2:]) for word in parse_options(options).clang_options if word.startswith("-I"))
+    words = zip(options, (*options[1:], ""), strict=False)
+    return tuple(Path(word[2:] or following) for word, following in words if word.startswith("-I"))

@@ -101,7 +101,7 @@ def c_template(program: NestProgram, kernel: str, file: str, options: Sequence[s
 
 def _shared(program: NestProgram) -> str:
     """The parameters of kernels whose lanes share sums; nothing where there are none."""
-    if not any(each.kernel.split for each in program.kernels):
+    if not program.shares_sums:
         return ""
     lanes, size = (program.macros[name] for name in (LANES, GROUP_SIZE))
     return _SHARED.format(
@@ -176,10 +176,8 @@ def _argument(program: NestProgram, own: NestLaunch, name: str) -> str:
         extents = extents_in(nest, array)
         lines.append(f"buffer = {toml(kind)}")
         lines.append(f"shape = {toml(extents)}" if len(extents) > 1 else f"elements = {toml(extents[0])}")
-        is_real = kind in ("float", "double")
-        lines.append(f"values = {toml('uniform(-1, 1)' if is_real else 'integers(0, 100)')}  # CHECK")
-        if array.is_local:
-            lines.append("scratch = true")
+        values = "uniform(-1, 1)" if kind in ("float", "double") else "integers(0, 100)"
+        lines.append("scratch = true" if array.is_local else f"values = {toml(values)}  # CHECK")
     elif name in nest.types:
         is_whole = name in nest.parameters
         kind = whole_type(nest) if is_whole else opencl_type(nest.types[name], nest.place)

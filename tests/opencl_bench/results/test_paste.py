@@ -10,7 +10,8 @@ from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.variant.coarsening import Coarsening, Level, configuration, configuration_of
 from coarsen.variant.data_layout import SOA, Order
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import Pad, Place
+from coarsen.variant.pads import Pad
+from coarsen.variant.placement import Place
 from coarsen.variant.transforms import REPLICATION_ALONE, Tile, Transforms
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
