@@ -197,6 +197,9 @@ def _divide(run: Sequence[_Launch], look: Callable[[Sequence[_Launch]], Chain | 
     while first < len(run) - 1:
         last, saved, chain = first + 1, 0, None
         while last < len(run) and last - first < MOST_KERNELS:
+            if chain is not None and _is_same(run[last], run[first]):
+                # The next step of a loop.
+                break
             longer = look(run[first : last + 1])
             if longer is not None and longer.fused is None:
                 pair = run[last - 1], run[last]
@@ -210,6 +213,10 @@ def _divide(run: Sequence[_Launch], look: Callable[[Sequence[_Launch]], Chain | 
             chain.found.append(run[first:last])
         # A launch that does not join a chain may begin another one.
         first = max(last, first + 1)
+
+
+def _is_same(one: _Launch, other: _Launch) -> bool:
+    return one.kernel is other.kernel and one.memory == other.memory
 
 
 def _chain(known: dict[Hashable, Chain], folder: Path, launches: Sequence[_Launch]) -> Chain | None:

@@ -98,6 +98,18 @@ def test_launches_that_follow_each_other(
         assert out.startswith("one → two, 1 time: ") == is_found and (said in out or not is_found), out
 
 
+def test_a_chain_ends_where_the_next_step_of_a_loop_begins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.cl").write_text(STEP.format("one") + STEP.format("two"))
+    launches = (ListedLaunch((8,), None, (), (PassedBuffer(32), PassedBuffer(32))),)
+    kernels = [ListedKernel(name, "0", "s.cl", (), launches) for name in ("one", "two")]
+    steps = Step("launch", 2, 0, 0, (2, 4)), Step("launch", 2, 1, 0, (4, 6))
+    write_launch_list(kernels, tmp_path, [steps * 5])
+    assert main(["fuse", "--from", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("one → two, 5 times: ")
+
+
 def test_a_ring_begins_anew(tmp_path: Path) -> None:
     def read(count: int, numbers: list[int]) -> list[int]:
         steps = b"".join(_STEP.pack(1, 0xFFFFFFFF, 2, 1, number, *[0] * 11) for number in numbers)
