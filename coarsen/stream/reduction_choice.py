@@ -117,9 +117,12 @@ def _for_cpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
     """
     several = _at_least(2 * units)
     counts = sorted({several, max(several, _MANY_GROUPS)})
-    few = Split(operation.length, _FEW_ON_CPU, Leaf(0), Leaf(1))
-    tree: Tree = Split(operation.rows, units, few, Leaf(0)) if operation.rows else few
-    return [{"GROUPS": each} for each in counts], Split(operation.length, _MANY_ON_CPU, tree, Leaf(len(counts)))
+    choices: list[Values] = [{"GROUPS": each} for each in counts]
+    tree: Tree = Split(operation.length, _FEW_ON_CPU, Leaf(0), Leaf(1))
+    if operation.rows:
+        choices.append({"FORM": 1, "LOCAL": 32, "LANES": 1})
+        tree = Split(operation.rows, units, tree, Split(operation.length, _SHORT, Leaf(len(choices)), Leaf(0)))
+    return choices, Split(operation.length, _MANY_ON_CPU, tree, Leaf(len(counts)))
 
 
 def _at_least(groups: int) -> int:
@@ -139,11 +142,14 @@ def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
     tree: Tree = Split(operation.length, _FEW_ON_GPU, Leaf(1), Leaf(2))
     if not operation.rows:
         return [one, several], tree
-    short: Values = {"LOCAL": 32, "LANES": 1}
-    by_length = Split(operation.length, 256, Leaf(3), Leaf(1))
-    return [one, several, short], Split(operation.rows, 2 * units, tree, by_length)
+    narrow: Values = {"LOCAL": 32, "LANES": 1}
+    by_item: Values = {"FORM": 1, "LOCAL": 256, "LANES": 1}
+    by_length = Split(operation.length, _SHORT, Leaf(4), Split(operation.length, 256, Leaf(3), Leaf(1)))
+    return [one, several, narrow, by_item], Split(operation.rows, 2 * units, tree, by_length)
 
 
+# The number of elements up to which a work-item should have a row for itself, where there are many.
+_SHORT = 8
 # The numbers of elements up to which one work-group is faster than several and a second launch.
 _FEW_ON_CPU, _FEW_ON_GPU = 1 << 17, 1 << 13
 # Beyond so many elements there are at least so many work-groups: shorter sums have smaller errors.
