@@ -192,11 +192,13 @@ class LoopProgram:
         has_lanes = kernel.split is not None and len(kernel.dimensions) == 1 and not self._program.has_own_lanes
         if not has_lanes or self._tuned is not None or mode is None or mode[0] is Otherwise.PREDICT:
             return self._tune
+        by_macros = partial(_by_lanes, text, self._program.macros, self._whole_type)
+        if mode[0] is Otherwise.LEAVE:
+            return Remembered(mode[1], by_macros=by_macros)
         # Imported late: a program that remembers measures nothing.
         from coarsen.drop_in.search import SearchNow
 
-        kind = SearchNow if mode[0] is Otherwise.TUNE else Remembered
-        return kind(mode[1], by_macros=partial(_by_lanes, text, self._program.macros, self._whole_type))
+        return SearchNow(mode[1], by_macros=by_macros)
 
     def _given(self, arguments: Sequence[object], named: Mapping[str, object]) -> dict[str, Any]:
         names = self.arguments
