@@ -55,7 +55,7 @@ $(VENV)/.created:
 	touch $@
 
 # Pip compiles what it installs; what stays in this folder would be compiled at each start where bytecode isn't kept.
-COMPILED := $(BIN)/python -m compileall -q coarsen features models opencl_bench
+COMPILED := $(BIN)/python -m compileall -q -j 2 coarsen features models opencl_bench
 
 $(VENV)/.demo-installed: $(VENV)/.created pyproject.toml
 	@echo "installing into $(VENV), some minutes"

@@ -15,7 +15,7 @@ buffers that are given up.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -49,6 +49,8 @@ from coarsen.transform.value_numbering.shared_values import share_values
 _SPACES = {AddressSpace.GLOBAL: "global", AddressSpace.CONSTANT: "constant", AddressSpace.LOCAL: "local"}
 _LOCAL = PointerType(AddressSpace.LOCAL)
 _ARRAY = re.compile(r"(.*?)((?:\[\d+\])+)\*")
+# Ends the name of the function that is called between two parts.
+_MARK = "_next_part"
 # Each of them is lowered, and a kernel of more is hardly what anybody wants.
 MOST_KERNELS = 16
 Names = tuple[str, ...]
@@ -163,13 +165,13 @@ def _fused(
     name = _free_name(name, [each for each, _ in launches], text)
     passed, name_of = _passed(kernels, launches, are_names)
     given_up = [str(each) if are_names else name_of[each] for each in gives_up if are_names or each in name_of]
-    signature, size = _Signature.of(kernels, passed), _demanded_size(kernels)
+    size = _demanded_size(kernels)
     folders = [] if isinstance(source, str) else [f"-I{source.parent}"]
     kernel, is_side_by_side = kernels[0], True
     for count in range(2, len(kernels) + 1):
-        wrapper = signature.wrapper(name, kernels[:count], size)
+        wrapper = _wrapper(name, f"{name}{_MARK}", kernels[:count], passed[:count], size)
         kernel = lower(f"{text}\n\n{wrapper}", name, [*folders, *options], macros)
-        kernel, is_independent = _joined(kernel, signature.mark(name))
+        kernel, is_independent = _joined(kernel, f"{name}{_MARK}")
         is_side_by_side &= is_independent
     kernel, found, dropped = _without_stores(kernel, given_up)
     apart = distinct_arguments(kernel.function, EffectsOfKernel.of_kernel(kernel), PointerRoots())
@@ -241,7 +243,7 @@ def _free_name(name: str | None, kernels: Sequence[str], text: str) -> str:
     if name is None:
         name = next((each for each in ("_".join(kernels), "_then_".join(kernels)) if not _is_builtin(each)), "")
     is_name = re.fullmatch(r"[A-Za-z_]\w*", name)
-    if not is_name or re.search(rf"\b({name}|{_Signature.mark(name)})\b", text) or _is_builtin(name):
+    if not is_name or re.search(rf"\b({name}|{name}{_MARK})\b", text) or _is_builtin(name):
         raise InvalidInputError(f"the fused kernel can't be called '{name}': give it another name (--name)")
     return name
 
@@ -299,63 +301,37 @@ def _free(name: str, taken: Collection[str]) -> str:
     return name
 
 
-@dataclass(frozen=True)
-class _Signature:
-    """The arguments of a fused kernel.
+def _wrapper(
+    name: str, mark: str, kernels: Sequence[Kernel], passed: Sequence[Names], size: Sequence[int] | None
+) -> str:
+    """Return the kernel that calls kernels, the last one after a call of the mark.
 
-    Attributes:
-        arguments: by name, each with those of the kernels that it is passed for.
-        passed: the names of what each kernel is passed.
+    Where some before have barriers, too, a barrier comes between: drivers get those under conditions wrong that
+    may follow others without one that is always reached. Raises InvalidInputError for arguments that don't fit.
     """
-
-    arguments: Mapping[str, Sequence[Argument]]
-    passed: Sequence[Names]
-
-    @classmethod
-    def of(cls, kernels: Sequence[Kernel], passed: Sequence[Names]) -> _Signature:
-        """Return the arguments of kernels as one list. Raises InvalidInputError where they don't fit."""
-        arguments: dict[str, list[Argument]] = {}
-        owner: dict[str, str] = {}
-        for kernel, row in zip(kernels, passed, strict=True):
-            for name, argument in zip(row, kernel.arguments, strict=True):
-                if name in (each.name for each in kernels):
-                    reason = f"an argument is called '{name}', as one of the kernels is: rename one of them"
-                    raise InvalidInputError(reason)
-                one, other = _type_of(arguments.get(name, [argument])[0]), _type_of(argument)
-                if one != other:
-                    raise InvalidInputError(
-                        f"'{name}' of {owner[name]} is {one}, '{argument.name}' of {kernel.name} is {other}: "
-                        "they can't be one argument; rename one"
-                    )
-                arguments.setdefault(name, []).append(argument)
-                owner.setdefault(name, kernel.name)
-        return cls(arguments, passed)
-
-    @staticmethod
-    def mark(name: str) -> str:
-        """Return the name of the function that is called between two parts."""
-        return f"{name}_next_part"
-
-    def wrapper(self, name: str, kernels: Sequence[Kernel], size: Sequence[int] | None) -> str:
-        """Return the kernel that calls some of the kernels, the last one after a call of the mark.
-
-        Where some before have barriers, too, a barrier comes between: drivers get those under conditions wrong
-        that may follow others without one that is always reached.
-        """
-        used = dict.fromkeys(each for row in self.passed[: len(kernels)] for each in row)
-        declared = ", ".join(_declared(each, self.arguments[each]) for each in used)
-        calls, waits = [], [any(map(is_barrier, kernel.instructions())) for kernel in kernels]
-        for index, (kernel, given) in enumerate(zip(kernels, self.passed, strict=False)):
-            calls += ["barrier(CLK_LOCAL_MEM_FENCE);"] * (waits[index] and any(waits[:index]))
-            calls += [f"{self.mark(name)}();"] * (index == len(kernels) - 1)
-            calls.append(f"{kernel.name}({', '.join(given)});")
-        # A macro that the source defines after its kernels.
-        undefined = "".join(f"#undef {each}\n" for each in (*used, *dict.fromkeys(each.name for each in kernels)))
-        demanded = f"__attribute__((reqd_work_group_size({', '.join(map(str, size))}))) " if size else ""
-        body = "\n".join(calls)
-        return (
-            f"{undefined}void {self.mark(name)}(void);\n{demanded}kernel void {name}({declared})\n{{\n{body}\n}}\n"
-        )
+    every: dict[str, list[tuple[str, Argument]]] = {}
+    calls, waits = [], [any(map(is_barrier, kernel.instructions())) for kernel in kernels]
+    for index, (kernel, row) in enumerate(zip(kernels, passed, strict=True)):
+        calls += ["barrier(CLK_LOCAL_MEM_FENCE);"] * (waits[index] and any(waits[:index]))
+        calls += [f"{mark}();"] * (index == len(kernels) - 1)
+        calls.append(f"{kernel.name}({', '.join(row)});")
+        for given, argument in zip(row, kernel.arguments, strict=True):
+            owner, known = every.setdefault(given, [(kernel.name, argument)])[0]
+            if _type_of(known) != _type_of(argument):
+                raise InvalidInputError(
+                    f"'{given}' of {owner} is {_type_of(known)}, '{argument.name}' of {kernel.name} is "
+                    f"{_type_of(argument)}: they can't be one argument; rename one"
+                )
+            every[given].append((kernel.name, argument))
+    names = dict.fromkeys(kernel.name for kernel in kernels)
+    for each in every.keys() & names.keys():
+        raise InvalidInputError(f"an argument is called '{each}', as one of the kernels is: rename one of them")
+    # A macro that the source defines after its kernels.
+    undefined = [f"#undef {each}" for each in (*every, *names)]
+    demanded = f"__attribute__((reqd_work_group_size({', '.join(map(str, size))}))) " if size else ""
+    declared = ", ".join(_declared(each, [argument for _, argument in found]) for each, found in every.items())
+    head = f"{demanded}kernel void {name}({declared})"
+    return "\n".join([*undefined, f"void {mark}(void);", head, "{", *calls, "}\n"])
 
 
 def _type_of(argument: Argument) -> str:

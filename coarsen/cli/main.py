@@ -24,11 +24,11 @@ from coarsen.cli.options import Debug, Quiet, Verbose, Version
 
 _EVERYDAY = MappingProxyType(
     {
-        "run": "Run a PyOpenCL program coarsened, or record any program.",
+        "run": "Run any program that uses OpenCL with tuned kernels; tune or record it.",
         "tune": "Find the fastest variant of a kernel, and remember it.",
         "describe": "Describe a kernel's arguments in a file, for tune and bench.",
         "apply": "Coarsen a kernel, or explain the effect of coarsening it.",
-        "fuse": "Make one kernel of two that are launched in a row.",
+        "fuse": "Make one kernel of several that are launched in a row.",
         "predict": "Predict the best launch of a kernel on a device.",
         "devices": "List the OpenCL devices; check what coarsen needs.",
         "results": "Show, plot, export, import or forget what was measured.",
@@ -61,7 +61,7 @@ _FIRST: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "explain",
             "report",
         ),
-        "fuse": ("file", "first", "second", "same", "gives_up", "name", "output"),
+        "fuse": ("file", "kernels", "recording", "gives_up", "name", "output"),
         "predict": ("file", "device", "kernel", "local_size", "global_size", "measure"),
         "devices": ("check",),
         "results": ("action", "words", "kernel", "device", "remembered", "output", "store"),

@@ -29,9 +29,8 @@ from coarsen.cost.instruction_kinds import Kind, access_class, instruction_class
 from coarsen.cost.register_pressure import maximum_live_words, static_local_bytes
 from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, Sizes, WorkCounts, padded
 from coarsen.ir.graph.instruction import Block, Instruction
-from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType
-from coarsen.transform.coarsen import Analysed, analyse
+from coarsen.transform.coarsen import Analysed
 from coarsen.variant.coarsening import Configuration, Level
 from coarsen.variant.variant import Variant
 
@@ -125,18 +124,6 @@ class CountedKernel:
     functions: WorkFunctions
     counts: LoopCounts
     runs: Executions
-
-
-def work_functions(kernel: Kernel) -> WorkFunctions:
-    """Return a kernel's work as functions of the sizes of its launch.
-
-    Args:
-        kernel: that is launched, coarsened or not.
-
-    Raises:
-        RefusalError: the kernel has something that no analysis follows.
-    """
-    return counted_kernel(analyse(kernel, 0)).functions
 
 
 def counted_kernel(analysed: Analysed) -> CountedKernel:

@@ -123,8 +123,8 @@ class Fuser:
         self._known: dict[Hashable, Fused] = {}
         self._names: dict[str, tuple[str, ...]] = {}
 
-    def fused(self, launches: Sequence[_Collected], given_up: frozenset[int]) -> Fused:
-        """Return what launches become. Raises CoarsenError or TypeError for what can't be looked at."""
+    def fused(self, launches: Sequence[_Collected], given_up: frozenset[int], device: int) -> Fused:
+        """Return what launches become on a device. Raises CoarsenError or TypeError for what can't be told."""
         things = [tuple(map(_thing, each.typed)) for each in launches]
         kernels = [each.kernel.function_name for each in launches]
         for kernel in {*kernels} - self._names.keys():
@@ -137,7 +137,7 @@ class Fuser:
             for name, thing in zip(self._names[kernel], row, strict=True)
         )
         lost = frozenset(map(numbers.__getitem__, given_up))
-        key = *kernels, pattern, lost, launches[0].range
+        key = *kernels, pattern, lost, launches[0].range, device
         if key not in self._known:
             self._known[key] = self._made([*zip(kernels, things, strict=True)], given_up)
         return self._known[key]
@@ -256,7 +256,7 @@ class Together:
             return Fused(reason="there is only one launch")
         if len({launch.range for launch in launches}) > 1 or not all(launches[0].range[0]):
             return Fused(reason="the launches have other NDRanges, or no work-items [fusion-ndrange]")
-        found = self._fuser.fused(launches, frozenset(self._given_up))
+        found = self._fuser.fused(launches, frozenset(self._given_up), self._queue.device.int_ptr)
         if found.kernel is None:
             return found
         is_apart = _are_apart(found.values(launches), found.apart)

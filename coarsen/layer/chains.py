@@ -97,9 +97,9 @@ class Chain:
             self.reason = "their kernels are in several programs: put them into one source"
         elif len({_range(each.launch) for each in self.launches}) > 1:
             self.reason = "they are launched over other NDRanges [fusion-ndrange]"
-        elif any(wholes.count(each) > 1 for each in parts):
+        elif 0 in wholes or any(wholes.count(each) > 1 for each in parts):
             # Where a part begins is not told.
-            self.reason = "parts of one buffer may overlap [fusion-alias]"
+            self.reason = "memory is not known, or parts of one buffer may overlap [fusion-alias]"
         else:
             try:
                 self._look_at_kernels()
@@ -148,9 +148,8 @@ def chains_of(folder: Path) -> list[Chain]:
     merged: dict[Hashable, Chain] = {}
     for each in known.values():
         # Numbers that happen to be equal make no other chain.
-        alike = merged.setdefault(
-            (each.kernels, each.fused and each.fused.calls, each.reason, each.saved_bytes), each
-        )
+        key = each.kernels, each.fused and each.fused.calls, each.reason, each.saved_bytes
+        alike = merged.setdefault(key, each)
         alike.found += each.found if alike is not each else []
     chains = [each for each in merged.values() if each.found]
     _forget_what_is_read(chains, orders)
@@ -198,6 +197,9 @@ def _divide(run: Sequence[_Launch], look: Callable[[Sequence[_Launch]], Chain | 
     while first < len(run) - 1:
         last, saved, chain = first + 1, 0, None
         while last < len(run) and last - first < MOST_KERNELS:
+            if chain is not None and _is_same(run[last], run[first]):
+                # The next step of a loop.
+                break
             longer = look(run[first : last + 1])
             if longer is not None and longer.fused is None:
                 pair = run[last - 1], run[last]
@@ -211,6 +213,10 @@ def _divide(run: Sequence[_Launch], look: Callable[[Sequence[_Launch]], Chain | 
             chain.found.append(run[first:last])
         # A launch that does not join a chain may begin another one.
         first = max(last, first + 1)
+
+
+def _is_same(one: _Launch, other: _Launch) -> bool:
+    return one.kernel is other.kernel and one.memory == other.memory
 
 
 def _chain(known: dict[Hashable, Chain], folder: Path, launches: Sequence[_Launch]) -> Chain | None:

@@ -188,13 +188,11 @@ def _read_order(file: Path, places: dict[int, int]) -> Order:
     # The ring begins anew after its last place.
     count = int.from_bytes(file.read_bytes()[:8], "little")
     first = count % len(steps) if count > len(steps) else 0
-    return tuple(_step(each, places) for each in (*steps[first:], *steps[:first])[: min(count, len(steps))])
-
-
-def _step(numbers: tuple[int, ...], places: dict[int, int]) -> Step:
-    action, kind, queue, count, *memory = numbers
-    told = tuple(memory[:count]) if count <= len(memory) else None
-    return Step(ACTIONS[action], queue, places.get(kind), None, told)
+    order = []
+    for action, kind, queue, passed, *memory in (*steps[first:], *steps[:first])[: min(count, len(steps))]:
+        told = tuple(memory[:passed]) if passed <= len(memory) else None
+        order.append(Step(ACTIONS[action], queue, places.get(kind), None, told))
+    return tuple(order)
 
 
 def _read_log(log: Path) -> dict[int, RecordedKind]:

@@ -43,6 +43,7 @@ _OF_WORK_ITEMS = re.compile(
 )
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _BRANCHES = re.compile(r"\b(?:for|while|do|if|switch|return)\b|[?#]|&&|\|\|")
+_TAKE = re.compile(r"\b(pop|peek)\s*\(")
 _CALL = re.compile(r"\b(pop\s*\(\s*\)|peek\s*\(|push\s*\()")
 
 
@@ -85,11 +86,10 @@ class Actor:
         object.__setattr__(self, "result", self.result or self.type)
         for text in filter(str.strip, self.arguments.split(",")):
             if "*" in text and "const" not in text.split():
-                raise RefusalError(
-                    "stateful-actor",
-                    f"{self.name}: '{text.strip()}' could be written, and firings would see each other's writes: "
-                    "only const arrays can be passed",
+                reason = (
+                    f"{self.name}: '{text.strip()}' could be written, and firings would see that: make it const"
                 )
+                raise RefusalError("stateful-actor", reason)
         for argument in self.given:
             if is_own(argument.name):
                 raise InvalidInputError(f"{self.name}: an argument can't be called '{argument.name}'")
@@ -101,6 +101,11 @@ class Actor:
             raise RefusalError("stream-rates", f"{self.name} looks at {self.peek} elements and takes {self.pop}")
         if (found := _OF_WORK_ITEMS.search(self.work)) is not None:
             raise InvalidInputError(f"{self.name}: its work can't have {found[0]}: `i` is the firing's number")
+
+        for statement in re.split("[;{}]", self.work) if self.has_branches else ():
+            takes = _TAKE.findall(statement)
+            if "pop" in takes and len(takes) > 1:
+                raise InvalidInputError(f"{self.name}: which of two pop() in '{statement.strip()}' comes first?")
 
     def _check_rate(self, word: str, whole: set[str]) -> None:
         rate = getattr(self, word)
@@ -151,10 +156,9 @@ class Actor:
 
         def replaced(match: re.Match[str]) -> str:
             word = match[0].rstrip("( )").strip()
-            counter = "push" if word == "push" else "pop"
-            if not is_numbered:
-                place = HIDDEN + {"pop": "pops++", "peek": "pops", "push": "pushes++"}[word]
-            else:
+            place = HIDDEN + {"pop": "pops++", "peek": "pops", "push": "pushes++"}[word]
+            if is_numbered:
+                counter = "push" if word == "push" else "pop"
                 place = str(counts[counter])
                 counts[counter] += word != "peek"
             return f"{HIDDEN}{word}({place}" + (")" if word == "pop" else ", ")
@@ -285,9 +289,8 @@ def check_neighbours(stages: Sequence[Stage]) -> None:
     """Raise InvalidInputError where a stage puts out elements of another type than the next one takes."""
     for one, other in pairwise(stages):
         if one.result != other.type:
-            raise InvalidInputError(
-                f"{one.name} puts out elements of type {one.result}, and {other.name} takes {other.type}"
-            )
+            reason = f"{one.name} puts out elements of type {one.result}, and {other.name} takes {other.type}"
+            raise InvalidInputError(reason)
 
 
 def arguments_of(stages: Sequence[Stage]) -> Mapping[str, Argument]:

@@ -1,12 +1,11 @@
 """Rates are counted in what an actor's work is lowered to, and compared with those that are told.
 
     work="for (int k = 0; k < taps; k++) push(pop());"   pop="taps"
-      ─▶ int pops(…, int taps) { int pops = 0; for (…) { … pops++ … } return pops - taps; }
+      ─▶ int differs(…, int taps) { state s = …; for (…) { … s.popped++ … } return s.popped - taps; }
       ─▶ LLVM: ret i32 0
 
-The work is compiled with counters in the place of channels. LLVM's optimiser finds what these are at the end, for
-loops by its scalar evolution: the rate is as told if their difference is the constant 0. What it can't find is
-refused: nothing is believed.
+The work is compiled as the interpreter runs it. LLVM's optimiser finds what is counted at the end, for loops by
+its scalar evolution: the rate is as told if their difference is the constant 0. What it can't find is refused.
 """
 
 from __future__ import annotations
@@ -19,16 +18,19 @@ from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.clang import find_clang
 from coarsen.ir.modules import assembly_module
-from coarsen.stream.actor import EDGE, HIDDEN, Actor, Rate
+from coarsen.stream.actor import HIDDEN, Actor, Rate
 from coarsen.stream.graph import c_text
+from coarsen.stream.interpreter import fired, given_to
 
-_WORDS = ("-x", "cl", "-target", "spir64-unknown-unknown", "-cl-std=CL1.2", "-S", "-emit-llvm", "-O2", "-o", "-")
-_UNSEQUENCED = "unsequenced"
+_WORDS = (
+    *("-x", "cl", "-target", "spir64-unknown-unknown", "-cl-std=CL1.2", "-S", "-emit-llvm", "-O2", "-w"),
+    *("-fno-color-diagnostics", "-o", "-"),
+)
 _CONSTANT = re.compile(r"i32 (-?\d+)")
 _COUNTED = {
-    "pop": "takes {} elements a firing, and pop says {}",
-    "push": "puts out {} elements a firing, and push says {}",
-    "peek": "looks at an element that is none of the {1} that peek says",
+    "popped": ("pop", "takes {} elements a firing, and pop says {}"),
+    "pushed": ("push", "puts out {} elements a firing, and push says {}"),
+    "beside": ("peek", "looks at an element that is none of the {1} that peek says"),
 }
 
 
@@ -37,39 +39,26 @@ def check_rates(actors: tuple[Actor, ...]) -> None:
     """Compare the rates of actors with those of their work.
 
     Raises:
-        InvalidInputError: a work that does not compile, or takes elements in an order that C leaves open.
+        InvalidInputError: a work that does not compile.
         RefusalError: `stream-rates`, for a rate that isn't as told, or that can't be counted.
     """
     clang = find_clang()
-    text = "\n".join(line for actor in actors for word in _COUNTED for line in _counting(actor, word))
-    words = [
-        *_WORDS,
-        "-fno-color-diagnostics",
-        "-Wno-everything",
-        f"-Werror={_UNSEQUENCED}",
-        *clang.header_options,
-        "-",
-    ]
-    outcome = clang.run(words, text)
+    text = "\n".join(line for actor in actors for line in _counting(actor))
+    outcome = clang.run([*_WORDS, *clang.header_options, "-"], text)
     if outcome.returncode != 0:
         error = next((line for line in outcome.stderr.splitlines() if "error:" in line), "clang failed")
-        if _UNSEQUENCED in error:
-            error = f"{error.split(':')[0]}: C does not say which of two pop() in an expression comes first"
         raise InvalidInputError(f"the work of an actor can't be compiled: {error}")
     with assembly_module(outcome.stdout) as module:
         returned = {function.name: _returned(function) for function in module.functions}
     for actor in actors:
-        for word, sentence in _COUNTED.items():
-            difference, told = returned[f"{HIDDEN}{word}_{actor.name}"], _rates(actor)[word]
+        for counted, (word, sentence) in _COUNTED.items():
+            difference, told = returned[f"{HIDDEN}{counted}_{actor.name}"], _rates(actor)[word]
             if difference is None:
-                raise RefusalError(
-                    "stream-rates",
-                    f"{actor.name}: whether {word} is {told} can't be told from its work: it depends on data, "
-                    "or on loops that LLVM can't count",
-                )
+                why = "it depends on data, or on loops that LLVM can't count"
+                raise RefusalError("stream-rates", f"{actor.name}: whether {word} is {told} can't be told: {why}")
             if difference != 0:
-                counted = int(told) + difference if str(told).isdecimal() else f"{told} + {difference}"
-                raise RefusalError("stream-rates", f"{actor.name} {sentence.format(counted, told)}")
+                found = int(told) + difference if str(told).isdecimal() else f"{told} + {difference}"
+                raise RefusalError("stream-rates", f"{actor.name} {sentence.format(found, told)}")
 
 
 def _rates(actor: Actor) -> Mapping[str, Rate]:
@@ -79,41 +68,19 @@ def _rates(actor: Actor) -> Mapping[str, Rate]:
     return {"pop": actor.pop, "push": actor.push, "peek": actor.peek or actor.pop}
 
 
-def _counting(actor: Actor, word: str) -> Iterator[str]:
-    """Yield a function that returns by how much a rate differs; of `peek`, whether anything else is looked at."""
-    own, rates = f"{HIDDEN}{word}_{actor.name}", _rates(actor)
-    type_, result, work = actor.type, actor.result, actor.placed(is_numbered=False)
+def _counting(actor: Actor) -> Iterator[str]:
+    """Yield functions that return by how much each rate differs, and whether anything else is looked at."""
+    yield from fired(actor)
+    rates, given = _rates(actor), "".join(f", {each.name}" for each in actor.given)
+    pop, push, peek = (c_text(rates[word], ()) for word, _ in _COUNTED.values())
     names = sorted({name for rate in rates.values() for name in parse_expression(rate).names})
-    arguments = [f"int {name}" for name in ("width", "height", "x", "y")] if actor.border else []
-    given = [*arguments, *(each.strip() for each in actor.arguments.split(",") if each.strip())]
-    yield f"{type_} {HIDDEN}at_{own}(global const {type_} *from, int place, int last, int *is_beside)"
-    yield "{ *is_beside |= place < 0 || place >= last; return from[place]; }"
-    if actor.border:
-        outside = "0" if actor.border == EDGE else actor.border
-        yield f"#define u(dx, dy) ({HIDDEN}from[((dy) + y) * width + (dx) + x] + ({outside}))"
-    read = f"{HIDDEN}at_{own}({HIDDEN}from, {{}}, {c_text(rates['peek'], ())}, &{HIDDEN}beside)"
-    yield f"#define {HIDDEN}pop(place) {read.format('place')}"
-    yield f"#define {HIDDEN}peek(place, k) {read.format('(place) + (k)')}"
-    yield f"#define {HIDDEN}push(place, value) ({HIDDEN}sink = (value), (void)(place))"
-    yield f"int {own}({', '.join([f'global const {type_} *{HIDDEN}from', 'int i', *map(in_global, given)])})"
-    yield f"{{ int {HIDDEN}pops = 0, {HIDDEN}pushes = 0, {HIDDEN}beside = 0; {result} {HIDDEN}sink;"
-    # A pipeline makes no launch with rates below 1.
-    yield from (f"__builtin_assume({c_text(name, ())} > 0);" for name in names)
-    if not actor.has_branches:
-        yield f'_Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \\"-W{_UNSEQUENCED}\\"")'
-    yield f'#line 1 "{actor.name}"'
-    yield f"{{ {work} }}"
-    if not actor.has_branches:
-        yield '_Pragma("clang diagnostic pop")'
-    counter = {"pop": f"{HIDDEN}pops", "push": f"{HIDDEN}pushes", "peek": f"{HIDDEN}beside"}[word]
-    yield f"return {counter} - ({c_text(rates[word], ())}); }}" if word != "peek" else f"return {counter}; }}"
-    yield from (f"#undef {name}" for name in (f"{HIDDEN}pop", f"{HIDDEN}peek", f"{HIDDEN}push", "u"))
-
-
-def in_global(argument: str) -> str:
-    """Return an argument's declaration with an address space, where it is a pointer without one."""
-    has_space = {"global", "__global", "constant", "__constant"} & {*argument.split()}
-    return argument if "*" not in argument or has_space else f"global {argument}"
+    for counted, told in zip(_COUNTED, (pop, push, "0"), strict=True):
+        yield f"int {HIDDEN}{counted}_{actor.name}(global const {actor.type} *from, global {actor.result} *to, "
+        yield f"int width, int height, int i{given_to(actor)}) {{"
+        # A pipeline makes no launch with rates below 1.
+        yield from (f"__builtin_assume({c_text(name, ())} > 0);" for name in names)
+        yield f"stream_state_{actor.name} s = {{from, to, {peek}, 0, 0, 0, 0, width, height}};"
+        yield f"stream_run_{actor.name}(&s, i{given}); return s.{counted} - ({told}); }}"
 
 
 def _returned(function: object) -> int | None:

@@ -91,7 +91,7 @@ class _Run:
 
     def __init__(self, actors: Sequence[Actor], values: Mapping[str, Any], size: tuple[int, int]) -> None:
         self._values, self._size = values, size
-        text = "\n".join((*_prelude(), *(line for actor in actors for line in _entry(actor))))
+        text = "\n".join((*_prelude(), *(line for actor in actors for line in (*fired(actor), *_entry(actor)))))
         with tempfile.TemporaryDirectory() as folder:
             clang = find_clang()
             library = clang.shared_library([*_WORDS, *clang.header_options], text, Path(folder))
@@ -143,42 +143,54 @@ def _prelude() -> Iterator[str]:
     yield "#define mad(a, b, c) ((a) * (b) + (c))"
 
 
-def _entry(actor: Actor) -> Iterator[str]:
-    """Yield a function that fires an actor once, and returns how many elements it took and put out."""
-    name, type_, result = actor.name, actor.type, actor.result
-    given = "".join(
-        f", {'global ' * ('*' in each)}{each.strip()}" for each in actor.arguments.split(",") if each.strip()
-    )
+def fired(actor: Actor) -> Iterator[str]:
+    """Yield OpenCL C of what a firing is: `stream_run_…` runs the work on a state, which counts what is called."""
+    name, type_, result, inline = actor.name, actor.type, actor.result, "__attribute__((always_inline))"
     yield f"typedef struct {{ global const {type_} *from; global {result} *to; int looks, puts, popped, pushed, "
-    yield f"beside, width, height; {type_} border; }} stream_state_{name};"
+    yield f"beside, width, height; }} stream_state_{name};"
     state = f"private stream_state_{name} *s"
-    yield f"{type_} stream_peek_{name}({state}, int k)"
+    yield f"{inline} {type_} stream_peek_{name}({state}, int k)"
     yield "{ int at = s->popped + k; int is_in = at >= 0 && at < s->looks; s->beside |= !is_in; "
     yield "return is_in ? s->from[at] : 0; }"
-    yield f"{type_} stream_pop_{name}({state}) {{ {type_} e = stream_peek_{name}(s, 0); s->popped++; return e; }}"
-    yield f"void stream_push_{name}({state}, {result} e)"
-    yield "{ if (s->pushed >= s->puts) s->beside = 1; else s->to[s->pushed] = e; s->pushed++; }"
+    yield f"{inline} {type_} stream_pop_{name}({state})"
+    yield f"{{ {type_} e = stream_peek_{name}(s, 0); s->popped++; return e; }}"
+    yield f"{inline} void stream_push_{name}({state}, {result} e)"
+    yield "{ s->to[s->pushed < s->puts ? s->pushed : 0] = e; s->pushed++; }"
     if actor.border:
-        yield f"{type_} stream_u_{name}({state}, int x, int y)"
+        yield f"{inline} {type_} stream_u_{name}({state}, int x, int y, {type_} border)"
         yield "{ if (x < 0 || y < 0 || x >= s->width || y >= s->height) {"
         if actor.border == EDGE:
             yield "x = x < 0 ? 0 : x >= s->width ? s->width - 1 : x;"
             yield "y = y < 0 ? 0 : y >= s->height ? s->height - 1 : y; }"
         else:
-            yield "return s->border; }"
+            yield "return border; }"
         yield "return s->from[(long)y * s->width + x]; }"
-    yield f"long stream_entry_{name}(global const {type_} *from, global {result} *to, int looks, int puts, int i, "
-    yield f"int width, int height{given})"
-    border = actor.border if actor.border and actor.border != EDGE else "0"
-    yield f"{{ stream_state_{name} stream_state = {{from, to, looks, puts, 0, 0, 0, width, height, {border}}};"
-    yield f"#define pop() stream_pop_{name}(&stream_state)"
-    yield f"#define peek(k) stream_peek_{name}(&stream_state, k)"
-    yield f"#define push(e) stream_push_{name}(&stream_state, e)"
+    yield f"{inline} void stream_run_{name}(private stream_state_{name} *stream_s, int i{given_to(actor)})"
+    yield "{"
+    yield f"#define pop() stream_pop_{name}(stream_s)"
+    yield f"#define peek(k) stream_peek_{name}(stream_s, k)"
+    yield f"#define push(e) stream_push_{name}(stream_s, e)"
     if actor.border:
+        yield f"const {type_} stream_border = {'0' if actor.border == EDGE else actor.border};"
+        yield "const int width = stream_s->width, height = stream_s->height;"
         yield "const int x = i % width, y = i / width, stream_x = x, stream_y = y;"
-        yield f"#define u(dx, dy) stream_u_{name}(&stream_state, stream_x + (dx), stream_y + (dy))"
+        yield f"#define u(dx, dy) stream_u_{name}(stream_s, stream_x + (dx), stream_y + (dy), stream_border)"
     yield f'#line 1 "{name}"'
-    yield f"{{ {actor.work} }}"
-    yield f"return stream_state.popped | (long)stream_state.pushed << {_BITS} | "
-    yield f"(long)stream_state.beside << {2 * _BITS}; }}"
+    yield f"{{ {actor.work} }} }}"
     yield from (f"#undef {each}" for each in ("pop", "peek", "push", "u"))
+
+
+def given_to(actor: Actor) -> str:
+    """Return the declarations of an actor's arguments, behind others."""
+    each = (text.strip() for text in actor.arguments.split(",") if text.strip())
+    return "".join(f", {'global ' * ('*' in text and 'global' not in text)}{text}" for text in each)
+
+
+def _entry(actor: Actor) -> Iterator[str]:
+    """Yield a function that fires an actor once, and returns how many elements it took and put out."""
+    name, names = actor.name, "".join(f", {each.name}" for each in actor.given)
+    yield f"long stream_entry_{name}(global const {actor.type} *from, global {actor.result} *to, int looks, "
+    yield f"int puts, int i, int width, int height{given_to(actor)})"
+    yield f"{{ stream_state_{name} stream_s = {{from, to, looks, puts, 0, 0, 0, width, height}};"
+    yield f"stream_run_{name}(&stream_s, i{names});"
+    yield f"return stream_s.popped | (long)stream_s.pushed << {_BITS} | (long)stream_s.beside << {2 * _BITS}; }}"

@@ -101,7 +101,7 @@ class Pipeline:
 
     @cached_property
     def is_image(self) -> Mapping[str, bool]:
-        """Whether an actor makes an image of one, by its name."""
+        """Return whether an actor makes an image of one, by its name."""
         found, is_so = {}, any(each.border for each in self.actors)
         for stage in self.stages:
             for branch in branches_of(stage):
@@ -118,7 +118,7 @@ class Pipeline:
 
     @cached_property
     def counts(self) -> tuple[str, ...]:
-        """How many elements each channel gets, expressions of `n` and arguments."""
+        """Return how many elements each channel gets, expressions of `n` and arguments."""
         return element_counts(self.stages)
 
     @cached_property

@@ -30,7 +30,7 @@ from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.policy.tuned_checks import TunedChoice, problem_of_device, problem_of_program, tuned_files
 from coarsen.stream.laws import check_laws
-from coarsen.stream.reduction_choice import PINNED, default_file, description_of
+from coarsen.stream.reduction_choice import default_file, description_of
 from coarsen.stream.reduction_text import (
     KERNEL,
     OPTIONS,
@@ -72,8 +72,8 @@ class Reduce:
         operator: an expression in OpenCL C of `a` and `b`, two results.
         identity: an expression: what the operator combines with any value to that value.
         arguments: what the map needs, as declarations in C: arrays, which are only read, and numbers.
-        reproducible: whether one version does all launches, so that equal arrays have equal results, to the last
-            bit, on all devices; the functions of OpenCL C that devices may round otherwise excepted.
+        reproducible: whether all launches combine elements in one order, so that equal arrays have equal results,
+            to the last bit, on all devices; the functions of OpenCL C that devices may round otherwise excepted.
         checks_laws: whether the laws of the operator are tried out at the first call.
         tuned: tuned files for any devices, of `tune` or `coarsen tune`.
         settings: `map`, an expression of the arguments and of `i`, the element; with `rows`, of `row` too, and
@@ -158,11 +158,11 @@ class Reduce:
     def _begin(self, operation: Operation, tuned: TunedChoice, checks_laws: bool, reproducible: bool) -> None:
         if reproducible and tuned is not None:
             raise InvalidInputError(
-                "reproducible launches take one version, and a tuned file chooses: leave it out"
+                "reproducible launches have one order of operations, and a tuned file may choose any: leave it out"
             )
         self._operation, self._checks_laws, self._is_pinned = operation, checks_laws, reproducible
         self._result_dtype = operation.result_dtype
-        self._text = text_of(operation, PINNED if reproducible else None)
+        self._text = text_of(operation, is_pinned=reproducible)
         self._files = tuned_files(tuned, None, "opencl_c")
         # By places of arrays, of which the map takes each element: whether those of all rows.
         self._of_all_rows = _plain_uses(operation)
@@ -237,7 +237,7 @@ class Reduce:
             largest: the most elements in all to tune for.
         """
         if self._is_pinned:
-            raise InvalidInputError("reproducible launches take one version: there is nothing to tune")
+            raise InvalidInputError("reproducible launches have one order of operations: there is nothing to tune")
         (folder / f"{name}.cl").write_text(self._text, encoding="utf-8")
         path = folder / f"{name}.toml"
         path.write_text(

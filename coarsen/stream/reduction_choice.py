@@ -21,14 +21,12 @@ from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.frontend.source_text import source_hash_of
-from coarsen.stream.reduction_text import FINISH, KERNEL, OPTIONS, PARAMETERS, RESULT, Operation
+from coarsen.stream.reduction_text import FINISH, KERNEL, OPTIONS, PARAMETERS, PINNED, RESULT, Operation
 from coarsen.variant.variant import Variant
 
 BUFFER, OFFSET = f"{RESULT}__base", f"{RESULT}__offset"
 PARTS = "reduce_parts"
 Values = Mapping[str, int]
-# Where no results may differ from one device or version to another.
-PINNED: Values = {"GROUPS": 64, "LOCAL": 32, "LANES": 4, "ACCESS": 0, "FORM": 0}
 
 
 def arguments_of(operation: Operation) -> tuple[KernelArgument, ...]:
@@ -54,13 +52,14 @@ def version_of(operation: Operation, values: Values, *, is_pinned: bool = False)
     Args:
         operation: what is reduced.
         values: of the macros; the source's own for those that are not there.
-        is_pinned: whether the source has these values, and no others.
+        is_pinned: whether it is a version of a reproducible reduction.
     """
-    chosen = {name: values.get(name, PARAMETERS[name][0]) for name in operation.parameters}
+    chosen = {name: each[0] for name, each in (PINNED if is_pinned else PARAMETERS).items()} | dict(values)
     groups, local = chosen["GROUPS"], chosen["LOCAL"]
-    definitions = () if is_pinned else tuple((name, str(value)) for name, value in chosen.items())
+    varying = operation.parameters(is_pinned=is_pinned)
+    definitions = tuple((name, str(value)) for name, value in chosen.items() if name in varying)
     variant, rows = Variant((local,), definitions=definitions), operation.rows or "1"
-    if chosen.get("FORM"):
+    if chosen["FORM"]:
         return TunedVersion(variant, (TunedLaunch(KERNEL, (_ROUNDED.format(rows=rows, local=local),)),))
     first = (f"{rows} * {groups * local}",)
     if groups == 1:
@@ -87,14 +86,13 @@ def default_file(operation: Operation, text: str, device: pyopencl.Device, *, is
         operation: what is reduced.
         text: its kernels.
         device: where.
-        is_pinned: whether all launches take one version.
+        is_pinned: whether all versions combine elements in one order.
     """
-    versions = [version_of(operation, PINNED if is_pinned else {}, is_pinned=is_pinned)]
-    tree: Tree = Leaf(0)
-    if not is_pinned:
-        make = _for_gpu if device.type & pyopencl.device_type.GPU else _for_cpu
-        choices, tree = make(operation, int(device.max_compute_units))
-        versions += [version_of(operation, each) for each in choices]
+    units, is_gpu = int(device.max_compute_units), bool(device.type & pyopencl.device_type.GPU)
+    choices, tree = _for_gpu(operation, units) if is_gpu else _for_cpu(operation, units)
+    if is_pinned:
+        choices, tree = [{name: each[-1] for name, each in PINNED.items()}], Leaf(int(is_gpu))
+    versions = [version_of(operation, each, is_pinned=is_pinned) for each in ({}, *choices)]
     return TunedFile(
         kernel=KERNEL,
         arguments=arguments_of(operation),
@@ -119,9 +117,12 @@ def _for_cpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
     """
     several = _at_least(2 * units)
     counts = sorted({several, max(several, _MANY_GROUPS)})
-    few = Split(operation.length, _FEW_ON_CPU, Leaf(0), Leaf(1))
-    tree: Tree = Split(operation.rows, units, few, Leaf(0)) if operation.rows else few
-    return [{"GROUPS": each} for each in counts], Split(operation.length, _MANY_ON_CPU, tree, Leaf(len(counts)))
+    choices: list[Values] = [{"GROUPS": each} for each in counts]
+    tree: Tree = Split(operation.length, _FEW_ON_CPU, Leaf(0), Leaf(1))
+    if operation.rows:
+        choices.append({"FORM": 1, "LOCAL": 32, "LANES": 1})
+        tree = Split(operation.rows, units, tree, Split(operation.length, _SHORT, Leaf(len(choices)), Leaf(0)))
+    return choices, Split(operation.length, _MANY_ON_CPU, tree, Leaf(len(counts)))
 
 
 def _at_least(groups: int) -> int:
@@ -141,11 +142,14 @@ def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
     tree: Tree = Split(operation.length, _FEW_ON_GPU, Leaf(1), Leaf(2))
     if not operation.rows:
         return [one, several], tree
-    short: Values = {"LOCAL": 32, "LANES": 1}
-    by_length = Split(operation.length, 256, Leaf(3), Leaf(1))
-    return [one, several, short], Split(operation.rows, 2 * units, tree, by_length)
+    narrow: Values = {"LOCAL": 32, "LANES": 1}
+    by_item: Values = {"FORM": 1, "LOCAL": 256, "LANES": 1}
+    by_length = Split(operation.length, _SHORT, Leaf(4), Split(operation.length, 256, Leaf(3), Leaf(1)))
+    return [one, several, narrow, by_item], Split(operation.rows, 2 * units, tree, by_length)
 
 
+# The number of elements up to which a work-item should have a row for itself, where there are many.
+_SHORT = 8
 # The numbers of elements up to which one work-group is faster than several and a second launch.
 _FEW_ON_CPU, _FEW_ON_GPU = 1 << 17, 1 << 13
 # Beyond so many elements there are at least so many work-groups: shorter sums have smaller errors.

@@ -9,10 +9,11 @@ GROUPS work-groups; where these are several, a second kernel combines their resu
     GROUPS = 2, ACCESS = 1    0 2 4 │ 1 3 5      ─▶ …
     FORM = 1                  each work-item reduces a row by itself
 
-Every level of the tree in local memory ends at a barrier that all work-items of the group come to, and what has no
-element has the identity. The tree is that of Harris, "Optimizing Parallel Reduction in CUDA" (2007), without its
-last levels, which have no barriers; figure 8 of Samadi et al., "Adaptive Input-aware Compilation" (PLDI 2012)
-adds a partial result twice, and is not followed.
+Results of a chunk are combined in a tree, first those of a work-item's lanes, then in local memory, where every
+level ends at a barrier that all work-items of the group come to. So the order depends on LOCAL · LANES, GROUPS and
+ACCESS alone; reproducible reductions pin these. What has no element has the identity. The tree is that of Harris,
+"Optimizing Parallel Reduction in CUDA" (2007), without its last levels, which have no barriers; figure 8 of Samadi
+et al., "Adaptive Input-aware Compilation" (PLDI 2012), adds a partial result twice, and is not followed.
 """
 
 from __future__ import annotations
@@ -43,10 +44,14 @@ PARAMETERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {
         "GROUPS": (1, 4, 16, 64, 256, 1024),
         "LOCAL": (1, 32, 256, 1024),
-        "LANES": (16, 4, 1),
+        "LANES": (8, 4, 1, 32),
         "ACCESS": (0, 1),
         "FORM": (0, 1),
     }
+)
+# With the same order of operations in all versions: what a CPU makes lanes of, a GPU makes work-items.
+PINNED: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {"GROUPS": (256,), "LOCAL": (1, 256), "LANES": (256, 1), "ACCESS": (0,), "FORM": (0,)}
 )
 # What a text of the user's can't name, since it would be something else there.
 _OWN_NAMES = re.compile(rf"\b(?:(?:reduce|REDUCE)_\w*|{'|'.join(PARAMETERS)})\b")
@@ -96,10 +101,14 @@ class Operation:
         """The names of the sizes that the kernel takes after the arguments."""
         return (self.length, self.rows) if self.rows else (self.length,)
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of the macros that may vary."""
-        return tuple(name for name in PARAMETERS if self.rows or name != "FORM")
+    def parameters(self, *, is_pinned: bool = False) -> dict[str, tuple[int, ...]]:
+        """Return the macros that may vary, each with its values, the default first.
+
+        Args:
+            is_pinned: whether the order in which elements are combined may not.
+        """
+        known = PINNED if is_pinned else PARAMETERS
+        return {name: each for name, each in known.items() if len(each) > 1 and (self.rows or name != "FORM")}
 
 
 def parsed_arguments(text: str) -> tuple[Argument, ...]:
@@ -141,15 +150,15 @@ def check_operation(operation: Operation) -> None:
         raise InvalidInputError("map: it names `row`, and there are no rows: rows='rows' names their number")
 
 
-def text_of(operation: Operation, pinned: Mapping[str, int] | None = None) -> str:
+def text_of(operation: Operation, *, is_pinned: bool = False) -> str:
     """Return the kernels in OpenCL C.
 
     Args:
         operation: what is reduced.
-        pinned: a value for each macro, where none may vary.
+        is_pinned: whether the order in which elements are combined is the same in all versions.
     """
     return _KERNELS.substitute(
-        head="\n".join(_head(operation, pinned)),
+        head="\n".join(_head(operation, is_pinned)),
         combining=_combining(operation),
         arguments=", ".join(_declarations(operation)),
         # Arrays begin so many bytes behind their buffers.
@@ -159,21 +168,25 @@ def text_of(operation: Operation, pinned: Mapping[str, int] | None = None) -> st
     )
 
 
-def _head(operation: Operation, pinned: Mapping[str, int] | None) -> Iterator[str]:
+def _head(operation: Operation, is_pinned: bool) -> Iterator[str]:
     """Yield the macros, with what may vary about them."""
-    for name, values in PARAMETERS.items():
-        if pinned is None and name in operation.parameters:
+    varying = operation.parameters(is_pinned=is_pinned)
+    for name, values in (PINNED if is_pinned else PARAMETERS).items():
+        if name in varying:
             yield f"#pragma coarsen values {','.join(map(str, values))}"
-        yield f"#define {name} {values[0] if pinned is None else pinned[name]}"
-    if pinned is None:
+        yield f"#define {name} {values[0]}"
+    if not is_pinned:
         # One group has nothing to stride over.
         yield "#pragma coarsen where ACCESS < GROUPS"
         if operation.rows:
             yield "#pragma coarsen where FORM * GROUPS <= 1"
         yield from (f"#pragma coarsen input {name} = {name}" for name in operation.sizes)
+        yield "#define REDUCE_IN_ORDER"
     else:
-        # The same bits on all devices: none makes one rounding of two.
+        yield f"#pragma coarsen where LOCAL * LANES == {PINNED['LANES'][0]}"
+        # The same bits on all devices: none makes one rounding of two, or a vector of a sum, as Intel's would.
         yield "#pragma OPENCL FP_CONTRACT OFF"
+        yield '#define REDUCE_IN_ORDER _Pragma("clang loop vectorize(disable)")'
     if any(each.dtype == np.float64 for each in operation.arguments) or operation.dtype == np.float64:
         yield "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
     yield operation.preamble
@@ -255,14 +268,25 @@ typedef reduce_result_t reduce_out_t;
 #define REDUCE_OUT(found) REDUCE_RESULT(found)
 #endif
 #define REDUCE_WIDTH (FORM == 1 ? 1 : LOCAL)
+#define REDUCE_PARTS (GROUPS > LOCAL ? GROUPS / LOCAL : 1)
 #define REDUCE_KERNEL kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
+
+// Unsigned, and shifted: PoCL 3.1 leaves loops out where a reach of 2 is divided by 2.
+reduce_t reduce_tree(reduce_t *reduce_lanes, uint reduce_count)
+{
+    for (uint reduce_reach = reduce_count >> 1; reduce_reach > 0; reduce_reach >>= 1)
+        for (uint reduce_lane = 0; reduce_lane < reduce_reach; ++reduce_lane)
+            reduce_lanes[reduce_lane] =
+                reduce_two(reduce_lanes[reduce_lane], reduce_lanes[reduce_lane + reduce_reach]);
+    return reduce_lanes[0];
+}
 
 reduce_t reduce_in_group(local reduce_t *reduce_shared, reduce_t reduce_own)
 {
-    const int reduce_item = get_local_id(0);
+    const uint reduce_item = get_local_id(0);
     reduce_shared[reduce_item] = reduce_own;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int reduce_reach = LOCAL / 2; reduce_reach > 0; reduce_reach /= 2) {
+    for (uint reduce_reach = LOCAL >> 1; reduce_reach > 0; reduce_reach >>= 1) {
         if (reduce_item < reduce_reach)
             reduce_shared[reduce_item] =
                 reduce_two(reduce_shared[reduce_item], reduce_shared[reduce_item + reduce_reach]);
@@ -298,18 +322,20 @@ $pointers
     reduce_t reduce_lanes[LANES];
     for (int reduce_lane = 0; reduce_lane < LANES; ++reduce_lane)
         reduce_lanes[reduce_lane] = REDUCE_IDENTITY;
+    REDUCE_IN_ORDER
     for (long reduce_chunk = reduce_first; reduce_chunk < reduce_last; reduce_chunk += reduce_step)
         for (int reduce_lane = 0; reduce_lane < LANES; ++reduce_lane) {
             const long i = (reduce_chunk * LANES + reduce_lane) * REDUCE_WIDTH + reduce_item;
             reduce_lanes[reduce_lane] = reduce_two(reduce_lanes[reduce_lane], REDUCE_MAP);
         }
-    reduce_t reduce_own = reduce_lanes[0];
-    for (int reduce_lane = 1; reduce_lane < LANES; ++reduce_lane)
-        reduce_own = reduce_two(reduce_own, reduce_lanes[reduce_lane]);
     // What is left, less than a chunk, is the last group's.
     if (reduce_group == GROUPS - 1)
-        for (long i = reduce_chunks * LANES * REDUCE_WIDTH + reduce_item; i < $length; i += REDUCE_WIDTH)
-            reduce_own = reduce_two(reduce_own, REDUCE_MAP);
+        for (int reduce_lane = 0; reduce_lane < LANES; ++reduce_lane) {
+            const long i = (reduce_chunks * LANES + reduce_lane) * REDUCE_WIDTH + reduce_item;
+            if (i < $length)
+                reduce_lanes[reduce_lane] = reduce_two(reduce_lanes[reduce_lane], REDUCE_MAP);
+        }
+    reduce_t reduce_own = reduce_tree(reduce_lanes, LANES);
 #if FORM == 0 && LOCAL > 1
     reduce_own = reduce_in_group(reduce_shared, reduce_own);
 #endif
@@ -326,9 +352,14 @@ REDUCE_KERNEL reduce_finish(global const reduce_t *reduce_parts, global reduce_r
     global reduce_result_t *reduce_result =
         (global reduce_result_t *) ((global char *) reduce_result__base + reduce_result__offset);
     const long row = get_group_id(0), reduce_item = get_local_id(0);
-    reduce_t reduce_own = REDUCE_IDENTITY;
-    for (long reduce_part = reduce_item; reduce_part < GROUPS; reduce_part += LOCAL)
-        reduce_own = reduce_two(reduce_own, reduce_parts[row * GROUPS + reduce_part]);
+    reduce_t reduce_lanes[REDUCE_PARTS];
+    for (int reduce_lane = 0; reduce_lane < REDUCE_PARTS; ++reduce_lane) {
+        const long reduce_part = reduce_lane * LOCAL + reduce_item;
+        reduce_lanes[reduce_lane] = REDUCE_IDENTITY;
+        if (reduce_part < GROUPS)
+            reduce_lanes[reduce_lane] = reduce_parts[row * GROUPS + reduce_part];
+    }
+    reduce_t reduce_own = reduce_tree(reduce_lanes, REDUCE_PARTS);
 #if LOCAL > 1
     reduce_own = reduce_in_group(reduce_shared, reduce_own);
 #endif

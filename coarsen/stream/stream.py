@@ -34,7 +34,7 @@ from coarsen.stream.check_rates import check_rates
 from coarsen.stream.graph import MOST_FIRINGS, buffers, channels_of, repetitions
 from coarsen.stream.kernels import Pipeline, fused_text, opencl_text, reads_once
 from coarsen.stream.reduce import Reduce
-from coarsen.stream.versions import OPTIONS, file_of, versions_of
+from coarsen.stream.versions import OPTIONS, description_of, file_of, versions_of
 
 # Rounded up to whole work-groups, an `int` has the number of each work-item.
 _MOST_ELEMENTS = 2**30
@@ -174,11 +174,10 @@ class Stream:
         length, *rows = reduction.sizes
         sizes = {name: int(given.pop(name)) for name in rows if name in given}
         if self.front is not None:
-            own = {
-                name: given[name] for name in given if name in self.front.arguments or name not in self.arguments
-            }
-            elements = self.front(queue, elements, wait_for=wait_for, **own)
-            given = {name: given[name] for name in given if name in self.arguments}
+            own = {name: each for name, each in given.items() if name in self.arguments}
+            others = given.keys() - (own.keys() - {*self.front.arguments})
+            elements = self.front(queue, elements, wait_for=wait_for, **{name: given[name] for name in others})
+            given = own
         call = self._prepared(elements, given)
         lines = 1
         for name in rows:
@@ -217,12 +216,9 @@ class Stream:
             path: of the description, which ends with `.toml`; that of the kernels ends with `.cl`.
         """
         self._check_whole("described")
-        # Imported late: only who tunes describes.
-        from coarsen.stream.description import description_of
-
         kernels = Path(path).with_suffix(".cl")
         replace_file(self.source.encode(), kernels)
-        replace_file(description_of(self._pipeline, kernels.name).encode(), Path(path))
+        replace_file("\n".join((*description_of(self._pipeline, kernels.name), "")).encode(), Path(path))
 
     def save(self, path: str | Path, device: pyopencl.Device | None = None) -> None:
         """Write the tuned file that it runs by, which programs in Python and C take.
@@ -258,39 +254,29 @@ class Stream:
         return "\n".join(told)
 
     def _rates(self, sizes: Mapping[str, int]) -> Iterator[str]:
-        stages, lacking = self._pipeline.stages, sorted(self._named - sizes.keys())
+        stages, actors, lacking = self._pipeline.stages, self._pipeline.actors, sorted(self._named - {*sizes})
         fired = {} if lacking else repetitions(self._channels, sizes)
         yield f"pipeline {self._pipeline.name}: {' -> '.join(each.name for each in stages)}"
         headings = ["actor", "takes", "looks at", "puts out", "firings"]
-        rows = (
-            (
-                each.name,
-                *map(str, (each.pop, each.peek, each.push)),
-                str(fired.get(each.name, "" if lacking else 1)),
-            )
-            for each in self._pipeline.actors
-        )
-        yield from aligned(headings, rows, numbers=headings[1:])
+        usual = "" if lacking else 1
+        told = ((each.name, each.pop, each.peek, each.push, fired.get(each.name, usual)) for each in actors)
+        yield from aligned(headings, ([*map(str, row)] for row in told), numbers=headings[1:])
         if lacking:
             yield f"firings of a steady state depend on {', '.join(lacking)}"
         elif sum(fired.values()) <= MOST_FIRINGS:
             for each, most in buffers(self._channels, sizes).items():
                 yield f"channel {each.source} -> {each.sink}: {most} elements at most in a steady state"
         yield "n elements come in"
-        yield from (
-            f"{text} elements after {each.name}"
-            for text, each in zip(self._pipeline.counts[1:], stages, strict=True)
-        )
+        for text, stage in zip(self._pipeline.counts[1:], stages, strict=True):
+            yield f"{text} elements after {stage.name}"
 
     def _told(self, version: TunedVersion) -> str:
         macros = dict(version.variant.definitions)
         again = [name for name, values in self._pipeline.macros.items() if not values[0] and macros[name] == "1"]
         told = f"{' '.join(f'{name}={value}' for name, value in macros.items()) or 'the only one'}: "
         told += ", ".join(each.kernel for each in version.launches)
-        return told + "".join(
-            f"; what {name.partition('_')[2]} puts out is computed by each firing that looks at it"
-            for name in again
-        )
+        words = "puts out is computed by each firing that looks at it"
+        return told + "".join(f"; what {name.partition('_')[2]} {words}" for name in again)
 
     def _kernel(self, context: pyopencl.Context) -> Any:  # noqa: ANN401 (a kernel)
         own: dict[Any, Any] = self._kernels.__dict__
@@ -314,9 +300,7 @@ class Stream:
             shape = tuple(given.pop(name, -1) for name in ("height", "width"))
             most = shape[0] * shape[1]
             if min(shape) < 0 or most > count or (is_array and most != count):
-                raise InvalidInputError(
-                    f"an image of {count} elements: its width and height are not known or wrong"
-                )
+                raise InvalidInputError(f"of {count} elements the image's width and height aren't known")
         return {"n": shape[0] * shape[1], "width": shape[1], "height": shape[0]}, shape
 
     def _values(self, given: Mapping[str, Any]) -> dict[str, Any]:

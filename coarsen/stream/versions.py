@@ -1,18 +1,26 @@
-"""The versions of a pipeline, which differ in what is fused, as tuned files have them."""
+"""The versions of a pipeline, which differ in what is fused: as tuned files have them, and described to the tuner.
+
+step.describe("step.toml")  ─▶ step.cl, step.toml        FUSE_… are its parameters
+coarsen tune step.toml      ─▶ step.tuned.json           pipeline(…, tuned="step.tuned.json")
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 import pyopencl
+from pyopencl.tools import dtype_to_ctype
 
 from coarsen.base.version import __version__
+from coarsen.dispatch.expressions import parse_expression
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.frontend.source_text import hash_with_headers
+from coarsen.opencl_bench.workloads.described.table import toml
 from coarsen.stream.actor import HIDDEN, is_array
 from coarsen.stream.kernels import Pipeline, StreamLaunch
 from coarsen.variant.variant import Variant
@@ -20,6 +28,8 @@ from coarsen.variant.variant import Variant
 OPTIONS = ("-cl-std=CL1.2",)
 # By the number of dimensions, before anything is tuned.
 LOCAL_SIZES = {1: ("64",), 2: ("16", "4")}
+_MORE_LOCAL_SIZES = {1: [[64], [16], [32], [128], [256]], 2: [[16, 4], [32, 4], [64, 1], [128, 1], [8, 8]]}
+_RANGES = {"n": [256, 4194304], "width": [16, 2048], "height": [16, 2048]}
 
 
 def versions_of(pipeline: Pipeline) -> Iterator[TunedVersion]:
@@ -31,31 +41,25 @@ def versions_of(pipeline: Pipeline) -> Iterator[TunedVersion]:
 def _version(pipeline: Pipeline, macros: Mapping[str, int]) -> TunedVersion:
     chosen = [each for each in pipeline.launches if each.when.items() <= macros.items()]
     dimensions = len(pipeline.global_size(chosen[-1].stage))
-    scratch = scratch_of(pipeline, chosen)
+    scratch = _scratch_of(pipeline, chosen)
     return TunedVersion(
         Variant(
             tuple(map(int, LOCAL_SIZES[dimensions])),
             definitions=tuple((name, str(value)) for name, value in macros.items()),
         ),
-        tuple(tuned_launch(pipeline, each, dimensions) for each in chosen),
+        tuple(_tuned_launch(pipeline, each, dimensions) for each in chosen),
         tuple((name, f"max({pipeline.counts[channel]}, 1) * {size}") for name, channel, size in scratch),
     )
 
 
-def scratch_of(pipeline: Pipeline, launches: Sequence[StreamLaunch]) -> Iterator[tuple[str, int, int]]:
-    """Yield the channels that launches have in memory: names, numbers, and the bytes of an element."""
+def _scratch_of(pipeline: Pipeline, launches: Sequence[StreamLaunch]) -> Iterator[tuple[str, int, int]]:
+    """The channels that launches have in memory: names, numbers, and the bytes of an element."""
     for channel in sorted({each.stage + 1 for each in launches} - {len(pipeline.stages)}):
         yield _channel(pipeline, channel), channel, pipeline.dtypes[channel].itemsize
 
 
-def tuned_launch(pipeline: Pipeline, launch: StreamLaunch, dimensions: int) -> TunedLaunch:
-    """Return a launch as a tuned file has it.
-
-    Args:
-        pipeline: that it is of.
-        launch: one of its launches.
-        dimensions: of the local size that the version has; another launch has one of its own.
-    """
+def _tuned_launch(pipeline: Pipeline, launch: StreamLaunch, dimensions: int) -> TunedLaunch:
+    """A launch as a tuned file has it; one of other dimensions than the version's has its own local size."""
     size = pipeline.global_size(launch.stage)
     own = len(size)
     is_other = own != dimensions
@@ -63,15 +67,15 @@ def tuned_launch(pipeline: Pipeline, launch: StreamLaunch, dimensions: int) -> T
     ends = (_channel(pipeline, each) for each in (launch.source, launch.stage + 1))
     return TunedLaunch(
         pipeline.kernel(launch.stage),
-        tuple(rounded(size, local)),
+        tuple(_rounded(size, local)),
         local if is_other else (),
         (),
         (*ends, *pipeline.sizes, *pipeline.arguments),
     )
 
 
-def rounded(counts: Sequence[str], local_size: Sequence[str]) -> Iterator[str]:
-    """Yield a global size of whole work-groups, of one at least."""
+def _rounded(counts: Sequence[str], local_size: Sequence[str]) -> Iterator[str]:
+    """A global size of whole work-groups, of one at least."""
     for count, own in zip(counts, local_size, strict=True):
         yield f"(max({count}, 1) + {own} - 1) // {own} * {own}"
 
@@ -115,3 +119,73 @@ def _arguments(pipeline: Pipeline) -> Iterator[KernelArgument]:
     for name, each in pipeline.arguments.items():
         kind = ArgumentKind.WHOLE if each.dtype.kind in "iu" else ArgumentKind.REAL
         yield KernelArgument(name, ArgumentKind.BUFFER if is_array(each) else kind)
+
+
+def description_of(pipeline: Pipeline, file: str) -> Iterator[str]:
+    """Yield the lines of a description; what a pipeline can't tell is marked CHECK.
+
+    Args:
+        pipeline: whose kernels are described.
+        file: the name of their file.
+    """
+    actors, has_image = pipeline.actors, len(pipeline.sizes) > 1
+    told = (str(rate) for each in actors for rate in (each.pop, each.push, each.peek))
+    rates = {name for rate in told for name in parse_expression(rate).names}
+    named = [*(pipeline.sizes[1:] or ("n",)), *sorted(rates - {*pipeline.sizes})]
+    last = len(pipeline.stages) - 1
+    size = pipeline.global_size(last)
+    dimensions = len(size)
+    local = [f"local_size_{each}" for each in range(dimensions)]
+
+    def sized(text: str) -> str:
+        return re.sub(r"\bn\b", "(width * height)", text) if has_image else text
+
+    yield "# A pipeline of coarsen.stream. What it can't tell is marked CHECK."
+    yield f'file = {toml(file)}\nkernel = {toml(pipeline.name)}\noutputs = ["output"]'
+    yield "roundings = 100  # CHECK: one after the other, on the way to an element"
+    yield f"\n[ndrange]\nglobal_size = {toml([*map(sized, _rounded(size, local))])}"
+    first, *more = _MORE_LOCAL_SIZES[dimensions]
+    yield f"local_size = {toml(first)}\nlocal_sizes = {toml([first, *more])}"
+    ranges = ", ".join(f"{name} = {toml(_RANGES.get(name, [2, 64]))}" for name in named)
+    yield f"\n[inputs]\nranges = {{ {ranges} }}  # CHECK\ncount = 24"
+    yield "\n[sizes.test]\n" + "\n".join(f"{name} = {1000 if name == 'n' else 30}  # CHECK" for name in named)
+    yield "\n[features]\n" + "\n".join(f"{name} = {toml(name)}" for name in named)
+    # The kernel's own arguments are those of its first launch here, which may never be made.
+    own = [StreamLaunch(last, 0, {"0": 1}), *(each for each in pipeline.launches if each.stage == last)]
+    for each in (*(each for each in pipeline.launches if each.stage < last), *own):
+        launch = _tuned_launch(pipeline, each, dimensions)
+        yield f"\n[[launches]]\nkernel = {toml(launch.kernel)}\narguments = {toml(launch.arguments)}"
+        yield f"when = {toml([f'{name} == {value}' for name, value in each.when.items()])}"
+        yield f"global_size = {toml([*map(sized, launch.global_size)])}"
+        if launch.local_size:
+            yield f"local_size = {toml(LOCAL_SIZES[len(launch.local_size)])}"
+        elif launch.kernel != pipeline.name:
+            yield "coarsen = true"
+    yield from _buffer("input", actors[0].type, sized("n"), "uniform(-1, 1)")
+    yield from _buffer("output", pipeline.stages[-1].result, sized(pipeline.counts[-1]), "")
+    for name in pipeline.sizes:
+        yield from _argument(name, 'scalar = "int"', f"value = {toml(sized(name))}")
+    for name, argument in pipeline.arguments.items():
+        type_ = dtype_to_ctype(argument.dtype)
+        if is_array(argument):
+            user = next(each for each in actors if name in {one.name for one in each.given})
+            count = user.peek if isinstance(user.peek, str) and not user.border else sized("n")
+            yield from _buffer(name, type_, count, "uniform(-1, 1)")
+        else:
+            value = toml(name) if name in rates else "1  # CHECK"
+            yield from _argument(name, f"scalar = {toml(type_)}", f"value = {value}")
+    for name, channel, _ in _scratch_of(pipeline, pipeline.launches):
+        type_, elements = pipeline.stages[channel - 1].result, f"max({sized(pipeline.counts[channel])}, 1)"
+        yield from _argument(name, f"buffer = {toml(type_)}", f"elements = {toml(elements)}")
+        yield "scratch = true"
+
+
+def _buffer(name: str, type_: str, elements: str, values: str) -> Iterator[str]:
+    yield from _argument(name, f"buffer = {toml(type_)}", f"elements = {toml(elements)}")
+    if values:
+        yield f"values = {toml(values if type_ in ('float', 'double') else 'integers(0, 100)')}  # CHECK"
+
+
+def _argument(name: str, *lines: str) -> Iterator[str]:
+    yield f"\n[[arguments]]\nname = {toml(name)}"
+    yield from lines

@@ -22,8 +22,6 @@ from coarsen.base.codec import decoded
 FLOAT, DOUBLE, INTEGER, MULTIPLY, MATH, DIVISION = "float", "double", "integer", "multiply", "math", "division"
 FLOAT_VECTOR = "float_vector"
 
-SourceKind = Literal["measured", "published"]
-
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
@@ -110,7 +108,7 @@ class Source:
         text: how and by what they were measured, or where they stand.
     """
 
-    kind: SourceKind
+    kind: Literal["measured", "published"]
     date: str
     text: str
 

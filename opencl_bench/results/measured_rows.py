@@ -15,15 +15,15 @@ def read_rows(source: str) -> list[Measurement]:
     """Return the rows.
 
     Args:
-        source: a file of results (.parquet, .jsonl), a store (an SQLite file or a URL), or the name
-            of a sweep that comes with the package, `synthetic_intel` for example.
+        source: a file of results (.parquet, .jsonl), a store (.sqlite, .sqlite3, .db), or the name of
+            a sweep that comes with the package, `synthetic_intel` for example.
 
     Raises:
         InvalidInputError: it can't be read.
     """
     source = str(shipped_files().get(source, source))
     # Imported late: they load PyArrow, which tables do without, and SQLAlchemy, which files do without.
-    if "://" not in source and not source.lower().endswith(_STORE_SUFFIXES):
+    if not source.lower().endswith(_STORE_SUFFIXES):
         from coarsen.opencl_bench.results.exchange.files import read_results
 
         return read_results(Path(source))

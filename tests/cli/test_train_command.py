@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import coarsen
-from coarsen.cli.train.command import TrainOptions
+from coarsen.cli.train.options import TrainOptions
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.model import SHIPPED
 from coarsen.opencl_bench.workloads.lookup import SUITE

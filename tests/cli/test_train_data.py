@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.cli.train.cascade import curves_of
-from coarsen.cli.train.command import TrainOptions
+from coarsen.cli.train.options import TrainOptions
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.best_factors import CITATION
 

@@ -8,13 +8,14 @@ import pytest
 
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes, WorkCounts
-from coarsen.cost.work_functions import launched_sizes, work_functions
+from coarsen.cost.work_functions import launched_sizes
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import run_pipeline
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms, Use
 from coarsen.variant.variant import Variant
+from tests.counted_work import work_functions
 
 LINE = LaunchSizes((4096, 1, 1), (128, 1, 1))
 PLANE = LaunchSizes((4096, 1024, 1), (128, 4, 1))

@@ -6,11 +6,12 @@ import pytest
 
 from coarsen.analysis.expressions import expression_text
 from coarsen.cost.work_counts import InstructionClass, LaunchSizes
-from coarsen.cost.work_functions import ASSUMED_STRIDE, WorkFunctions, work_functions
+from coarsen.cost.work_functions import ASSUMED_STRIDE, WorkFunctions
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.variant.coarsening import Coarsening
 from tests.coarsened_kernel import coarsen_kernel
+from tests.counted_work import work_functions
 
 LAUNCH = LaunchSizes((64, 1, 1), (16, 1, 1))
 ROWS = """

@@ -12,7 +12,16 @@ import pytest
 from coarsen.cli.main import main
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.layer.log import _STEP, read_logs
-from coarsen.tuning.workload.launch_list import LIST_FILE, read_launch_list, read_ordered_list
+from coarsen.tuning.workload.launch_list import (
+    LIST_FILE,
+    ListedKernel,
+    ListedLaunch,
+    PassedBuffer,
+    Step,
+    read_launch_list,
+    read_ordered_list,
+    write_launch_list,
+)
 from tests.layer.conftest import Build, Record, platform_of
 
 
@@ -49,6 +58,56 @@ def test_chains_of_a_program(
     monkeypatch.chdir(tmp_path)
     assert main([*command[1:], "--gives-up", "t"]) == 0
     assert "t[" not in (tmp_path / "scale_add.cl").read_text()
+
+
+STEP = "kernel void {0}(global const int *a, global int *b) {{ int i = get_global_id(0); b[i] = a[i]; }}\n"
+
+
+@pytest.mark.parametrize(
+    ("memory", "size", "between", "said"),
+    [
+        ((4, 6), 8, (), "memory each time"),
+        ((4, 5), 8, (), "parts of one buffer may overlap [fusion-alias]"),
+        ((0, 4), 8, (), "memory is not known"),
+        ((4, 6), 9, (), "they are launched over other NDRanges [fusion-ndrange]"),
+        ((4, 6), 8, (Step("write", 4, None, None, (10,)), Step("free", 0, None, None, (4,))), "memory each time"),
+        ((4, 6), 8, (Step("write", 4, None, None, (4,)),), ""),
+        ((4, 6), 8, (Step("read", 4, None, None, (5,)),), ""),
+        ((4, 6), 8, (Step("launch", 4, None, None, None),), ""),
+    ],
+)
+def test_launches_that_follow_each_other(
+    memory: tuple[int, ...],
+    size: int,
+    between: tuple[Step, ...],
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "s.cl").write_text(STEP.format("one") + STEP.format("two"))
+    buffers = (PassedBuffer(32), PassedBuffer(32))
+    kernels = [
+        ListedKernel(name, "0", "s.cl", (), (ListedLaunch((items,), None, (), buffers),))
+        for name, items in (("one", 8), ("two", size))
+    ]
+    for queue, is_found in ((2, bool(said)), (3, False)):
+        steps = Step("launch", queue, 0, 0, (2, 4)), *between, Step("launch", queue, 1, 0, memory)
+        write_launch_list(kernels, tmp_path, [steps])
+        assert main(["fuse", "--from", str(tmp_path)]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith("one → two, 1 time: ") == is_found and (said in out or not is_found), out
+
+
+def test_a_chain_ends_where_the_next_step_of_a_loop_begins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.cl").write_text(STEP.format("one") + STEP.format("two"))
+    launches = (ListedLaunch((8,), None, (), (PassedBuffer(32), PassedBuffer(32))),)
+    kernels = [ListedKernel(name, "0", "s.cl", (), launches) for name in ("one", "two")]
+    steps = Step("launch", 2, 0, 0, (2, 4)), Step("launch", 2, 1, 0, (4, 6))
+    write_launch_list(kernels, tmp_path, [steps * 5])
+    assert main(["fuse", "--from", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("one → two, 5 times: ")
 
 
 def test_a_ring_begins_anew(tmp_path: Path) -> None:

@@ -2,56 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass
-from pathlib import Path
-
-from coarsen.cli.declared import option, takes
-from coarsen.cli.options import checked_dimension, dimension_option, existing_folder, format_option
+from coarsen.cli.declared import takes
+from coarsen.cli.evaluate.options import EvaluateOptions
+from coarsen.cli.options import checked_dimension, existing_folder
 from coarsen.cli.output import Format, print_json
 from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 
 DEFAULT_METHODS = ("never", "unique", "cascade", "oracle")
 _PACKAGES = {"cascade": ("torch", "sklearn"), "launch": ("sklearn", "scipy")}
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluateOptions:
-    """The options of `coarsen evaluate`."""
-
-    data: list[str] = option(
-        "What to evaluate on: runtimes (.csv: kernel,factor,DEVICE_ns,…), best factors (.csv: "
-        "kernel,device,best_factor), results (.parquet, .jsonl), a store, or a sweep that comes "
-        "along, intel for example. May be repeated.",
-        "FILE",
-        default=MISSING,
-        show_default=False,
-    )
-    model: list[str] | None = option(
-        "never, unique, published, cascade, cautious, oracle. May be repeated.  [default: never, unique, cascade, "
-        "oracle]",
-        "NAME",
-        "-m --model",
-    )
-    device: list[str] | None = option("Only this device of the data. May be repeated.", "NAME", "-d --device")
-    dimension: int = dimension_option()
-    seeds: int = option("How often methods with randomness are fitted.", "NUMBER", default=20, min=1)
-    training: list[str] | None = option(
-        "With --unseen or --launch: what to learn from, in a form that --data takes. May be repeated.  "
-        "[default: the synthetic kernels' measurements]",
-        "FILE",
-    )
-    unseen: bool = option("Learn nothing from the data, from the training files alone.", default=False)
-    preset: str | None = option("The sizes; needed where results have several.", "NAME")
-    kernels: Path | None = option("Descriptions (NAME.toml) of kernels that are not the suite's.", "FOLDER")
-    details: bool = option("Show what each method chose for each kernel.", default=False)
-    launch: bool = option(
-        "Evaluate the launch model, and what stands beside it, over the best uncoarsened local size: on "
-        "families of the data that are held out, or with --training or --models on all of it.",
-        default=False,
-    )
-    models: Path | None = option("With --launch: the model of this folder.", "FOLDER")
-    output_format: Format = format_option()
 
 
 @takes(EvaluateOptions)

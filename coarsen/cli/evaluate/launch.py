@@ -19,7 +19,7 @@ from coarsen.models.launch.evaluation import (
 )
 
 if TYPE_CHECKING:
-    from coarsen.cli.evaluate.command import EvaluateOptions
+    from coarsen.cli.evaluate.options import EvaluateOptions
     from coarsen.models.launch.case import LaunchCase
     from coarsen.models.launch.evaluation import Judgement
     from coarsen.models.launch.model import LaunchModel

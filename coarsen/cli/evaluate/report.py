@@ -32,7 +32,7 @@ from coarsen.opencl_bench.results.measured_curves import CurveData, examples_of,
 from coarsen.opencl_bench.results.measured_rows import shipped_files
 
 if TYPE_CHECKING:
-    from coarsen.cli.evaluate.command import EvaluateOptions
+    from coarsen.cli.evaluate.options import EvaluateOptions
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from coarsen.models.model_files import model_name
 from coarsen.targets import target_of
 
 if TYPE_CHECKING:
-    from coarsen.cli.train.command import TrainOptions
+    from coarsen.cli.train.options import TrainOptions
     from coarsen.models.cascade.trained import TrainedModel
     from coarsen.models.cascade.training import Progress
     from coarsen.models.examples import Example

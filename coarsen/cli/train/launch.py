@@ -16,7 +16,7 @@ from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.cli.train.command import TrainOptions
+    from coarsen.cli.train.options import TrainOptions
     from coarsen.models.launch.case import LaunchCase
     from coarsen.models.launch.evaluation import Judgement
     from coarsen.models.launch.training import FittedLaunch, TreeSettings
