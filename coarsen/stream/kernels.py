@@ -332,9 +332,9 @@ class _Writing:
         yield "}"
         if is_image and self._has_places:
             # A function, since `stream_pops++` for a place is to be counted once.
-            at = tuple(f"{HIDDEN}place {sign} {HIDDEN}width" for sign in "%/")
+            column_and_row = tuple(f"{HIDDEN}place {sign} {HIDDEN}width" for sign in "%/")
             yield f"{actor.result} STREAM_PLACED_{actor.name}({', '.join([*given, f'int {HIDDEN}place'])})"
-            yield f"{{ return {self.value(actor, at)}; }}"
+            yield f"{{ return {self.value(actor, column_and_row)}; }}"
 
     def _neighbour(self, actor: Actor, given: Sequence[str]) -> Iterator[str]:
         """Yield the function of a stencil's neighbour, which may be outside of the image."""
