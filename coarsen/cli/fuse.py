@@ -95,7 +95,8 @@ def _print_chains(recording: Path) -> None:
     chains = chains_of(recording)
     if not chains:
         note(
-            "no launches follow each other over one NDRange; lists of earlier versions have no order: record again"
+            "one launch would save nothing: none takes over another's memory, over one NDRange, with nothing in "
+            "between; lists of earlier versions have no order: record again"
         )
     for chain in chains[:_MOST_CHAINS]:
         print_line(

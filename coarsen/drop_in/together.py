@@ -17,7 +17,7 @@ import statistics
 import threading
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -29,8 +29,8 @@ from coarsen.base.bug_report import bug_message
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.fused import fuse_launches
-from coarsen.runtime.arguments import ENQUEUE, Argument, SetArguments, set_all
-from coarsen.runtime.enqueue import LaunchOptions, as_tuple
+from coarsen.runtime.arguments import ENQUEUE, Argument, SetArguments, as_set, set_all
+from coarsen.runtime.enqueue import OPTION_ORDER, LaunchOptions, as_tuple
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launch import plain_offset, plain_sizes
 from coarsen.runtime.plan import CoarseningPlan
@@ -41,11 +41,16 @@ _log = logging.getLogger("coarsen")
 TURNS = 6
 LEAST_GAIN = 1.03
 _PATIENCE = 1.0
+# Of NDRanges, each of which is measured.
+_MOST_KNOWN = 1024
 _OUT_OF_ORDER = pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
 
 
 class CollectedLaunch:
-    """What a launch in a region returns; after the region's end it is as that one's event."""
+    """What a launch in a region returns, to wait for in regions, and to ask as an event after the end.
+
+    PyOpenCL takes it for no event: other commands wait for the region's `event`.
+    """
 
     def __init__(self, region: Together) -> None:
         self._region = region
@@ -63,6 +68,8 @@ class _Collected(NamedTuple):
     sizes: tuple[Any, Any]
     arguments: tuple[Argument, ...]
     options: LaunchOptions
+    is_set: bool  # by `set_args`, before
+    held: object  # keeps memory that the program releases
 
     @property
     def typed(self) -> tuple[Argument, ...]:
@@ -78,6 +85,16 @@ class _Collected(NamedTuple):
         whole, local = plain_sizes(*self.sizes, self.options["g_times_l"])
         offset = plain_offset(self.options["global_offset"], self.sizes[1], self.options["g_times_l"])
         return whole, local, tuple(offset) if offset and any(offset) else None
+
+
+def _as_passed(argument: Argument) -> Argument:
+    """Return an argument as it is now: a number may be what the program changes."""
+    if isinstance(argument, np.ndarray | np.void):
+        return argument.copy()
+    try:
+        return argument if isinstance(argument, np.generic | bytes) else memoryview(argument).tobytes("A")
+    except TypeError:
+        return argument
 
 
 def _thing(argument: Argument) -> Hashable:
@@ -120,26 +137,40 @@ class Fuser:
     def __init__(self, plan: CoarseningPlan) -> None:
         self.lock = threading.Lock()
         self._plan = plan
+        self._kernels: dict[Hashable, Fused] = {}
         self._known: dict[Hashable, Fused] = {}
-        self._names: dict[str, tuple[str, ...]] = {}
+        self._names: dict[str, tuple[str, ...] | CoarsenError] = {}
 
     def fused(self, launches: Sequence[_Collected], given_up: frozenset[int], device: int) -> Fused:
         """Return what launches become on a device. Raises CoarsenError or TypeError for what can't be told."""
         things = [tuple(map(_thing, each.typed)) for each in launches]
         kernels = [each.kernel.function_name for each in launches]
         for kernel in {*kernels} - self._names.keys():
-            self._names[kernel] = lower(compile_source(*self._plan.compiled_from), kernel).argument_names
+            try:
+                self._names[kernel] = lower(compile_source(*self._plan.compiled_from), kernel).argument_names
+            except CoarsenError as error:
+                self._names[kernel] = error
+        names: list[tuple[str, ...]] = []
+        for known in map(self._names.__getitem__, kernels):
+            if isinstance(known, CoarsenError):
+                return Fused(reason=str(known))
+            names.append(known)
         numbers: dict[Hashable, int] = {}
         # Which memory is the same; of numbers those of one name.
         pattern = tuple(
             thing and numbers.setdefault(thing if isinstance(thing, int) else (name, thing), len(numbers))
-            for kernel, row in zip(kernels, things, strict=True)
-            for name, thing in zip(self._names[kernel], row, strict=True)
+            for row_names, row in zip(names, things, strict=True)
+            for name, thing in zip(row_names, row, strict=True)
         )
         lost = frozenset(map(numbers.__getitem__, given_up))
-        key = *kernels, pattern, lost, launches[0].range, device
+        made = *kernels, pattern, lost
+        if made not in self._kernels:
+            self._kernels[made] = self._made([*zip(kernels, things, strict=True)], given_up)
+        key = made, launches[0].range, device
         if key not in self._known:
-            self._known[key] = self._made([*zip(kernels, things, strict=True)], given_up)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = replace(self._kernels[made], seconds=([], []))
         return self._known[key]
 
     def _made(self, launches: Sequence[tuple[str, tuple[Hashable, ...]]], given_up: frozenset[int]) -> Fused:
@@ -212,12 +243,19 @@ class Together:
         kernel: Kernel,
         queue: pyopencl.CommandQueue,
         sizes: tuple[Any, Any],
-        arguments: tuple[Argument, ...],
+        arguments: tuple[Argument, ...] | None,
         options: LaunchOptions,
     ) -> Any:  # noqa: ANN401 (it stands for an event)
         """Keep a launch for the end. What PyOpenCL has to say of its arguments, it says now.
 
         Raises InvalidInputError for another thread or queue, and launches that depend on more than arguments.
+
+        Args:
+            kernel: what to launch.
+            queue: where to.
+            sizes: global and local size, as they are passed.
+            arguments: None for those that are set.
+            options: the other ones of the launch.
         """
         name = kernel.function_name
         if threading.get_ident() != self._thread:
@@ -226,12 +264,30 @@ class Together:
             raise InvalidInputError(f"{name}: `together` collects launches of another queue than this one")
         if kernel._supplied or kernel._layouts is not None:
             raise InvalidInputError(f"{name}: `together` takes neither features nor arrays that lie otherwise")
-        kernel.set_args(*arguments)
-        waited = [each for each in as_tuple(options["wait_for"]) or () if not isinstance(each, CollectedLaunch)]
-        own: LaunchOptions = {**options, "wait_for": waited or None}
-        kept = tuple(each.copy() if isinstance(each, np.ndarray | np.void) else each for each in arguments)
-        self._launches.append(_Collected(kernel, sizes, kept, own))
+        is_set = arguments is None
+        if arguments is None:
+            arguments = kernel._set.in_order()
+            held: object = kernel._set.copy()
+        else:
+            kernel.set_args(*arguments)
+            kernel._end_call()
+            arguments = tuple(map(_as_passed, arguments))
+            held = [
+                as_set(each) for each in kernel._typed(arguments) if isinstance(each, pyopencl.MemoryObjectHolder)
+            ]
+        waited = [self._event_of(each) for each in as_tuple(options["wait_for"]) or ()]
+        own: LaunchOptions = {**options, "wait_for": [each for each in waited if each is not None] or None}
+        self._launches.append(_Collected(kernel, sizes, arguments, own, is_set, held))
         return CollectedLaunch(self)
+
+    def _event_of(self, waited: Any) -> pyopencl.Event | None:  # noqa: ANN401 (whatever is passed)
+        """Return the event to wait for; None for a launch before in this region."""
+        if not isinstance(waited, CollectedLaunch):
+            event: pyopencl.Event = waited
+            return event
+        if waited._region is not self and waited._region.event is None:
+            raise InvalidInputError("wait_for: the launch of another region of `together` is not made")
+        return waited._region.event
 
     def _launch(self, launches: list[_Collected]) -> None:
         every = [each for launch in launches for each in launch.arguments]
@@ -282,7 +338,13 @@ class Together:
                 found.kernel, found.reason = None, str(error)
                 self.reason = found.reason
         for each in launches:
-            self.event = each.kernel(self._queue, *each.sizes, *each.arguments, **each.options)
+            if each.is_set:
+                # What was set stays set.
+                each.kernel.set_args(*each.arguments)
+                values = map(each.options.__getitem__, OPTION_ORDER)
+                self.event = each.kernel.enqueue(self._queue, *each.sizes, *values)
+            else:
+                self.event = each.kernel(self._queue, *each.sizes, *each.arguments, **each.options)
 
     def _measured(self, launches: list[_Collected], found: Fused) -> None:
         """Run one of both ways, in turns, and time it where nothing else runs on the queue."""

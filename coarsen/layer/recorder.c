@@ -270,7 +270,7 @@ static void harvest(unsigned most_unended)
 static void add_object(struct Step *step, cl_mem memory)
 {
     const struct Object *object = found(memory, MEMORY);
-    add_memory(step, object ? object->memory.whole : 0, object && object->memory.is_part);
+    add_memory(step, object ? object->memory.owner : 0, object && object->memory.is_part);
 }
 
 /* What the host does with one memory object. */
@@ -388,13 +388,14 @@ static cl_mem with_memory(cl_mem memory)
         return memory;
     int is_image = type != CL_MEM_OBJECT_BUFFER;
     lock();
-    struct Object *object = made(memory, MEMORY), *whole = is_image ? NULL : found(of, MEMORY);
+    struct Object *object = made(memory, MEMORY), *owner = found(of, MEMORY), *whole = is_image ? NULL : owner;
     wholes++;
     object->memory.size = size;
     object->memory.origin = whole ? origin : 0;
     object->memory.whole = whole ? whole->memory.whole : wholes;
+    object->memory.owner = owner ? owner->memory.owner : wholes;
     object->memory.is_image = is_image;
-    object->memory.is_part = whole != NULL;
+    object->memory.is_part = owner != NULL;
     unlock();
     NEXT(clSetMemObjectDestructorCallback)(memory, forget_memory, NULL);
     return memory;

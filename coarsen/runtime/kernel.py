@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 from weakref import WeakValueDictionary
 
 import pyopencl
@@ -29,6 +29,7 @@ from coarsen.runtime.arguments import (
     sorted_by_kind,
 )
 from coarsen.runtime.enqueue import (
+    OPTION_ORDER,
     AnySizes,
     LaunchOptions,
     Ready,
@@ -100,7 +101,7 @@ class Kernel(NotedKernel):
         }
         sizes = in_tuples(global_size, local_size)
         if region is not None:
-            return self._collected(queue, sizes, args, options, by_name)
+            return self._collected(region, queue, sizes, args, options, by_name)
         return self._call(queue, sizes, args, options, by_name)
 
     def enqueue(
@@ -136,7 +137,7 @@ class Kernel(NotedKernel):
         if region is not None:
             if self._types is not None or not self._set.are_complete:
                 raise InvalidInputError(f"kernel {self._launches.name}: `together` takes calls with all arguments")
-            return self._collected(queue, sizes, self._set.in_order(), options, {})
+            return cast("pyopencl.Event", region.collect(self, queue, sizes, None, options))
         self._called = None
         target = self._handed_over(self._target(queue, sizes, options))
         event, target = self._enqueued(queue, target, sizes, options)
@@ -147,6 +148,7 @@ class Kernel(NotedKernel):
 
     def _collected(
         self,
+        region: Any,  # noqa: ANN401 (a `Together`)
         queue: pyopencl.CommandQueue,
         sizes: tuple[Any, Any],
         args: tuple[Argument, ...],
@@ -161,7 +163,7 @@ class Kernel(NotedKernel):
         if by_name or len(args) != count:
             name = self._launches.name
             raise InvalidInputError(f"kernel {name} takes {count} arguments, {len(args)} were given")
-        event: pyopencl.Event = self._launches.plan.region.collect(self, queue, sizes, args, options)
+        event: pyopencl.Event = region.collect(self, queue, sizes, args, options)
         return event
 
     def _enqueued(
@@ -173,8 +175,7 @@ class Kernel(NotedKernel):
             The event, and what was launched.
         """
         if target is None:
-            values = (options[name] for name in ("global_offset", "wait_for", "g_times_l", "allow_empty_ndrange"))
-            return ENQUEUE(queue, self, *sizes, *values), None
+            return ENQUEUE(queue, self, *sizes, *map(options.__getitem__, OPTION_ORDER)), None
         if target.launch.steps is not None and not self._set.are_complete:
             target = self._as_it_is(target.original, target.launch)
         own = target.launch.own

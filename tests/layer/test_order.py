@@ -74,6 +74,11 @@ STEP = "kernel void {0}(global const int *a, global int *b) {{ int i = get_globa
         ((4, 6), 8, (Step("write", 4, None, None, (4,)),), ""),
         ((4, 6), 8, (Step("read", 4, None, None, (5,)),), ""),
         ((4, 6), 8, (Step("launch", 4, None, None, None),), ""),
+        # A launch of too many buffers, one that is not listed, and memory that is not known.
+        ((4, 6), 8, (Step("launch", 2, 0, 0, None),), ""),
+        ((4, 6), 8, (Step("launch", 2, 0, None, (8, 4)),), ""),
+        ((4, 6), 8, (Step("launch", 2, 0, None, (8, 10)),), "memory each time"),
+        ((4, 6), 8, (Step("launch", 2, None, None, (8, 0)),), ""),
     ],
 )
 def test_launches_that_follow_each_other(
