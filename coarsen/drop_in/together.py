@@ -341,8 +341,8 @@ class Together:
             if each.is_set:
                 # What was set stays set.
                 each.kernel.set_args(*each.arguments)
-                values = map(each.options.__getitem__, OPTION_ORDER)
-                self.event = each.kernel.enqueue(self._queue, *each.sizes, *values)
+                options: Any = map(each.options.__getitem__, OPTION_ORDER)
+                self.event = each.kernel.enqueue(self._queue, *each.sizes, *options)
             else:
                 self.event = each.kernel(self._queue, *each.sizes, *each.arguments, **each.options)
 

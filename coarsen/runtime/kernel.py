@@ -136,7 +136,8 @@ class Kernel(NotedKernel):
         sizes = in_tuples(global_work_size, local_work_size)
         if region is not None:
             if self._types is not None or not self._set.are_complete:
-                raise InvalidInputError(f"kernel {self._launches.name}: `together` takes calls with all arguments")
+                why = "`together` takes calls with all arguments, or set_args for all after the last call"
+                raise InvalidInputError(f"kernel {self._launches.name}: {why}")
             return cast("pyopencl.Event", region.collect(self, queue, sizes, None, options))
         self._called = None
         target = self._handed_over(self._target(queue, sizes, options))

@@ -11,12 +11,14 @@ import pytest
 
 from coarsen.cli.main import main
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.layer.chains import _Launch
 from coarsen.layer.log import _STEP, read_logs
 from coarsen.tuning.workload.launch_list import (
     LIST_FILE,
     ListedKernel,
     ListedLaunch,
     PassedBuffer,
+    PassedOther,
     Step,
     read_launch_list,
     read_ordered_list,
@@ -39,8 +41,10 @@ def test_chains_of_a_program(
     kernels, (order,) = read_ordered_list(folder)
     names = [each.action if each.kernel is None else kernels[each.kernel].kernel for each in order]
     assert names[:5] == ["write", "scale", "add", "read", "write"]
-    assert Counter(names) == Counter(write=4, scale=8, add=5, blur=2, read=4, map=2, free=names.count("free"))
+    assert Counter(names) == Counter(write=4, scale=8, add=5, blur=2, read=5, map=2, free=names.count("free"))
     assert {each.queue for each in order if each.action != "free"} == {2, 4}
+    *_, (c,), (image,) = [each.memory for each in order if each.action in ("read", "map") and each.memory]
+    assert image == c + 1
     (t,) = set(order[1].memory or ()) & set(order[2].memory or ())
     assert len({each.memory for each in order if each.kernel is not None}) == 8 and t % 2 == 0
     capfd.readouterr()
@@ -138,3 +142,9 @@ def test_lists_with_and_without_an_order(line: object, tmp_path: Path, capsys: p
     (tmp_path / LIST_FILE).write_text(json.dumps({"format": 3, "kernels": kernels, "orders": [[line]]}))
     assert main(["fuse", "--from", str(tmp_path)]) == 2
     assert "it is no list of launches" in capsys.readouterr().err
+
+
+def test_samplers_have_no_number() -> None:
+    passed = PassedBuffer(32), PassedOther("sampler"), PassedOther("image"), PassedBuffer(32)
+    kernel = ListedKernel("one", "0", "s.cl", (), (ListedLaunch((8,), None, (), passed),))
+    assert _Launch(0, 0, kernel, kernel.launches[0], (4, 6, 8)).things == (4, None, 6, 8)
