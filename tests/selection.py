@@ -74,6 +74,7 @@ ON_ONE_DEVICE = (
     "stream/test_laws",
     "stream/test_pipelines",
     "stream/test_reduce",
+    "stream/test_study",
     "stream/test_tuning",
     # Whose combinations are many, each a kernel of its own.
     "transform/layouts/test_order_positions",

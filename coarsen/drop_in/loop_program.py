@@ -187,7 +187,7 @@ class LoopProgram:
         return found
 
     def _policy_of(self, text: KernelText) -> TuneChoice | Policy:
-        """What decides about a kernel: about the number of its lanes, too, where that may be another."""
+        """Return what decides about a kernel: about the number of its lanes, too, where that may be another."""
         kernel, mode = text.kernel, mode_of(self._tune)
         has_lanes = kernel.split is not None and len(kernel.dimensions) == 1 and not self._program.has_own_lanes
         if not has_lanes or self._tuned is not None or mode is None or mode[0] is Otherwise.PREDICT:

@@ -54,7 +54,7 @@ class NestProgram:
 
     @property
     def beyond(self) -> int:
-        """How far beyond their bounds shared loops may count, by lanes and blocks; 0 where none is shared."""
+        """Return how far beyond their bounds shared loops may count; 0 where none is shared."""
         from coarsen.loops.partial_sums import TERMS
 
         steps = [abs(loop.step) for loop in self.nest.loops]

@@ -218,7 +218,7 @@ def _run_first(
 
 
 def sums_of(nest: Nest, adding: Sequence[Statement], depths: Mapping[str, int]) -> dict[str, Sum] | None:
-    """The sum of each statement that adds; None where two loops, or two operators, add to one element."""
+    """Return the sum of each statement that adds; None where two loops, or operators, add to one element."""
     taken = {*nest.arrays, *nest.types, *(loop.iterator for loop in nest.loops)}
     known: dict[tuple[str, ...], tuple[int, str]] = {}
     found = {}

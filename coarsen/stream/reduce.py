@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 import numpy as np
 import pyopencl
 import pyopencl.array
-from pyopencl.tools import VectorArg, dtype_to_ctype
+from pyopencl.tools import ScalarArg, VectorArg, dtype_to_ctype
 
 from coarsen.base.names import did_you_mean
 from coarsen.devices.building import without_warnings
@@ -324,7 +324,7 @@ class Reduce:
         events: list[pyopencl.Event] = []
         for place, (argument, value) in enumerate(zip(arguments, values, strict=True)):
             if not isinstance(argument, VectorArg):
-                passed.append(argument.dtype.type(value))
+                passed.append(_number(argument, value))
                 continue
             arrays.append((place, value))
             if isinstance(value, pyopencl.array.Array):
@@ -335,7 +335,7 @@ class Reduce:
                 passed += (value, np.int64(0))
             else:
                 raise InvalidInputError(
-                    f"{argument.name} is an array of PyOpenCL's or a buffer, not {value!r:.60}"
+                    f"{argument.name} is an array of PyOpenCL's or a buffer, not {value!a:.60}"
                 )
         return passed, arrays, events
 
@@ -402,6 +402,17 @@ class _OfThread(threading.local):
 
     def __init__(self, program: Program) -> None:
         self.kernel = program.kernel(KERNEL)
+
+
+def _number(argument: ScalarArg, value: Any) -> Any:  # noqa: ANN401 (of any type, then of the argument's)
+    """Return a number as the kernel takes it. Raises InvalidInputError where it is none of the argument's type."""
+    try:
+        found = argument.dtype.type(value)
+    except (TypeError, ValueError, OverflowError):
+        found = None
+    if found is None or (argument.dtype.kind != "f" and found != value):
+        raise InvalidInputError(f"{argument.name} is a number of the type {argument.dtype}, not {value!a:.60}")
+    return found
 
 
 def _check_array(array: pyopencl.array.Array, dtype: np.dtype[Any], name: str) -> None:

@@ -151,7 +151,7 @@ def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
 # The number of elements up to which a work-item should have a row for itself, where there are many.
 _SHORT = 8
 # The numbers of elements up to which one work-group is faster than several and a second launch.
-_FEW_ON_CPU, _FEW_ON_GPU = 1 << 17, 1 << 13
+_FEW_ON_CPU, _FEW_ON_GPU = 1 << 17, 1 << 17
 # Beyond so many elements there are at least so many work-groups: shorter sums have smaller errors.
 _MANY_ON_CPU, _MANY_GROUPS = 1 << 21, 256
 

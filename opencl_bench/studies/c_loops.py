@@ -59,6 +59,7 @@ from coarsen.tuning.tuner import Tuning, measured_own
 from coarsen.tuning.tuning_processes import LaunchToTune, search_method, tuning_processes
 from coarsen.tuning.workload.element_types import Array
 from coarsen.variant.coarsening import Level
+from coarsen.variant.space import TransformChoices
 from coarsen.variant.transforms import Transforms, device_kind_of
 
 if TYPE_CHECKING:
@@ -376,12 +377,13 @@ class _Known(Evaluator):
 def _all_measured(path: Path, device: DeviceDescription) -> tuple[dict[Choice, float | None], list[Found]]:
     """The times of all variants over that of the launch as it is, and what searches find among them."""
     benchmark, deadline = read_benchmark(path), Deadline(24 * 3600.0)
-    settings = Tune(seconds=deadline.seconds, wide_accesses=False, distinct=False, tiles=False)
+    settings = Tune(seconds=deadline.seconds, tiles=False)
     transforms = Transforms(device_kind=device_kind_of(device.device_types))
     launch = LaunchToTune(benchmark, str(path), path.name, "cpu", device, transforms)
     space = space_of_launch(launch, groups_matter=False, settings=settings)
     sizes = space.local_sizes and space.local_sizes[:3]
-    space = replace(space, factors=(1, 2, 4, 8, 16), levels=(Level.ITEM,), local_sizes=sizes)
+    plain = TransformChoices()
+    space = replace(space, factors=(1, 2, 4, 8, 16), levels=(Level.ITEM,), local_sizes=sizes, transforms=plain)
     with tuning_processes(launch, deadline) as processes:
         tuning = Tuning(processes, space, settings, deadline)
         own, variants = tuning.own, tuning.space.listed or ()

@@ -163,6 +163,10 @@ def test_arguments_are_checked(queue: cl.CommandQueue) -> None:
         ((x, x), {"n": -1}, "are not known"),
         ((x, x), {"out": x}, "out has 8 elements"),
     )
+    scaled = Reduce("a + b", identity="0", map="k * x[i]", arguments="float *x, int k", checks_laws=False)
+    for wrong in (1.5, "k", 2**40, None):
+        with pytest.raises(InvalidInputError, match="k is a number of the type int32"):
+            scaled(queue, x, wrong)
     for values, sizes, message in cases:
         with pytest.raises(InvalidInputError, match=message):
             dot(queue, *values, **sizes)
