@@ -30,7 +30,7 @@ from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.fused import fuse_launches
 from coarsen.runtime.arguments import ENQUEUE, Argument, SetArguments, as_set, set_all
-from coarsen.runtime.enqueue import OPTION_ORDER, LaunchOptions, as_tuple
+from coarsen.runtime.enqueue import LaunchOptions, as_tuple
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launch import plain_offset, plain_sizes
 from coarsen.runtime.plan import CoarseningPlan
@@ -68,7 +68,6 @@ class _Collected(NamedTuple):
     sizes: tuple[Any, Any]
     arguments: tuple[Argument, ...]
     options: LaunchOptions
-    is_set: bool  # by `set_args`, before
     held: object  # keeps memory that the program releases
 
     @property
@@ -139,7 +138,7 @@ class Fuser:
         self._plan = plan
         self._kernels: dict[Hashable, Fused] = {}
         self._known: dict[Hashable, Fused] = {}
-        self._names: dict[str, tuple[str, ...] | CoarsenError] = {}
+        self._names: dict[str, tuple[str, ...] | str] = {}
 
     def fused(self, launches: Sequence[_Collected], given_up: frozenset[int], device: int) -> Fused:
         """Return what launches become on a device. Raises CoarsenError or TypeError for what can't be told."""
@@ -149,18 +148,16 @@ class Fuser:
             try:
                 self._names[kernel] = lower(compile_source(*self._plan.compiled_from), kernel).argument_names
             except CoarsenError as error:
-                self._names[kernel] = error
-        names: list[tuple[str, ...]] = []
-        for known in map(self._names.__getitem__, kernels):
-            if isinstance(known, CoarsenError):
-                return Fused(reason=str(known))
-            names.append(known)
+                self._names[kernel] = str(error)
+        for names in map(self._names.__getitem__, kernels):
+            if isinstance(names, str):
+                return Fused(reason=names)
         numbers: dict[Hashable, int] = {}
         # Which memory is the same; of numbers those of one name.
         pattern = tuple(
             thing and numbers.setdefault(thing if isinstance(thing, int) else (name, thing), len(numbers))
-            for row_names, row in zip(names, things, strict=True)
-            for name, thing in zip(row_names, row, strict=True)
+            for kernel, row in zip(kernels, things, strict=True)
+            for name, thing in zip(self._names[kernel], row, strict=True)
         )
         lost = frozenset(map(numbers.__getitem__, given_up))
         made = *kernels, pattern, lost
@@ -246,16 +243,9 @@ class Together:
         arguments: tuple[Argument, ...] | None,
         options: LaunchOptions,
     ) -> Any:  # noqa: ANN401 (it stands for an event)
-        """Keep a launch for the end. What PyOpenCL has to say of its arguments, it says now.
+        """Keep a launch for the end, for None with what is set. What PyOpenCL has to say of that, it says now.
 
         Raises InvalidInputError for another thread or queue, and launches that depend on more than arguments.
-
-        Args:
-            kernel: what to launch.
-            queue: where to.
-            sizes: global and local size, as they are passed.
-            arguments: None for those that are set.
-            options: the other ones of the launch.
         """
         name = kernel.function_name
         if threading.get_ident() != self._thread:
@@ -264,7 +254,6 @@ class Together:
             raise InvalidInputError(f"{name}: `together` collects launches of another queue than this one")
         if kernel._supplied or kernel._layouts is not None:
             raise InvalidInputError(f"{name}: `together` takes neither features nor arrays that lie otherwise")
-        is_set = arguments is None
         if arguments is None:
             arguments = kernel._set.in_order()
             held: object = kernel._set.copy()
@@ -277,14 +266,13 @@ class Together:
             ]
         waited = [self._event_of(each) for each in as_tuple(options["wait_for"]) or ()]
         own: LaunchOptions = {**options, "wait_for": [each for each in waited if each is not None] or None}
-        self._launches.append(_Collected(kernel, sizes, arguments, own, is_set, held))
+        self._launches.append(_Collected(kernel, sizes, arguments, own, held))
         return CollectedLaunch(self)
 
-    def _event_of(self, waited: Any) -> pyopencl.Event | None:  # noqa: ANN401 (whatever is passed)
+    def _event_of(self, waited: Any) -> Any:  # noqa: ANN401 (whatever is passed)
         """Return the event to wait for; None for a launch before in this region."""
         if not isinstance(waited, CollectedLaunch):
-            event: pyopencl.Event = waited
-            return event
+            return waited
         if waited._region is not self and waited._region.event is None:
             raise InvalidInputError("wait_for: the launch of another region of `together` is not made")
         return waited._region.event
@@ -337,14 +325,11 @@ class Together:
             except pyopencl.Error as error:
                 found.kernel, found.reason = None, str(error)
                 self.reason = found.reason
+        kept = [(each.kernel, each.kernel._set.copy()) for each in launches]
         for each in launches:
-            if each.is_set:
-                # What was set stays set.
-                each.kernel.set_args(*each.arguments)
-                options: Any = map(each.options.__getitem__, OPTION_ORDER)
-                self.event = each.kernel.enqueue(self._queue, *each.sizes, *options)
-            else:
-                self.event = each.kernel(self._queue, *each.sizes, *each.arguments, **each.options)
+            self.event = each.kernel(self._queue, *each.sizes, *each.arguments, **each.options)
+        for kernel, arguments in kept:
+            kernel._set_again(arguments)
 
     def _measured(self, launches: list[_Collected], found: Fused) -> None:
         """Run one of both ways, in turns, and time it where nothing else runs on the queue."""

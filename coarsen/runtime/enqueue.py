@@ -34,9 +34,6 @@ class LaunchOptions(TypedDict):
     wait_for: WaitList
 
 
-# As PyOpenCL's enqueue takes them after the sizes.
-OPTION_ORDER: Final = ("global_offset", "wait_for", "g_times_l", "allow_empty_ndrange")
-
 # In the order in which a kernel's call takes them after the arguments.
 _DEFAULTS: Final[LaunchOptions] = {
     "global_offset": None,

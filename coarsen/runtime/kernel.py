@@ -29,7 +29,6 @@ from coarsen.runtime.arguments import (
     sorted_by_kind,
 )
 from coarsen.runtime.enqueue import (
-    OPTION_ORDER,
     AnySizes,
     LaunchOptions,
     Ready,
@@ -136,8 +135,7 @@ class Kernel(NotedKernel):
         sizes = in_tuples(global_work_size, local_work_size)
         if region is not None:
             if self._types is not None or not self._set.are_complete:
-                why = "`together` takes calls with all arguments, or set_args for all after the last call"
-                raise InvalidInputError(f"kernel {self._launches.name}: {why}")
+                raise InvalidInputError(f"kernel {self._launches.name}: `together` takes calls with all arguments")
             return cast("pyopencl.Event", region.collect(self, queue, sizes, None, options))
         self._called = None
         target = self._handed_over(self._target(queue, sizes, options))
@@ -176,7 +174,8 @@ class Kernel(NotedKernel):
             The event, and what was launched.
         """
         if target is None:
-            return ENQUEUE(queue, self, *sizes, *map(options.__getitem__, OPTION_ORDER)), None
+            values = (options[name] for name in ("global_offset", "wait_for", "g_times_l", "allow_empty_ndrange"))
+            return ENQUEUE(queue, self, *sizes, *values), None
         if target.launch.steps is not None and not self._set.are_complete:
             target = self._as_it_is(target.original, target.launch)
         own = target.launch.own

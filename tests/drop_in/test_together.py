@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 import coarsen
 from coarsen.drop_in import together
 from coarsen.errors import InvalidInputError
+from coarsen.fused import FusedKernel, fuse_launches
 
 COUNT = 96
 SOURCE = """
@@ -132,12 +134,16 @@ def test_what_is_set_once_is_launched_each_time(region: Region) -> None:
     scale, add = region.program.scale, region.program.add
     scale.set_args(N, K, region["a"], region["t"])
     add.set_args(N, region["t"], region["b"], region["c"])
-    for is_fused in (False, True, False):
+    for k, is_fused in enumerate((False, True, False)):
         with region.program.together(region.queue) as t:
             for each in (scale, add):
                 cl.enqueue_nd_range_kernel(region.queue, each, (COUNT,), None)
+            scale.set_arg(1, np.int32(k))
         assert t.is_fused == is_fused
-    region.check(5)
+        region.check(k - 1 if k else 5)
+    for each in (scale, add):
+        cl.enqueue_nd_range_kernel(region.queue, each, (COUNT,), None)
+    region.check(2)
     # Arguments of a call hold no longer than it takes.
     with region.program.together(region.queue, measure=False) as t:
         scale(region.queue, (COUNT,), None, N, K, region["a"], region["t"])
@@ -149,7 +155,7 @@ def test_what_is_passed_is_as_it_was_at_the_launch(region: Region) -> None:
     numbers = np.array(6, np.int32), ctypes.c_int(6), bytearray(np.int32(6).tobytes())
     for each in numbers:
         t = cl.Buffer(region.queue.context, cl.mem_flags.READ_WRITE, 4 * COUNT)
-        kept = cl.MemoryObject.from_int_ptr(t.int_ptr)
+        kept: Any = cl.MemoryObject.from_int_ptr(t.int_ptr)
         with region.program.together(region.queue, measure=False) as made:
             region.program.scale(region.queue, (COUNT,), None, N, each, region["a"], t)
             memoryview(each).cast("B")[0] = 7  # type: ignore[arg-type]
@@ -183,8 +189,12 @@ def test_launches_wait_for_those_of_other_regions(region: Region, context: cl.Co
 
 def test_a_kernel_is_made_once_for_all_ndranges(region: Region, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []
-    fuse = together.fuse_launches
-    monkeypatch.setattr(together, "fuse_launches", lambda *args: made.append(args) or fuse(*args))
+
+    def fused(*args: Any) -> FusedKernel:  # noqa: ANN401
+        made.append(args)
+        return fuse_launches(*args)
+
+    monkeypatch.setattr(together, "fuse_launches", fused)
     monkeypatch.setattr(together, "_MOST_KNOWN", 2)
     for size in (COUNT, 64, 32):
         with region.program.together(region.queue) as t:
