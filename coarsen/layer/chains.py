@@ -173,7 +173,9 @@ def _runs(order: Order, kernels: Sequence[ListedKernel], process: int) -> list[l
     for place, step in enumerate(order):
         if step.action == "free":
             continue
-        kernel = None if step.kernel is None or step.queue & 1 else kernels[step.kernel]
+        # Queues that are not known, all 0, may be several, or out of order.
+        is_in_order = step.queue and not step.queue & 1
+        kernel = kernels[step.kernel] if step.kernel is not None and is_in_order else None
         for queue, run in now.items():
             # A chain has no launch that is further away.
             if (kernel is None or queue != step.queue) and _meets(step, run[-MOST_KERNELS:]):
