@@ -8,6 +8,7 @@ struct Passed {
     int is_image;
     const void *handle; /* a memory object, a sampler or a pointer */
     int is_part;
+    uint64_t owner;
 };
 
 static struct Passed passed(const struct Argument *argument)
@@ -19,7 +20,7 @@ static struct Passed passed(const struct Argument *argument)
         struct Object *memory = found(handle, MEMORY);
         if (memory)
             return (struct Passed){REGION, memory->memory.size, memory->memory.origin, memory->memory.whole,
-                                   memory->memory.is_image, handle, memory->memory.is_part};
+                                   memory->memory.is_image, handle, memory->memory.is_part, memory->memory.owner};
         if (found(handle, SAMPLER))
             return (struct Passed){SAMPLED, 0, 0, 0, 0, handle, 0};
     }
@@ -336,7 +337,7 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel handle, const struct
     *step = (struct Step){LAUNCH, kind ? kind->number : NOT_KNOWN, of_queue.number, 0, {0}};
     for (uint32_t i = 0; i < count; i++)
         if (all[i].form == REGION || all[i].form == SHARED_MEMORY)
-            add_memory(step, all[i].form == REGION ? all[i].whole : 0, all[i].is_part);
+            add_memory(step, all[i].form == REGION ? all[i].owner : 0, all[i].is_part);
     if (kernel->points_elsewhere)
         step->count = NOT_KNOWN;
     kernel->last_step = *step;

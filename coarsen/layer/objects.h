@@ -16,7 +16,7 @@ struct Object {
         } queue;
         struct {
             size_t size, origin;
-            uint64_t whole;
+            uint64_t whole, owner; /* owner: the whole whose bytes it has, of an image made of a buffer too */
             int is_image, is_part;
         } memory;
         struct {

@@ -93,6 +93,8 @@ PLACE(41, clWaitForEvents) PLACE(47, clFinish) PLACE(48, clEnqueueReadBuffer) PL
 PLACE(49, clEnqueueWriteBuffer) PLACE(87, clEnqueueWriteBufferRect) PLACE(102, clEnqueueFillBuffer)
 PLACE(50, clEnqueueCopyBuffer) PLACE(88, clEnqueueCopyBufferRect) PLACE(55, clEnqueueCopyBufferToImage)
 PLACE(54, clEnqueueCopyImageToBuffer) PLACE(56, clEnqueueMapBuffer) PLACE(58, clEnqueueUnmapMemObject)
+PLACE(52, clEnqueueWriteImage) PLACE(53, clEnqueueCopyImage) PLACE(57, clEnqueueMapImage)
+PLACE(103, clEnqueueFillImage)
 PLACE(14, clCreateBuffer) PLACE(146, clCreateBufferWithProperties) PLACE(82, clCreateSubBuffer)
 PLACE(15, clCreateImage2D) PLACE(16, clCreateImage3D) PLACE(96, clCreateImage) PLACE(147, clCreateImageWithProperties)
 PLACE(126, clSVMAlloc) PLACE(127, clSVMFree) PLACE(22, clCreateSampler) PLACE(133, clCreateSamplerWithProperties)

@@ -18,6 +18,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, vo
                            cl_event *);
 cl_mem clCreateBuffer(cl_context, cl_mem_flags, size_t, void *, cl_int *);
 cl_mem clCreateSubBuffer(cl_mem, cl_mem_flags, cl_buffer_create_type, const void *, cl_int *);
+cl_mem clCreateImage(cl_context, cl_mem_flags, const cl_image_format *, const cl_image_desc *, void *, cl_int *);
 cl_mem clCreateImage2D(cl_context, cl_mem_flags, const cl_image_format *, size_t, size_t, size_t, void *, cl_int *);
 void *clSVMAlloc(cl_context, cl_svm_mem_flags, size_t, cl_uint);
 void clSVMFree(cl_context, void *);
@@ -64,6 +65,7 @@ cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl
 #define CL_MEM_COPY_HOST_PTR (1 << 5)
 #define CL_PROGRAM_BINARY_SIZES 0x1165
 #define CL_PROGRAM_BINARIES 0x1166
+#define CL_MEM_OBJECT_IMAGE1D_BUFFER 0x10F6
 #define CL_RGBA 0x10B5
 #define CL_FLOAT 0x10DE
 #define CL_ADDRESS_CLAMP_TO_EDGE 0x1131
@@ -73,6 +75,13 @@ cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl
 
 struct _cl_image_format {
     cl_uint image_channel_order, image_channel_data_type;
+};
+
+struct _cl_image_desc {
+    cl_mem_object_type type;
+    size_t width, height, depth, layers, row, slice;
+    cl_uint levels, samples;
+    cl_mem buffer;
 };
 
 typedef struct {
