@@ -9,8 +9,7 @@
 enum { MOST_STEPS = 1 << 14, MOST_OF_STEP = 12 };
 #define NOT_KNOWN 0xFFFFFFFFu
 
-/* 0 is a step that was not yet written when the process ended. */
-enum Action { LAUNCH = 1, READ, WRITE, MAP, UNMAP, FREE };
+enum Action { LAUNCH = 1, READ, WRITE, MAP, UNMAP, FREE }; /* 0: it was not yet written when the process ended */
 
 struct Step {
     uint32_t action;
