@@ -21,7 +21,7 @@ _COUNTS = struct.Struct("<QQQ")
 _DIMENSIONS = 3
 _STEP = struct.Struct("<4I12I")
 _ORDER_HEAD = 64
-# `enum Action` of `order.h`. A step that is not whole may be any, so it counts as a launch of which nothing is known.
+# `enum Action` of `order.h`. A step that is not whole may be any: it counts as a launch of which nothing is known.
 ACTIONS = ("launch", "launch", "read", "write", "map", "unmap", "free")
 # `enum Form` of `recorder.c`: what an argument is, in a kind of launch (L) or a capture (C).
 UNSET, VALUE, EMPTY, REGION, SAMPLED, SHARED_MEMORY, AGAIN = range(7)
