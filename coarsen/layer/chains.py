@@ -173,8 +173,10 @@ def _runs(order: Order, kernels: Sequence[ListedKernel], process: int) -> list[l
     for place, step in enumerate(order):
         if step.action == "free":
             continue
+        # Queues that are not known, all 0, may be several, or out of order.
+        is_in_order = step.queue and not step.queue & 1
         launch = None
-        if step.kernel is not None and step.launch is not None and step.memory is not None and not step.queue & 1:
+        if step.kernel is not None and step.launch is not None and step.memory is not None and is_in_order:
             kernel = kernels[step.kernel]
             launch = _Launch(process, place, kernel, kernel.launches[step.launch], step.memory)
         for queue, run in now.items():

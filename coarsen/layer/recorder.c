@@ -458,30 +458,31 @@ MAKING_MEMORY(clCreateImage3D,
               (context, flags, format, width, height, depth, row, slice, host, error))
 
 /* Shared virtual memory that was allocated. */
-static struct Allocation {
-    struct Allocation *after;
+struct Allocation {
     const char *start;
     size_t size;
     uint64_t whole;
-} *allocations;
+};
 
-/* The place of the first allocation that has any of these bytes. */
-static struct Allocation **allocation_at(const void *start, size_t size)
+static void *allocations; /* a tree of them, of which no two have the same bytes */
+
+static int compare_allocations(const void *one, const void *other)
 {
-    const char *from = start;
-    struct Allocation **place = &allocations;
-    while (*place && (from >= (*place)->start + (*place)->size || from + size <= (*place)->start))
-        place = &(*place)->after;
-    return place;
+    const struct Allocation *first = one, *second = other;
+    return first->start + first->size <= second->start ? -1 : first->start >= second->start + second->size;
+}
+
+/* An allocation that has any of these bytes; NULL where none has. */
+static struct Allocation *allocation_at(const void *start, size_t size)
+{
+    struct Allocation asked = {start, size, 0}, **place = tfind(&asked, &allocations, compare_allocations);
+    return place ? *place : NULL;
 }
 
 static void forget_allocations(const void *start, size_t size)
 {
-    for (struct Allocation **place; *(place = allocation_at(start, size));) {
-        struct Allocation *gone = *place;
-        *place = gone->after;
-        free(gone);
-    }
+    for (struct Allocation *gone; (gone = allocation_at(start, size)); free(gone))
+        tdelete(gone, &allocations, compare_allocations);
 }
 
 void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
@@ -493,8 +494,8 @@ void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uin
     forget_allocations(start, size); /* Those that a queue has freed. */
     struct Allocation *new = allocated(malloc(sizeof *new));
     if (new) {
-        *new = (struct Allocation){allocations, start, size, ++wholes};
-        allocations = new;
+        *new = (struct Allocation){start, size, ++wholes};
+        allocated(tsearch(new, &allocations, compare_allocations));
     }
     return start;
 }

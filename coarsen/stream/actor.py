@@ -21,11 +21,11 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-from pyopencl.tools import VectorArg
+from pyopencl.tools import VectorArg, dtype_to_ctype
 
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.stream.reduction_text import Argument, parsed_arguments
+from coarsen.stream.reduction_text import BUILTIN, Argument, parsed_arguments
 
 Rate: TypeAlias = int | str
 # What the kernels call their own: nobody else may.
@@ -39,10 +39,11 @@ HIDDEN = "stream_"
 EDGE = "edge"
 _NAME = re.compile(r"[A-Za-z]\w{0,40}")
 _OF_WORK_ITEMS = re.compile(
-    r"\b(?:(?i:stream_)\w*|get_(?:global|local|group|num|work)\w*|\w*barrier|\w*mem_fence|goto)\b"
+    r"\b(?:(?i:stream_)\w*|get_(?:global|local|group|num|work)\w*|\w*barrier|\w*mem_fence|goto|return|sizeof|typeof"
+    r"|vec_step|alignof|asm|_[A-Z]\w*|__(?!private\b|constant\b|attribute__)\w*)\b|(?:#|%:)(?!\s*pragma\b)\s*\w*"
 )
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_BRANCHES = re.compile(r"\b(?:for|while|do|if|switch|return)\b|[?#]|&&|\|\|")
+_BRANCHES = re.compile(r"\b(?:for|while|do|if|switch)\b|[?#]|&&|\|\|")
 _TAKE = re.compile(r"\b(pop|peek)\s*\(")
 _CALL = re.compile(r"\b(pop\s*\(\s*\)|peek\s*\(|push\s*\()")
 
@@ -54,7 +55,8 @@ class Actor:
     Attributes:
         name: as in C.
         type: of the elements that it takes, a number's in OpenCL C.
-        pop: how many elements a firing takes, at least 1: a number, or an expression of whole arguments.
+        pop: how many elements a firing takes, at least 1: a number, or an expression of whole arguments, each
+            at least 1 at a call.
         push: how many it puts out, likewise.
         peek: how many it looks at, those that it takes among them; as many as it takes where it is left out.
         work: OpenCL C.
@@ -83,7 +85,8 @@ class Actor:
         object.__setattr__(self, "work", _COMMENT.sub(" ", self.work))
         if self.peek is None:
             object.__setattr__(self, "peek", self.pop)
-        object.__setattr__(self, "result", self.result or self.type)
+        for word, text in (("result", self.result or self.type), ("type", self.type)):
+            object.__setattr__(self, word, dtype_to_ctype(_dtype(text)))
         for text in filter(str.strip, self.arguments.split(",")):
             if "*" in text and "const" not in text.split():
                 reason = (
@@ -91,17 +94,18 @@ class Actor:
                 )
                 raise RefusalError("stateful-actor", reason)
         for argument in self.given:
-            if is_own(argument.name):
+            if is_own(argument.name) or BUILTIN.fullmatch(argument.name):
                 raise InvalidInputError(f"{self.name}: an argument can't be called '{argument.name}'")
-        _ = self.dtype, self.result_dtype
         whole = {each.name for each in self.given if not is_array(each) and each.dtype.kind in "iu"}
         for word in ("pop", "push", "peek"):
             self._check_rate(word, whole)
         if isinstance(self.pop, int) and isinstance(self.peek, int) and self.peek < self.pop:
             raise RefusalError("stream-rates", f"{self.name} looks at {self.peek} elements and takes {self.pop}")
-        if (found := _OF_WORK_ITEMS.search(self.work)) is not None:
-            raise InvalidInputError(f"{self.name}: its work can't have {found[0]}: `i` is the firing's number")
-
+        if (found := _OF_WORK_ITEMS.search(f"{self.work} {self.border}")) is not None:
+            reason = f"{self.name}: its work can't have {found[0]}: a firing is its number `i`, pop, peek and push"
+            raise InvalidInputError(reason)
+        if own := OWN_NAMES.intersection(re.findall(r"\w+", self.border)):
+            raise InvalidInputError(f"{self.name}: border is an expression of the arguments, and has {min(own)}")
         for statement in re.split("[;{}]", self.work) if self.has_branches else ():
             takes = _TAKE.findall(statement)
             if "pop" in takes and len(takes) > 1:
@@ -124,12 +128,12 @@ class Actor:
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's type of the elements that it takes."""
-        return parsed_arguments(f"{self.type} element")[0].dtype
+        return _dtype(self.type)
 
     @property
     def result_dtype(self) -> np.dtype[Any]:
         """NumPy's type of the elements that it puts out."""
-        return parsed_arguments(f"{self.result} element")[0].dtype
+        return _dtype(self.result)
 
     @property
     def is_elementwise(self) -> bool:
@@ -267,6 +271,10 @@ def branches_of(stage: Stage) -> tuple[tuple[Actor, ...], ...]:
 def actors_of(stage: Stage) -> tuple[Actor, ...]:
     """Return the actors of a stage, those of all branches."""
     return tuple(each for branch in branches_of(stage) for each in branch)
+
+
+def _dtype(type: str) -> np.dtype[Any]:
+    return parsed_arguments(f"{type} element")[0].dtype
 
 
 def is_array(argument: Argument) -> bool:

@@ -77,7 +77,7 @@ def _counting(actor: Actor) -> Iterator[str]:
     for counted, told in zip(_COUNTED, (pop, push, "0"), strict=True):
         yield f"int {HIDDEN}{counted}_{actor.name}(global const {actor.type} *from, global {actor.result} *to, "
         yield f"int width, int height, int i{given_to(actor)}) {{"
-        # A pipeline makes no launch with rates below 1.
+        # `Channel.rates` refuses others.
         yield from (f"__builtin_assume({c_text(name, ())} > 0);" for name in names)
         yield f"stream_state_{actor.name} s = {{from, to, {peek}, 0, 0, 0, 0, width, height}};"
         yield f"stream_run_{actor.name}(&s, i{given}); return s.{counted} - ({told}); }}"

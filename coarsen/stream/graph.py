@@ -15,12 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from coarsen.dispatch.expressions import parse_expression, parsed
+from coarsen.dispatch.expressions import LONGEST_TEXT, parse_expression, parsed
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.stream.actor import Actor, Rate, SplitJoin, Stage
 
 # Firings of one steady state that are simulated; more tell nothing about channels that anybody would want.
 MOST_FIRINGS = 100_000
+# What is left of elements that an actor looks at and doesn't take.
+_KEPT = re.compile(r"max\(([^(),]*) - (\d+), 0\)")
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b(?!\s*\()")
 
 
@@ -51,13 +53,15 @@ class Channel:
         return frozenset().union(*(parse_expression(each).names for each in rates))
 
     def rates(self, sizes: Mapping[str, int]) -> tuple[int, int, int]:
-        """Return push, pop and peek at some sizes. Raises InvalidInputError for one below 1."""
+        """Return push, pop and peek at some sizes. Raises InvalidInputError for one, or a name in one, below 1."""
         peek = self.pop if self.peek is None else self.peek
         found = tuple(parse_expression(each).evaluate(sizes) for each in (self.push, self.pop, peek))
         if min(found) < 1:
             raise InvalidInputError(
                 f"a rate between {self.source} and {self.sink} is {min(found)}, not at least 1"
             )
+        if low := sorted(name for name in self.names if sizes[name] < 1):
+            raise InvalidInputError(f"{low[0]} is {sizes[low[0]]}, and in a rate it is at least 1")
         return found[0], found[1], found[2]
 
 
@@ -207,6 +211,8 @@ def firings(actor: Actor, elements: str) -> str:
     if actor.peek != actor.pop:
         is_known = isinstance(actor.peek, int) and isinstance(actor.pop, int)
         kept = str(int(actor.peek or 0) - int(actor.pop)) if is_known else f"(({actor.peek}) - ({actor.pop}))"
+        if is_known and (found := _KEPT.fullmatch(elements)) is not None:
+            elements, kept = found[1], str(int(found[2]) + int(kept))
         elements = _tidy(f"max({elements} - {kept}, 0)")
     return elements if actor.pop == 1 else _tidy(f"({elements}) // ({actor.pop})")
 
@@ -224,6 +230,8 @@ def turns(stage: SplitJoin, elements: str) -> str:
 
 def _tidy(expression: str) -> str:
     """Return an expression without parentheses that have no effect."""
+    if len(expression) > LONGEST_TEXT:
+        raise InvalidInputError(f"the pipeline is too long: '{expression[:40]}…' counts its elements")
     return ast.unparse(parsed(expression))
 
 
@@ -238,4 +246,15 @@ def c_text(expression: Rate, plain: Sequence[str]) -> str:
     def named(match: re.Match[str]) -> str:
         return match[0] if match[0] in plain else f"(int){match[0]}"
 
-    return _NAME.sub(named, str(expression).replace("//", "/"))
+    tree = _Pairs().visit(parsed(str(expression)))
+    return _NAME.sub(named, ast.unparse(tree).replace("//", "/"))
+
+
+class _Pairs(ast.NodeTransformer):
+    """Makes `min` and `max` those of OpenCL C, of two: `min(a, b, c)` → `min(min(a, b), c)`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        while len(node.args) > 2:
+            node.args[:2] = [ast.Call(node.func, node.args[:2], [])]
+        return node

@@ -38,6 +38,8 @@ from coarsen.stream.graph import c_text, element_counts, firings, turns
 from coarsen.stream.reduction_text import Argument
 
 SIZES = ("n", "width", "height")
+# Of what is fused: each doubles the number of versions.
+MOST_CHOICES = 8
 
 
 @dataclass(frozen=True)
@@ -128,11 +130,19 @@ class Pipeline:
 
     @cached_property
     def macros(self) -> Mapping[str, tuple[int, ...]]:
-        """The macros that say what is fused, with their values, the default first: nothing is computed twice."""
-        return {
-            f"FUSE_{stage.name}": (1, 0) if reads_once(after) else (0, 1)
+        """The macros that say what is fused, with their values, the default first.
+
+        By default neighbours are one kernel where each branch looks at each element once. Only the first few
+        of them are a choice.
+        """
+        choices = [
+            (stage, (1, 0) if reads_once(after) else (0, 1))
             for stage, after in pairwise(self.stages)
             if all(each.puts_one for each in actors_of(stage))
+        ]
+        return {
+            f"FUSE_{stage.name}": values if number < MOST_CHOICES else values[:1]
+            for number, (stage, values) in enumerate(choices)
         }
 
     def kernel(self, stage: int) -> str:
@@ -158,7 +168,9 @@ class Pipeline:
             for source, fused in self._sources(number):
                 own = {after: 0} if after in self.macros else {}
                 found.append(StreamLaunch(number, source, {**fused, **own}))
-        return tuple(found)
+        return tuple(
+            each for each in found if all(value in self.macros[name] for name, value in each.when.items())
+        )
 
     def _sources(self, place: int) -> Iterator[tuple[int, dict[str, int]]]:
         """Yield the channels that a stage may read in memory, each with what must be fused for that."""
@@ -179,7 +191,7 @@ def reads_once(stage: Stage) -> bool:
 
 def opencl_text(pipeline: Pipeline) -> str:
     """Return the kernels of a pipeline in OpenCL C, those of all versions."""
-    return "\n".join((*_Writing(pipeline).lines(), ""))
+    return "\n".join((*_Writing(pipeline, not pipeline.keeps_shape).lines(), ""))
 
 
 def fused_text(pipeline: Pipeline, place: str) -> tuple[str, str]:
@@ -189,17 +201,17 @@ def fused_text(pipeline: Pipeline, place: str) -> tuple[str, str]:
         pipeline: all of whose stages put out one element a firing.
         place: of the element, an expression of type `int`.
     """
-    writing = _Writing(pipeline)
+    writing = _Writing(pipeline, has_places=True)
     head = [f"#define {macro} 1" for macro in pipeline.macros]
     functions = [line for number in range(len(pipeline.stages)) for line in writing.functions(number)]
     return "\n".join((*head, *functions)), writing.value(pipeline.stages[-1], (place,), "input", "")
 
 
 class _Writing:
-    """Writes the kernels of one pipeline."""
+    """Writes the kernels of one pipeline; `has_places` where elements of an image are taken by one number."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
+    def __init__(self, pipeline: Pipeline, has_places: bool) -> None:
+        self._pipeline, self._has_places = pipeline, has_places
         self._names = [*pipeline.sizes[1:], *pipeline.arguments]
 
     def lines(self) -> Iterator[str]:
@@ -259,12 +271,12 @@ class _Writing:
 
     def value(self, stage: Stage, at: Sequence[str], source: str = f"{HIDDEN}from", prefix: str = HIDDEN) -> str:
         """Return the call that computes an element of a stage, by its place or by its column and row."""
-        width = f"{prefix}width"
+        name = f"{HIDDEN}{stage.name}"
         if isinstance(stage, Actor) and self._pipeline.is_image[stage.name]:
-            at = at if len(at) == 2 else (f"({at[0]}) % {width}", f"({at[0]}) / {width}")
+            name = f"{HIDDEN if len(at) == 2 else 'STREAM_PLACED_'}{stage.name}"
         elif len(at) == 2:
-            at = (f"({at[1]}) * {width} + ({at[0]})",)
-        return f"{HIDDEN}{stage.name}({', '.join([source, *(prefix + name for name in self._names), *at])})"
+            at = (f"({at[1]}) * {prefix}width + ({at[0]})",)
+        return f"{name}({', '.join([source, *(prefix + name for name in self._names), *at])})"
 
     def _declared(self, prefix: str, names: Sequence[str]) -> list[str]:
         """Declare sizes and arguments."""
@@ -318,6 +330,11 @@ class _Writing:
         yield "    }"
         yield from [f"    return {value};"] if actor.puts_one else []
         yield "}"
+        if is_image and self._has_places:
+            # A function, since `stream_pops++` for a place is to be counted once.
+            at = tuple(f"{HIDDEN}place {sign} {HIDDEN}width" for sign in "%/")
+            yield f"{actor.result} STREAM_PLACED_{actor.name}({', '.join([*given, f'int {HIDDEN}place'])})"
+            yield f"{{ return {self.value(actor, at)}; }}"
 
     def _neighbour(self, actor: Actor, given: Sequence[str]) -> Iterator[str]:
         """Yield the function of a stencil's neighbour, which may be outside of the image."""

@@ -4,8 +4,8 @@
     a · b = b · a                  work-items take every so-manieth element
     e · a = a = a · e              what has no element has the identity e
 
-They are tried for small whole numbers, on which rounding has hardly a say, and the last one for large ones, too.
-That finds `a - b`, and 0 as the identity of a maximum; it proves nothing.
+They are tried for small whole numbers, on which rounding has hardly a say; whole types try all, and real ones the
+last, for the largest numbers too. That finds `a - b`, and 0 as the identity of a maximum; it proves nothing.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def check_laws(queue: pyopencl.CommandQueue, operation: Operation) -> None:
     if key in _KEPT:
         return
     small = _SMALL_UNSIGNED if operation.dtype.kind == "u" else _SMALL
-    large = [_LARGE_REAL, -_LARGE_REAL]
+    large = [_LARGE_REAL, -_LARGE_REAL, np.inf, -np.inf]
     if operation.dtype.kind != "f":
         large = [np.iinfo(operation.dtype).max, np.iinfo(operation.dtype).min]
     values = np.array([*small, *large], operation.dtype)
-    broken = _broken(queue, operation, values, len(small))
+    broken = _broken(queue, operation, values, len(small if operation.dtype.kind == "f" else values))
     words, identity = f"`{one_line(operation.operator)}`", one_line(operation.identity)
     if len(found := values[(broken & _NOT_ASSOCIATIVE) > 0]):
         reason = f"{words} depends on how operands are grouped, as for a = {found[0]}"
@@ -72,6 +72,7 @@ def _broken(
         identity=one_line(operation.identity),
         operator=one_line(operation.operator),
         same=_SAME_REAL if operation.dtype.kind == "f" else "a == b",
+        undefined="isinf(first) && isnan(found)" if operation.dtype.kind == "f" else "0",
         not_associative=_NOT_ASSOCIATIVE,
         not_commutative=_NOT_COMMUTATIVE,
         not_identity=_NOT_IDENTITY,
@@ -82,13 +83,15 @@ def _broken(
     broken = np.zeros(len(values), np.uint32)
     result = pyopencl.Buffer(queue.context, flags.WRITE_ONLY, broken.nbytes)
     kernel = pyopencl.Kernel(program, "reduce_laws")
-    kernel(queue, (len(values),), None, operands, np.int32(small), result)
-    pyopencl.enqueue_copy(queue, broken, result)
+    event = kernel(queue, (len(values),), None, operands, np.int32(small), result)
+    pyopencl.enqueue_copy(queue, broken, result, wait_for=[event])
     return broken
 
 
 # Products and quotients are rounded otherwise in another order.
-_SAME_REAL = "fabs(a - b) <= 1e-4f * (fabs(a) + fabs(b)) || a == b || (a != a && b != b)"
+_SAME_REAL = (
+    "isinf(a) || isinf(b) ? a == b : fabs(a - b) <= 1e-4f * (fabs(a) + fabs(b)) || a == b || (a != a && b != b)"
+)
 _TEXT = Template("""\
 $preamble
 typedef $type reduce_t;
@@ -101,6 +104,11 @@ reduce_t reduce_two(reduce_t a, reduce_t b)
 int reduce_same(reduce_t a, reduce_t b)
 {
     return $same;
+}
+
+int reduce_kept(reduce_t found, reduce_t first)
+{
+    return reduce_same(found, first) || ($undefined);
 }
 
 kernel void reduce_laws(global const reduce_t *values, int small, global uint *broken)
@@ -117,7 +125,7 @@ kernel void reduce_laws(global const reduce_t *values, int small, global uint *b
                              reduce_two(first, reduce_two(second, values[z]))))
                 found |= $not_associative;
     }
-    if (!reduce_same(reduce_two(identity, first), first) || !reduce_same(reduce_two(first, identity), first))
+    if (!reduce_kept(reduce_two(identity, first), first) || !reduce_kept(reduce_two(first, identity), first))
         found |= $not_identity;
     if (!reduce_same(reduce_two(identity, identity), identity))
         found |= $not_identity;

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 import numpy as np
 import pyopencl
 import pyopencl.array
-from pyopencl.tools import ScalarArg, VectorArg, dtype_to_ctype
+from pyopencl.tools import VectorArg, dtype_to_ctype
 
 from coarsen.base.names import did_you_mean
 from coarsen.devices.building import without_warnings
@@ -73,7 +73,8 @@ class Reduce:
         identity: an expression: what the operator combines with any value to that value.
         arguments: what the map needs, as declarations in C: arrays, which are only read, and numbers.
         reproducible: whether all launches combine elements in one order, so that equal arrays have equal results,
-            to the last bit, on all devices; the functions of OpenCL C that devices may round otherwise excepted.
+            to the last bit, on all devices; except for what OpenCL C lets devices round otherwise: functions, `/` of
+            floats, subnormal numbers.
         checks_laws: whether the laws of the operator are tried out at the first call.
         tuned: tuned files for any devices, of `tune` or `coarsen tune`.
         settings: `map`, an expression of the arguments and of `i`, the element; with `rows`, of `row` too, and
@@ -187,7 +188,7 @@ class Reduce:
         Args:
             queue: where.
             values: of the arguments: arrays of PyOpenCL's whose elements lie in C's order, or buffers; numbers.
-            out: where the result goes; a new array if None.
+            out: where the result goes; a new array if None. Of rows, its memory is not that of an argument.
             wait_for: events to wait for, besides those of the arrays.
             sizes: the numbers of elements and of rows by their names, where they are not those of the first array:
                 its elements, or where there are rows its shape.
@@ -324,7 +325,7 @@ class Reduce:
         events: list[pyopencl.Event] = []
         for place, (argument, value) in enumerate(zip(arguments, values, strict=True)):
             if not isinstance(argument, VectorArg):
-                passed.append(_number(argument, value))
+                passed.append(number(argument.name, value, argument.dtype))
                 continue
             arrays.append((place, value))
             if isinstance(value, pyopencl.array.Array):
@@ -341,10 +342,11 @@ class Reduce:
 
     def _sizes(self, given: dict[str, int], arrays: Sequence[tuple[int, Any]]) -> tuple[int, int]:
         """Return the number of elements of a row, and of rows."""
-        operation = self._operation
+        operation, kind = self._operation, np.dtype(np.int64)
         if given and (unknown := [name for name in given if name not in operation.sizes]):
             hint = did_you_mean(unknown[0], operation.sizes)
             raise InvalidInputError(f"there is no size {unknown[0]}{hint}; there are {', '.join(operation.sizes)}")
+        given = {name: int(number(name, value, kind)) for name, value in given.items()}
         first = arrays[0][1]
         shape = first.shape if isinstance(first, pyopencl.array.Array) else ()
         count, length, rows = self._count(*arrays[0]), given.get(operation.length), 1
@@ -388,6 +390,9 @@ class Reduce:
             _check_array(out, dtype, "out")
             if out.size != rows:
                 raise InvalidInputError(f"out has {out.size} elements, and there are {rows} results")
+            # One result is written when everything was read.
+            if rows > 1 and any(overlap(out, value) for _, value in arrays):
+                raise InvalidInputError("out is in the memory of something that is read: it needs its own")
             return out
         shape = (rows,) if self._operation.rows else ()
         # As PyOpenCL makes arrays itself: what it makes for others is checked for as long as a launch takes.
@@ -404,15 +409,31 @@ class _OfThread(threading.local):
         self.kernel = program.kernel(KERNEL)
 
 
-def _number(argument: ScalarArg, value: Any) -> Any:  # noqa: ANN401 (of any type, then of the argument's)
-    """Return a number as the kernel takes it. Raises InvalidInputError where it is none of the argument's type."""
+def number(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 (of any type, then of this one)
+    """Return a number as a kernel takes it. Raises InvalidInputError where it is none of the type."""
     try:
-        found = argument.dtype.type(value)
+        found = None if value is None or isinstance(value, str) else dtype.type(value)
     except (TypeError, ValueError, OverflowError):
         found = None
-    if found is None or (argument.dtype.kind != "f" and found != value):
-        raise InvalidInputError(f"{argument.name} is a number of the type {argument.dtype}, not {value!a:.60}")
+    if found is None or (dtype.kind != "f" and found != value):
+        raise InvalidInputError(f"{name} is a number of the type {dtype}, not {value!a:.60}")
     return found
+
+
+def overlap(one: Any, other: Any) -> bool:  # noqa: ANN401 (arrays and buffers)
+    """Return True if two arrays have bytes in common, as far as they are of one buffer."""
+    (memory, first, end), (other_memory, other_first, other_end) = map(_bytes_of, (one, other))
+    return memory == other_memory and max(first, other_first) < min(end, other_end)
+
+
+def _bytes_of(array: Any) -> tuple[Any, int, int]:  # noqa: ANN401 (an array or a buffer)
+    """Return the whole buffer that an array is in, where it begins there, and where it ends, in bytes."""
+    is_array = isinstance(array, pyopencl.array.Array)
+    memory, first = (array.base_data, array.offset) if is_array else (array, 0)
+    size, info = (array.nbytes if is_array else array.size), pyopencl.mem_info
+    if memory is not None and (whole := memory.get_info(info.ASSOCIATED_MEMOBJECT)) is not None:
+        memory, first = whole, first + memory.get_info(info.OFFSET)
+    return memory, first, first + size
 
 
 def _check_array(array: pyopencl.array.Array, dtype: np.dtype[Any], name: str) -> None:

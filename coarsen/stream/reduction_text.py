@@ -56,6 +56,8 @@ PINNED: Mapping[str, tuple[int, ...]] = MappingProxyType(
 # What a text of the user's can't name, since it would be something else there.
 _OWN_NAMES = re.compile(rf"\b(?:(?:reduce|REDUCE)_\w*|{'|'.join(PARAMETERS)})\b")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
+# Functions that the kernels call.
+BUILTIN = re.compile(r"min|max|clamp|barrier|get_\w+")
 _INDICES = ("i", "row")
 Argument = VectorArg | ScalarArg
 
@@ -142,7 +144,7 @@ def check_operation(operation: Operation) -> None:
             raise InvalidInputError(f"{what}: {text!r} is no expression in C without comments")
     names = [*(each.name for each in operation.arguments), *operation.sizes]
     for name in names:
-        if _OWN_NAMES.search(name) or name in _INDICES or not _SYMBOL.fullmatch(name):
+        if _OWN_NAMES.search(name) or name in _INDICES or BUILTIN.fullmatch(name) or not _SYMBOL.fullmatch(name):
             raise InvalidInputError(f"an argument or a size can't be called {name!r}")
         if names.count(name) > 1:
             raise InvalidInputError(f"the name {name} is there twice, among arguments and sizes")

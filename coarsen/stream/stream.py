@@ -25,15 +25,15 @@ from pyopencl.tools import dtype_to_ctype
 from coarsen.base.files import replace_file
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.dispatch.tuned_version import TunedVersion
+from coarsen.dispatch.tuned_version import MOST_LAUNCHES, TunedVersion
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, aligned
 from coarsen.frontend.source_text import hash_with_headers
-from coarsen.stream.actor import Map, Stage, actors_of, is_array
+from coarsen.stream.actor import Map, Stage, actors_of, check_neighbours, is_array
 from coarsen.stream.check_rates import check_rates
-from coarsen.stream.graph import MOST_FIRINGS, buffers, channels_of, repetitions
+from coarsen.stream.graph import MOST_FIRINGS, Channel, buffers, channels_of, repetitions
 from coarsen.stream.kernels import Pipeline, fused_text, opencl_text, reads_once
-from coarsen.stream.reduce import Reduce
+from coarsen.stream.reduce import Reduce, number, overlap
 from coarsen.stream.versions import OPTIONS, description_of, file_of, versions_of
 
 # Rounded up to whole work-groups, an `int` has the number of each work-item.
@@ -58,7 +58,8 @@ class Stream:
     Args:
         stages: actors and split-joins, one after the other; the last one may be a reduction of one array.
         name: of its last kernel, as in C; those of the stages where it is left out.
-        tuned: a tuned file of it, or its path; without one, neighbours are fused where nothing is computed twice.
+        tuned: a tuned file of it, or its path; without one, neighbours are fused where each branch looks at
+            each element once.
 
     Attributes:
         front: with a reduction, the pipeline before the stages that it computes; None where it computes all.
@@ -67,7 +68,8 @@ class Stream:
     Raises:
         InvalidInputError: neighbours that don't go together, a work that doesn't compile, a tuned file of another
             pipeline, a reduction with a map or with several arrays.
-        RefusalError: `stream-rates`, for rates that aren't those of the work, or never balance.
+        RefusalError: `stream-rates`, for rates that aren't those of the work, or never balance; where they depend on
+            arguments that isn't tried, and what one branch has too many of is left, as where input is left.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Stream:
         actors = [each for each in stages if not isinstance(each, Reduce)]
         if end is not None:
             first, taken = _first_reduced(actors), dtype_to_ctype(end.argument.dtype)
+            check_neighbours([*actors, Map("reduction", "u", type=taken)])
             self.front = Stream(actors[:first], name=name, tuned=tuned) if first else None
             name, tuned = None, None
             actors = actors[first:] or [Map("element", "u", type=taken)]
@@ -94,12 +97,16 @@ class Stream:
         self._named = {name for each in self._channels for name in each.names}
         if not self._named:
             repetitions(self._channels)
+        own = ((each.name, each.push, each.pop, each.peek) for each in self._pipeline.actors)
+        self._rated = (*self._channels, *(Channel("the one before", *each) for each in own))
         self._counts = tuple(map(parse_expression, self._pipeline.counts))
         # Arguments of a kernel object are a launch's: each thread has its own.
         self._kernels = threading.local()
         self._tuned = TunedFile.read(Path(tuned)) if isinstance(tuned, str | Path) else tuned
         if end is not None:
             self.reduction = _fused(end, self._pipeline)
+        elif (many := len(next(versions_of(self._pipeline)).launches)) > MOST_LAUNCHES:
+            raise InvalidInputError(f"a pipeline of {many} kernels is too long: {MOST_LAUNCHES} are possible")
         elif self._tuned is not None and self._tuned.source_hash != hash_with_headers(self.source, OPTIONS):
             raise InvalidInputError(f"the tuned file of {self._tuned.kernel} is of another pipeline")
 
@@ -148,7 +155,9 @@ class Stream:
         call = self._prepared(elements, given)
         dtype, count = self._pipeline.dtypes[-1], call.counts[-1]
         found = pyopencl.array.empty(queue, call.shape, dtype) if out is None else out
-        if _memory("out", found, dtype) in call.passed and count:
+        _memory("out", found, dtype)
+        read = (each for each in call.passed if hasattr(each, "int_ptr"))
+        if out is not None and count and any(overlap(out, each) for each in read):
             raise InvalidInputError("the output is the memory of something that is read: it needs its own")
         if found.size != count:
             raise InvalidInputError(f"out has {found.size} elements, and {count} come out")
@@ -172,7 +181,7 @@ class Stream:
     ) -> _Array:
         """Launch what is before the reduction, and then this."""
         length, *rows = reduction.sizes
-        sizes = {name: int(given.pop(name)) for name in rows if name in given}
+        sizes = {name: int(number(name, given.pop(name), np.dtype(np.int64))) for name in rows if name in given}
         if self.front is not None:
             own = {name: each for name, each in given.items() if name in self.arguments}
             others = given.keys() - (own.keys() - {*self.front.arguments})
@@ -186,7 +195,9 @@ class Stream:
         if sizes[length] * lines != call.counts[-1]:
             raise InvalidInputError(f"{call.counts[-1]} elements are not {lines} rows of equal length")
         waiting = [*call.events, *(wait_for or ())]
-        return reduction(queue, elements, *call.passed[1:], out=out, wait_for=waiting, **sizes)
+        # Arrays themselves: one without elements has no memory.
+        passed = (*call.passed[1 : len(self._pipeline.sizes)], *self._values(given).values())
+        return reduction(queue, elements, *passed, out=out, wait_for=waiting, **sizes)
 
     def _prepared(self, elements: Any, given: dict[str, Any]) -> Call:  # noqa: ANN401
         """Return what kernels are passed. Raises InvalidInputError, as a call does."""
@@ -195,7 +206,7 @@ class Stream:
         numbers, shape = self._sizes(elements, given)
         values = self._values(given)
         whole = {name: int(each) for name, each in values.items() if isinstance(each, np.integer)}
-        for each in self._channels:
+        for each in self._rated:
             # An image without elements is none to fire for.
             each.rates({**whole, **{name: max(size, 1) for name, size in numbers.items()}})
         counts = [each.evaluate({**whole, **numbers}) for each in self._counts]
@@ -231,7 +242,7 @@ class Stream:
         if self._tuned is not None:
             self._tuned.write(Path(path))
         elif device is not None:
-            file_of(self._pipeline, self.source, self.versions[:1], device).write(Path(path))
+            file_of(self._pipeline, self.source, [next(versions_of(self._pipeline))], device).write(Path(path))
         else:
             raise InvalidInputError("the pipeline isn't tuned: name the device that the file is for")
 
@@ -281,7 +292,8 @@ class Stream:
     def _kernel(self, context: pyopencl.Context) -> Any:  # noqa: ANN401 (a kernel)
         own: dict[Any, Any] = self._kernels.__dict__
         if context not in own:
-            files = [file_of(self._pipeline, self.source, self.versions[:1], each) for each in context.devices]
+            default = next(versions_of(self._pipeline))
+            files = [file_of(self._pipeline, self.source, [default], each) for each in context.devices]
             dtypes = [*self._pipeline.dtypes, *(each.dtype for each in self._pipeline.arguments.values())]
             if np.dtype(np.float64) in dtypes and not all(each.double_fp_config for each in context.devices):
                 raise DeviceError("a device of the context has no numbers of the type double")
@@ -297,7 +309,8 @@ class Stream:
         if len(self._pipeline.sizes) == 1:
             return {"n": count}, shape
         if len(shape) != 2 or {"width", "height"} & given.keys():
-            shape = tuple(given.pop(name, -1) for name in ("height", "width"))
+            kind = np.dtype(np.int32)
+            shape = tuple(int(number(name, given.pop(name, -1), kind)) for name in ("height", "width"))
             most = shape[0] * shape[1]
             if min(shape) < 0 or most > count or (is_array and most != count):
                 raise InvalidInputError(f"of {count} elements the image's width and height aren't known")
@@ -312,20 +325,9 @@ class Stream:
             if is_array(each):
                 _memory(name, given[name], each.dtype)
         return {
-            name: given[name] if is_array(each) else _number(name, given[name], each.dtype)
+            name: given[name] if is_array(each) else number(name, given[name], each.dtype)
             for name, each in known.items()
         }
-
-
-def _number(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
-    """Return a number of a type. Raises InvalidInputError where it is none."""
-    try:
-        found = dtype.type(value)
-    except (TypeError, ValueError, OverflowError):
-        found = None
-    if found is None or value is None or (dtype.kind in "iu" and found != value):
-        raise InvalidInputError(f"{name} is no {dtype}: {value!r:.60}")
-    return found
 
 
 def _memory(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401

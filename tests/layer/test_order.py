@@ -99,7 +99,7 @@ def test_launches_that_follow_each_other(
         ListedKernel(name, "0", "s.cl", (), (ListedLaunch((items,), None, (), buffers),))
         for name, items in (("one", 8), ("two", size))
     ]
-    for queue, is_found in ((2, bool(said)), (3, False)):
+    for queue, is_found in ((2, bool(said)), (3, False), (0, False)):
         steps = Step("launch", queue, 0, 0, (2, 4)), *between, Step("launch", queue, 1, 0, memory)
         write_launch_list(kernels, tmp_path, [steps])
         assert main(["fuse", "--from", str(tmp_path)]) == 0
@@ -129,6 +129,8 @@ def test_a_ring_begins_anew(tmp_path: Path) -> None:
     assert read(6, [4, 5, 2, 3]) == [2, 3, 4, 5]
     assert read(2, [7, 8, 0, 0]) == [7, 8]
     assert read(0, [0]) == []
+    (tmp_path / "1-0.order").write_bytes((1).to_bytes(8, "little") + bytes(56 + _STEP.size))
+    assert read_logs(tmp_path)[1] == [(Step("launch", 0, None, None, None),)], "it is not written yet"
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ def check(operator: str, identity: str, kind: str, queue: cl.CommandQueue) -> No
         ("min(a, b)", "1000", "long", "reduction-identity"),
         ("a * b", "0", "uint", "reduction-identity"),
         ("max(a, b)", "-127", "char", "reduction-identity"),
+        ("add_sat(a, b)", "0", "int", "reduction-not-associative"),
+        ("fmax(a, b)", "-FLT_MAX", "float", "reduction-identity"),
     ],
 )
 def test_what_breaks_a_law_is_refused(
@@ -49,8 +51,17 @@ def test_what_breaks_a_law_is_refused(
         ("a ^ b", "0", "uint"),
         ("a & b", "~0", "ulong"),
         ("a | b", "0", "short"),
+        ("add_sat(a, b)", "0", "uint"),
         (ROUNDED, "0", "float"),
     ],
 )
 def test_what_keeps_the_laws_is_not(operator: str, identity: str, kind: str, queue: cl.CommandQueue) -> None:
     check(operator, identity, kind, queue)
+
+
+def test_the_result_is_waited_for_in_a_queue_out_of_order(queue: cl.CommandQueue) -> None:
+    out_of_order = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+    own = cl.CommandQueue(queue.context, queue.device, properties=out_of_order)
+    check("a + (b)", "0", "float", own)
+    with pytest.raises(RefusalError):
+        check("a - (b)", "0", "float", own)

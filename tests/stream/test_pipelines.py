@@ -45,6 +45,8 @@ EDGES = Stencil("edges", "u(-1, 0) + u(0, 0) + u(2, 0) - u(0, -1)", border="edge
 CROSS = Stencil(
     "cross", "(u(-1, 0) + u(1, 0) + u(0, -3) + u(0, 1)) / 4 + x - y + k", border="-k", arguments="float k"
 )
+LOOP = Actor("loop", pop=2, work="float s = 0; for (int j = 0; j < 2; j++) s = 2 * s + pop(); push(s);")
+FURTHER = Actor("further", peek=3, work="int j = 0; float s = peek(j++); s += 3 * peek(j++); pop(); push(s);")
 BOTH = SplitJoin(Map("low", "u"), (Map("half", "u / 2"), Map("high", "3 - u")), name="both")
 SIZES = (0, 1, 2, 7, 64, 131)
 
@@ -57,6 +59,9 @@ CASES: Mapping[str, tuple[Stages, Sequence[str]]] = {
     "types": ((ROUND, Map("odd", "u % 2 ? (uchar)u : 0", type="int", result="uchar")), ""),
     "stencils": ((EDGES, CROSS), "k"),
     "an image and no more": ((EDGES, PAIRS), ""),
+    "an image and a loop": ((EDGES, LOOP), ""),
+    "an image joined by loops": ((EDGES, SplitJoin((Map("own", "u"), LOOP), (PAIRS, FURTHER), name="loops")), ""),
+    "three branches": ((SplitJoin(Map("all", "u"), FURTHER, FIR),), ("h", "taps")),
     "joined": ((GAIN, BOTH), "k"),
     "joined and taken": ((BOTH, PAIRS), ""),
     "joined by more": ((SplitJoin(Map("all", "u"), PAIRS, join=(2, 1)), NEAR), ""),
@@ -108,6 +113,7 @@ PRODUCTS = Map("product", "u * h[i % taps]", arguments=WEIGHTS)
 REDUCED: Mapping[str, tuple[Stages, Reduce, Sequence[str], str]] = {
     "maps": ((GAIN, Map("square", "u * u")), SUM, "k", "None"),
     "a stencil": ((GAIN, CROSS, Map("square", "u * u")), SUM, "k", "gain_stream"),
+    "a stencil and a loop": ((EDGES, LOOP), SUM, "", "None"),
     "several out": ((GAIN, SPREAD), SUM, "k", "gain_spread"),
     "the place of the largest": ((PAIRS,), LARGEST, "", "None"),
     "a matrix by a vector": ((PRODUCTS,), ROWS, ("h", "taps"), "None"),
@@ -163,6 +169,39 @@ def test_a_reduction_with_a_map_of_its_own_is_refused() -> None:
         pipeline(GAIN, SUM).describe("own.toml")
 
 
+def test_what_a_reduction_cannot_take_is_refused(queue: cl.CommandQueue) -> None:
+    with pytest.raises(InvalidInputError, match="a puts out elements of type double, and reduction takes int"):
+        pipeline(Map("a", "u", type="double"), Reduce("a + b", identity="0", arguments="const int *x"))
+    matrix = cl.array.zeros(queue, (6, 8), np.float32)
+    with pytest.raises(InvalidInputError, match="out is in the memory"):
+        pipeline(Map("a", "u"), ROWS)(queue, matrix, out=matrix.ravel()[:6])
+    nothing = cl.array.empty(queue, 0, np.float32)
+    assert pipeline(Map("a", "u", arguments="const float *h"), SUM)(queue, matrix, h=nothing).get() == 0
+
+
+def test_long_pipelines(queue: cl.CommandQueue) -> None:
+    maps = [Map(f"m{number}", "u + 1") for number in range(20)]
+    step = pipeline(*maps)
+    assert len(step.versions) == 2**8
+    assert step(queue, cl.array.zeros(queue, 3, np.float32)).get().tolist() == [20] * 3
+    near = [replace(NEAR, name=f"near{number}") for number in range(14)]
+    assert pipeline(*near)._pipeline.counts[-1] == "max(n - 28, 0)"
+    twice = [Actor(f"d{each}", pop=2, push=2, work="push(pop()); push(pop());") for each in range(17)]
+    with pytest.raises(InvalidInputError, match="a pipeline of 17 kernels is too long"):
+        pipeline(*twice)
+    with pytest.raises(InvalidInputError, match="the pipeline is too long"):
+        pipeline(*(replace(FIR, name=f"fir{number}") for number in range(14)))
+
+
+def test_a_rate_of_the_only_actor_is_checked(queue: cl.CommandQueue) -> None:
+    own, loop = cl.array.zeros(queue, 8, np.float32), "float s = pop(); for (int j = 0; j < k; j++) s += pop();"
+    step = pipeline(Actor("own", pop="k + 1", arguments="int k", work=f"{loop} push(s);"))
+    assert step(queue, own, k=1).size == 4
+    for k, words in ((-1, "a rate between the one before and own is 0"), (0, "k is 0, and in a rate")):
+        with pytest.raises(InvalidInputError, match=words):
+            step(queue, own, k=k)
+
+
 def test_an_image_stays_one(queue: cl.CommandQueue) -> None:
     image = np.arange(35, dtype=np.float32).reshape(5, 7)
     own = cl.array.to_device(queue, image)
@@ -179,8 +218,8 @@ def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
     step, own = pipeline(GAIN, FIR), cl.array.zeros(queue, 8, np.float32)
     given: dict[str, Any] = {"k": 1, "h": own, "taps": 3}
     changes: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"k": None}, "k is no float32"),
-        ({"taps": 2.5}, "taps is no int32"),
+        ({"k": None}, "k is a number of the type float32"),
+        ({"taps": 2.5}, "taps is a number of the type int32"),
         ({"taps": 0}, "a rate between gain and fir is 0"),
         ({"h": cl.array.zeros(queue, 8, np.int32)}, "h is of int32, not float32"),
         ({"h": own[2:]}, "h is neither a buffer nor an array"),

@@ -63,6 +63,13 @@ def test_rates_that_are_not_are_refused(actor: Mapping[str, Any], words: str) ->
         ({"type": "float4"}, "none of char to ulong, float and double"),
         ({"work": "push(pop() + get_global_id(0));"}, "can't have get_global_id"),
         ({"work": "push(pop()); barrier(0);"}, "can't have barrier"),
+        ({"pop": 2, "work": "push(pop()); return 0;"}, "can't have return"),
+        ({"work": "int s = sizeof(pop()); push(s + pop());"}, "can't have sizeof"),
+        ({"work": "__typeof__(pop()) s = 1; push(s + pop());"}, "can't have __typeof__"),
+        ({"work": "\n#define T 3\n push(pop() * T);"}, "can't have #define"),
+        ({"border": "get_global_id(0)"}, "can't have get_global_id"),
+        ({"border": "x + 1"}, "border is an expression of the arguments, and has x"),
+        ({"arguments": "float max"}, "an argument can't be called 'max'"),
         ({"work": "int stream_i; push(pop());"}, "can't have stream_i"),
         ({"arguments": "float u"}, "an argument can't be called 'u'"),
         ({"name": "push"}, "an actor can't be called 'push'"),
@@ -99,6 +106,10 @@ def test_what_firings_may_write_is_refused() -> None:
 def test_neighbours_that_do_not_go_together(stages: Any, words: str) -> None:  # noqa: ANN401
     with pytest.raises(InvalidInputError, match=words):
         pipeline(*stages)
+
+
+def test_types_have_several_names() -> None:
+    pipeline(Map("a", "u", result="unsigned char"), Map("b", "u", type="uchar"))
 
 
 def test_a_steady_state_of_rates_that_divide_nothing() -> None:

@@ -137,6 +137,7 @@ def test_launches_in_flight_share_no_scratch(context: cl.Context) -> None:
         ({"operator": "a + b; // c"}, "no expression"),
         ({"arguments": "const float *x, int LANES"}, "can't be called"),
         ({"arguments": "const float *x, int n"}, "there twice"),
+        ({"length": "min"}, "can't be called 'min'"),
         ({"arguments": "const float4 *x"}, "none of char to"),
         ({"arguments": "const thing *x"}, "can't be read"),
         ({"arguments": "int x"}, "have no array"),
@@ -161,6 +162,7 @@ def test_arguments_are_checked(queue: cl.CommandQueue) -> None:
         ((x, 3), {}, "y is an array"),
         ((x, x), {"m": 3}, "there is no size m"),
         ((x, x), {"n": -1}, "are not known"),
+        ((x, x), {"n": 2.9}, "n is a number of the type int64"),
         ((x, x), {"out": x}, "out has 8 elements"),
     )
     scaled = Reduce("a + b", identity="0", map="k * x[i]", arguments="float *x, int k", checks_laws=False)
@@ -170,5 +172,13 @@ def test_arguments_are_checked(queue: cl.CommandQueue) -> None:
     for values, sizes, message in cases:
         with pytest.raises(InvalidInputError, match=message):
             dot(queue, *values, **sizes)
+    norms = Reduce("a + b", identity="0", arguments="const float *x", rows="rows", checks_laws=False)
+    whole = cl.array.arange(queue, 64, dtype=np.float32)
+    for out in (whole[28:36], cl.array.Array(queue, 8, np.float32, data=whole.data[128:160])):
+        with pytest.raises(InvalidInputError, match="out is in the memory"):
+            norms(queue, whole[:32].reshape(8, 4), out=whole[28:36])
+        with pytest.raises(InvalidInputError, match="out is in the memory"):
+            norms(queue, whole.data, rows=8, n=4, out=out)
+    assert norms(queue, whole[:32].reshape(8, 4), out=whole[32:40]).get()[1] == 22
     with pytest.raises(TypeError, match="lengths"):
         Reduce("a + b", identity="0", **{**DOT, "lengths": "m"})

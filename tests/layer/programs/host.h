@@ -53,8 +53,6 @@ void *clEnqueueMapBuffer(cl_command_queue, cl_mem, cl_bool, cl_map_flags, size_t
                          cl_event *, cl_int *);
 cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint, const cl_event *,
                             cl_event *);
-cl_int clEnqueueReadImage(cl_command_queue, cl_mem, cl_bool, const size_t *, const size_t *, size_t, size_t, void *, cl_uint,
-                          const cl_event *, cl_event *);
 cl_int clSetUserEventStatus(cl_event, cl_int);
 cl_int clGetProgramInfo(cl_program, cl_uint, size_t, void *, size_t *);
 cl_int clEnqueueSVMMap(cl_command_queue, cl_bool, cl_bitfield, void *, size_t, cl_uint, const cl_event *, cl_event *);
@@ -63,8 +61,6 @@ cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFF
 #define CL_INVALID_OPERATION (-59)
 #define CL_MEM_READ_WRITE (1 << 0)
-#define CL_MEM_HOST_WRITE_ONLY (1 << 7)
-#define CL_MEM_HOST_NO_ACCESS (1 << 9)
 #define CL_BUFFER_CREATE_TYPE_REGION 0x1220
 #define CL_MEM_COPY_HOST_PTR (1 << 5)
 #define CL_PROGRAM_BINARY_SIZES 0x1165
