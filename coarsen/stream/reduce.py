@@ -73,8 +73,8 @@ class Reduce:
         identity: an expression: what the operator combines with any value to that value.
         arguments: what the map needs, as declarations in C: arrays, which are only read, and numbers.
         reproducible: whether all launches combine elements in one order, so that equal arrays have equal results,
-            to the last bit, on all devices; except for what OpenCL C lets devices round otherwise: functions, `/` of
-            floats, subnormal numbers.
+            to the last bit, on all devices; except for what OpenCL C lets devices round otherwise: functions,
+            `/` of floats, subnormal numbers.
         checks_laws: whether the laws of the operator are tried out at the first call.
         tuned: tuned files for any devices, of `tune` or `coarsen tune`.
         settings: `map`, an expression of the arguments and of `i`, the element; with `rows`, of `row` too, and

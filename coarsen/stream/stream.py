@@ -69,7 +69,7 @@ class Stream:
         InvalidInputError: neighbours that don't go together, a work that doesn't compile, a tuned file of another
             pipeline, a reduction with a map or with several arrays.
         RefusalError: `stream-rates`, for rates that aren't those of the work, or never balance; where they depend
-            on arguments that isn't tried, and what one branch has too many of is left, as where input is left.
+            on arguments, balance isn't tried, and what one branch has too many of is left.
     """
 
     def __init__(
