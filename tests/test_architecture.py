@@ -325,9 +325,10 @@ def test_modules_that_use_regular_expressions_are_listed_with_their_reason() -> 
 # What was left of 141,800 lines in 1,293 files: 100,000. Decided since: tiles inside of loops 1,900 with a page,
 # a light start of predictions 200, a recorder of any program 800, several launches that are coarsened 500 and
 # tiles under conditions 300. Loops of C were to take 4,500 and take 6,900: 2,400 of these are to go. Since then
-# sums that lanes share 450, fusion with the clean-up that it needs 1,100, a layer that substitutes 500.
+# sums that lanes share 450, fusion with the clean-up that it needs 1,100, a layer that substitutes 500, streams
+# 3,200 (of 4,000) and fusion in programs 1,000, for which 4,500 lines of finished work left.
 # Raising a number is a decision, not a commit's by-product.
-MOST_LINES = 112_000
+MOST_LINES = 112_700
 MOST_FILES = 575
 MOST_IN_A_FOLDER = 25
 

@@ -259,6 +259,7 @@ class Program(pyopencl.Program):
 
         This program's launches are collected in it, and made at its end: as one where that does the same, else as
         they are. Whatever else the program does in it (copies, other programs' kernels) is done at once, before.
+        Give nothing back to a `MemoryPool` in it; other threads can't launch this program's kernels meanwhile.
         `t.gives_up(buffer)` says that nobody reads what is written there; `t.event` is the last launch's event,
         `t.is_fused` and `t.reason` say what was done.
 

@@ -17,7 +17,7 @@ import statistics
 import threading
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -29,7 +29,7 @@ from coarsen.base.bug_report import bug_message
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.fused import fuse_launches
-from coarsen.runtime.arguments import ENQUEUE, Argument, SetArguments, set_all
+from coarsen.runtime.arguments import ENQUEUE, Argument, SetArguments, as_set, set_all
 from coarsen.runtime.enqueue import LaunchOptions, as_tuple
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launch import plain_offset, plain_sizes
@@ -41,11 +41,16 @@ _log = logging.getLogger("coarsen")
 TURNS = 6
 LEAST_GAIN = 1.03
 _PATIENCE = 1.0
+# Of NDRanges, each of which is measured.
+_MOST_KNOWN = 1024
 _OUT_OF_ORDER = pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
 
 
 class CollectedLaunch:
-    """What a launch in a region returns; after the region's end it is as that one's event."""
+    """What a launch in a region returns, to wait for in regions, and to ask as an event after the end.
+
+    PyOpenCL takes it for no event: other commands wait for the region's `event`.
+    """
 
     def __init__(self, region: Together) -> None:
         self._region = region
@@ -63,6 +68,7 @@ class _Collected(NamedTuple):
     sizes: tuple[Any, Any]
     arguments: tuple[Argument, ...]
     options: LaunchOptions
+    held: object  # keeps memory that the program releases
 
     @property
     def typed(self) -> tuple[Argument, ...]:
@@ -78,6 +84,16 @@ class _Collected(NamedTuple):
         whole, local = plain_sizes(*self.sizes, self.options["g_times_l"])
         offset = plain_offset(self.options["global_offset"], self.sizes[1], self.options["g_times_l"])
         return whole, local, tuple(offset) if offset and any(offset) else None
+
+
+def _as_passed(argument: Argument) -> Argument:
+    """Return an argument as it is now: a number may be what the program changes."""
+    if isinstance(argument, np.ndarray | np.void):
+        return argument.copy()
+    try:
+        return argument if isinstance(argument, np.generic | bytes) else memoryview(argument).tobytes("A")
+    except TypeError:
+        return argument
 
 
 def _thing(argument: Argument) -> Hashable:
@@ -120,15 +136,22 @@ class Fuser:
     def __init__(self, plan: CoarseningPlan) -> None:
         self.lock = threading.Lock()
         self._plan = plan
+        self._kernels: dict[Hashable, Fused] = {}
         self._known: dict[Hashable, Fused] = {}
-        self._names: dict[str, tuple[str, ...]] = {}
+        self._names: dict[str, tuple[str, ...] | str] = {}
 
     def fused(self, launches: Sequence[_Collected], given_up: frozenset[int], device: int) -> Fused:
         """Return what launches become on a device. Raises CoarsenError or TypeError for what can't be told."""
         things = [tuple(map(_thing, each.typed)) for each in launches]
         kernels = [each.kernel.function_name for each in launches]
         for kernel in {*kernels} - self._names.keys():
-            self._names[kernel] = lower(compile_source(*self._plan.compiled_from), kernel).argument_names
+            try:
+                self._names[kernel] = lower(compile_source(*self._plan.compiled_from), kernel).argument_names
+            except CoarsenError as error:
+                self._names[kernel] = str(error)
+        for names in map(self._names.__getitem__, kernels):
+            if isinstance(names, str):
+                return Fused(reason=names)
         numbers: dict[Hashable, int] = {}
         # Which memory is the same; of numbers those of one name.
         pattern = tuple(
@@ -137,9 +160,14 @@ class Fuser:
             for name, thing in zip(self._names[kernel], row, strict=True)
         )
         lost = frozenset(map(numbers.__getitem__, given_up))
-        key = *kernels, pattern, lost, launches[0].range, device
+        made = *kernels, pattern, lost
+        if made not in self._kernels:
+            self._kernels[made] = self._made([*zip(kernels, things, strict=True)], given_up)
+        key = made, launches[0].range, device
         if key not in self._known:
-            self._known[key] = self._made([*zip(kernels, things, strict=True)], given_up)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = replace(self._kernels[made], seconds=([], []))
         return self._known[key]
 
     def _made(self, launches: Sequence[tuple[str, tuple[Hashable, ...]]], given_up: frozenset[int]) -> Fused:
@@ -212,10 +240,10 @@ class Together:
         kernel: Kernel,
         queue: pyopencl.CommandQueue,
         sizes: tuple[Any, Any],
-        arguments: tuple[Argument, ...],
+        arguments: tuple[Argument, ...] | None,
         options: LaunchOptions,
     ) -> Any:  # noqa: ANN401 (it stands for an event)
-        """Keep a launch for the end. What PyOpenCL has to say of its arguments, it says now.
+        """Keep a launch for the end, for None with what is set. What PyOpenCL has to say of that, it says now.
 
         Raises InvalidInputError for another thread or queue, and launches that depend on more than arguments.
         """
@@ -226,12 +254,28 @@ class Together:
             raise InvalidInputError(f"{name}: `together` collects launches of another queue than this one")
         if kernel._supplied or kernel._layouts is not None:
             raise InvalidInputError(f"{name}: `together` takes neither features nor arrays that lie otherwise")
-        kernel.set_args(*arguments)
-        waited = [each for each in as_tuple(options["wait_for"]) or () if not isinstance(each, CollectedLaunch)]
-        own: LaunchOptions = {**options, "wait_for": waited or None}
-        kept = tuple(each.copy() if isinstance(each, np.ndarray | np.void) else each for each in arguments)
-        self._launches.append(_Collected(kernel, sizes, kept, own))
+        if arguments is None:
+            arguments = kernel._set.in_order()
+            held: object = kernel._set.copy()
+        else:
+            kernel.set_args(*arguments)
+            kernel._end_call()
+            arguments = tuple(map(_as_passed, arguments))
+            held = [
+                as_set(each) for each in kernel._typed(arguments) if isinstance(each, pyopencl.MemoryObjectHolder)
+            ]
+        waited = [self._event_of(each) for each in as_tuple(options["wait_for"]) or ()]
+        own: LaunchOptions = {**options, "wait_for": [each for each in waited if each is not None] or None}
+        self._launches.append(_Collected(kernel, sizes, arguments, own, held))
         return CollectedLaunch(self)
+
+    def _event_of(self, waited: Any) -> Any:  # noqa: ANN401 (whatever is passed)
+        """Return the event to wait for; None for a launch before in this region."""
+        if not isinstance(waited, CollectedLaunch):
+            return waited
+        if waited._region is not self and waited._region.event is None:
+            raise InvalidInputError("wait_for: the launch of another region of `together` is not made")
+        return waited._region.event
 
     def _launch(self, launches: list[_Collected]) -> None:
         every = [each for launch in launches for each in launch.arguments]
@@ -281,8 +325,11 @@ class Together:
             except pyopencl.Error as error:
                 found.kernel, found.reason = None, str(error)
                 self.reason = found.reason
+        kept = [(each.kernel, each.kernel._set.copy()) for each in launches]
         for each in launches:
             self.event = each.kernel(self._queue, *each.sizes, *each.arguments, **each.options)
+        for kernel, arguments in kept:
+            kernel._set_again(arguments)
 
     def _measured(self, launches: list[_Collected], found: Fused) -> None:
         """Run one of both ways, in turns, and time it where nothing else runs on the queue."""

@@ -157,7 +157,7 @@ def chains_of(folder: Path) -> list[Chain]:
 
 
 def _thing(argument: PassedArgument, memory: Iterator[int]) -> Hashable:
-    if isinstance(argument, PassedBuffer | PassedShared | PassedOther):
+    if isinstance(argument, PassedBuffer | PassedShared) or argument == PassedOther("image"):
         return next(memory, None)
     return argument.content if isinstance(argument, PassedScalar) else None
 
@@ -173,14 +173,18 @@ def _runs(order: Order, kernels: Sequence[ListedKernel], process: int) -> list[l
     for place, step in enumerate(order):
         if step.action == "free":
             continue
-        kernel = None if step.kernel is None or step.queue & 1 else kernels[step.kernel]
+        # Queues that are not known, all 0, may be several, or out of order.
+        is_in_order = step.queue and not step.queue & 1
+        launch = None
+        if step.kernel is not None and step.launch is not None and step.memory is not None and is_in_order:
+            kernel = kernels[step.kernel]
+            launch = _Launch(process, place, kernel, kernel.launches[step.launch], step.memory)
         for queue, run in now.items():
             # A chain has no launch that is further away.
-            if (kernel is None or queue != step.queue) and _meets(step, run[-MOST_KERNELS:]):
+            if (launch is None or queue != step.queue) and _meets(step, run[-MOST_KERNELS:]):
                 done.append(run)
                 now[queue] = []
-        if kernel is not None and step.launch is not None and step.memory is not None:
-            launch = _Launch(process, place, kernel, kernel.launches[step.launch], step.memory)
+        if launch is not None:
             now.setdefault(step.queue, []).append(launch)
     return [*done, *now.values()]
 
@@ -188,7 +192,9 @@ def _runs(order: Order, kernels: Sequence[ListedKernel], process: int) -> list[l
 def _meets(step: Step, run: Sequence[_Launch]) -> bool:
     """Return True if a step may access memory of a launch."""
     wholes = {number >> 1 for each in run for number in each.memory}
-    return step.memory is None or not wholes.isdisjoint({0, *(number >> 1 for number in step.memory)})
+    if step.memory is None or 0 in step.memory:
+        return bool(run)
+    return not wholes.isdisjoint({0, *(number >> 1 for number in step.memory)})
 
 
 def _divide(run: Sequence[_Launch], look: Callable[[Sequence[_Launch]], Chain | None]) -> None:

@@ -8,6 +8,7 @@ struct Passed {
     int is_image;
     const void *handle; /* a memory object, a sampler or a pointer */
     int is_part;
+    uint64_t owner;
 };
 
 static struct Passed passed(const struct Argument *argument)
@@ -19,12 +20,12 @@ static struct Passed passed(const struct Argument *argument)
         struct Object *memory = found(handle, MEMORY);
         if (memory)
             return (struct Passed){REGION, memory->memory.size, memory->memory.origin, memory->memory.whole,
-                                   memory->memory.is_image, handle, memory->memory.is_part};
+                                   memory->memory.is_image, handle, memory->memory.is_part, memory->memory.owner};
         if (found(handle, SAMPLER))
             return (struct Passed){SAMPLED, 0, 0, 0, 0, handle, 0};
     }
     if (argument->form == SHARED_MEMORY) {
-        const struct Allocation *of = *allocation_at(argument->pointer, 1);
+        const struct Allocation *of = allocation_at(argument->pointer, 1);
         result.origin = of ? (const char *)argument->pointer - of->start : 0;
         result.size = of ? of->size - result.origin : 0;
         result.whole = of ? of->whole : 0;
@@ -196,21 +197,30 @@ static int taken(uint64_t size)
     return 0;
 }
 
-/* Read memory, or an image if there is a region, into memory of the host: by a copy, since the host may have no access to
- * what the program made. */
+/* Read memory or an image into memory of the host: by a copy where the host may not read what the program made. */
 static cl_int read_content(cl_command_queue queue, const struct Passed *each, const size_t *region, size_t size, char *content)
 {
     cl_context context = NULL;
     cl_event copied = NULL;
-    cl_mem memory = (cl_mem)each->handle;
+    cl_mem memory = (cl_mem)each->handle, of = NULL;
+    cl_mem_flags flags = 0;
+    const size_t origin[DIMENSIONS] = {0};
     if (each->form == SHARED_MEMORY)
         return NEXT(clEnqueueSVMMemcpy)(queue, CL_TRUE, content, each->handle, size, 0, NULL, NULL);
+    NEXT(clGetMemObjectInfo)(memory, CL_MEM_FLAGS, sizeof flags, &flags, NULL);
+    NEXT(clGetMemObjectInfo)(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof of, &of, NULL);
+    int is_readable = !(flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS));
+    /* PoCL 3.1 crashes where it copies an image made of a buffer. */
+    if (each->is_image && (is_readable || of))
+        return NEXT(clEnqueueReadImage)(queue, memory, CL_TRUE, origin, region, 0, 0, content, 0, NULL, NULL);
+    if (is_readable)
+        return NEXT(clEnqueueReadBuffer)(queue, memory, CL_TRUE, 0, size, content, 0, NULL, NULL);
     cl_int status = NEXT(clGetCommandQueueInfo)(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     cl_mem copy = status ? NULL : NEXT(clCreateBuffer)(context, 0, size, NULL, &status);
     if (!copy)
         return status;
     if (each->is_image)
-        status = NEXT(clEnqueueCopyImageToBuffer)(queue, memory, copy, (size_t[DIMENSIONS]){0}, region, 0, 0, NULL, &copied);
+        status = NEXT(clEnqueueCopyImageToBuffer)(queue, memory, copy, origin, region, 0, 0, NULL, &copied);
     else
         status = NEXT(clEnqueueCopyBuffer)(queue, memory, copy, 0, 0, size, 0, NULL, &copied);
     if (!status) {
@@ -327,7 +337,7 @@ static struct Entry *seen(cl_command_queue queue, cl_kernel handle, const struct
     *step = (struct Step){LAUNCH, kind ? kind->number : NOT_KNOWN, of_queue.number, 0, {0}};
     for (uint32_t i = 0; i < count; i++)
         if (all[i].form == REGION || all[i].form == SHARED_MEMORY)
-            add_memory(step, all[i].form == REGION ? all[i].whole : 0, all[i].is_part);
+            add_memory(step, all[i].form == REGION ? all[i].owner : 0, all[i].is_part);
     if (kernel->points_elsewhere)
         step->count = NOT_KNOWN;
     kernel->last_step = *step;

@@ -21,8 +21,8 @@ _COUNTS = struct.Struct("<QQQ")
 _DIMENSIONS = 3
 _STEP = struct.Struct("<4I12I")
 _ORDER_HEAD = 64
-# `enum Action` of `order.h`.
-ACTIONS = ("launch", "read", "write", "map", "unmap", "free")
+# `enum Action` of `order.h`. A step that is not whole may be any: it counts as a launch of which nothing is known.
+ACTIONS = ("launch", "launch", "read", "write", "map", "unmap", "free")
 # `enum Form` of `recorder.c`: what an argument is, in a kind of launch (L) or a capture (C).
 UNSET, VALUE, EMPTY, REGION, SAMPLED, SHARED_MEMORY, AGAIN = range(7)
 # `enum Problem` of `objects.h`: why the text of a program isn't known.
@@ -190,8 +190,8 @@ def _read_order(file: Path, places: dict[int, int]) -> Order:
     first = count % len(steps) if count > len(steps) else 0
     order = []
     for action, kind, queue, passed, *memory in (*steps[first:], *steps[:first])[: min(count, len(steps))]:
-        told = tuple(memory[:passed]) if passed <= len(memory) else None
-        order.append(Step(ACTIONS[action], queue, places.get(kind), None, told))
+        told = tuple(memory[:passed]) if action and passed <= len(memory) else None
+        order.append(Step(ACTIONS[action], queue, places.get(kind) if action else None, None, told))
     return tuple(order)
 
 

@@ -16,7 +16,7 @@ struct Object {
         } queue;
         struct {
             size_t size, origin;
-            uint64_t whole;
+            uint64_t whole, owner; /* owner: the whole whose bytes it has, of an image made of a buffer too */
             int is_image, is_part;
         } memory;
         struct {
@@ -93,7 +93,7 @@ static struct Object *made(const void *handle, enum Kind kind)
 
 static void retain(const void *handle, enum Kind kind)
 {
-    if (!IS_ON)
+    if (!OWNS_OBJECTS)
         return;
     LOCKED
     struct Object *object = found(handle, kind);
@@ -104,7 +104,7 @@ static void retain(const void *handle, enum Kind kind)
 /* Take a reference away. Returns the object where that was the last one, for `free_object`; NULL otherwise. */
 static struct Object *released(const void *handle, enum Kind kind)
 {
-    if (!IS_ON)
+    if (!OWNS_OBJECTS)
         return NULL;
     LOCKED
     struct Object *object = found(handle, kind);

@@ -46,8 +46,9 @@ enum {
     CL_CONTEXT_PLATFORM = 0x1084, CL_QUEUE_CONTEXT = 0x1090, CL_QUEUE_DEVICE = 0x1091, CL_QUEUE_PROPERTIES = 0x1093,
     CL_QUEUE_PROPERTIES_ARRAY = 0x1098, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE = (1 << 0),
     CL_QUEUE_PROFILING_ENABLE = (1 << 1), CL_QUEUE_ON_DEVICE = (1 << 2),
-    CL_MEM_USE_HOST_PTR = (1 << 3), CL_MEM_OBJECT_BUFFER = 0x10F0, CL_MEM_TYPE = 0x1100, CL_MEM_FLAGS = 0x1101,
-    CL_MEM_SIZE = 0x1102, CL_MEM_ASSOCIATED_MEMOBJECT = 0x1107, CL_MEM_OFFSET = 0x1108, CL_MEM_PROPERTIES = 0x110A,
+    CL_MEM_USE_HOST_PTR = (1 << 3), CL_MEM_HOST_WRITE_ONLY = (1 << 7), CL_MEM_HOST_NO_ACCESS = (1 << 9),
+    CL_MEM_OBJECT_BUFFER = 0x10F0, CL_MEM_TYPE = 0x1100, CL_MEM_FLAGS = 0x1101, CL_MEM_SIZE = 0x1102,
+    CL_MEM_ASSOCIATED_MEMOBJECT = 0x1107, CL_MEM_OFFSET = 0x1108, CL_MEM_PROPERTIES = 0x110A,
     CL_IMAGE_FORMAT = 0x1110, CL_IMAGE_ELEMENT_SIZE = 0x1111, CL_IMAGE_WIDTH = 0x1114, CL_IMAGE_HEIGHT = 0x1115,
     CL_IMAGE_DEPTH = 0x1116, CL_IMAGE_ARRAY_SIZE = 0x1117, CL_SAMPLER_NORMALIZED_COORDS = 0x1152,
     CL_SAMPLER_ADDRESSING_MODE = 0x1153, CL_SAMPLER_FILTER_MODE = 0x1154, CL_PROGRAM_CONTEXT = 0x1161,
@@ -74,6 +75,8 @@ ENTRY(43, cl_int, clRetainEvent, cl_event)
 ENTRY(44, cl_int, clReleaseEvent, cl_event)
 ENTRY(46, cl_int, clFlush, cl_command_queue)
 ENTRY(83, cl_int, clSetMemObjectDestructorCallback, cl_mem, void(CL_CALLBACK *)(cl_mem, void *), void *)
+ENTRY(51, cl_int, clEnqueueReadImage, cl_command_queue, cl_mem, cl_bool, const size_t *, const size_t *, size_t, size_t,
+      void *, cl_uint, const cl_event *, cl_event *)
 ENTRY(105, cl_int, clEnqueueMarkerWithWaitList, cl_command_queue, cl_uint, const cl_event *, cl_event *)
 ENTRY(129, cl_int, clEnqueueSVMMemcpy, cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint, const cl_event *,
       cl_event *)
@@ -90,6 +93,8 @@ PLACE(41, clWaitForEvents) PLACE(47, clFinish) PLACE(48, clEnqueueReadBuffer) PL
 PLACE(49, clEnqueueWriteBuffer) PLACE(87, clEnqueueWriteBufferRect) PLACE(102, clEnqueueFillBuffer)
 PLACE(50, clEnqueueCopyBuffer) PLACE(88, clEnqueueCopyBufferRect) PLACE(55, clEnqueueCopyBufferToImage)
 PLACE(54, clEnqueueCopyImageToBuffer) PLACE(56, clEnqueueMapBuffer) PLACE(58, clEnqueueUnmapMemObject)
+PLACE(52, clEnqueueWriteImage) PLACE(53, clEnqueueCopyImage) PLACE(57, clEnqueueMapImage)
+PLACE(103, clEnqueueFillImage)
 PLACE(14, clCreateBuffer) PLACE(146, clCreateBufferWithProperties) PLACE(82, clCreateSubBuffer)
 PLACE(15, clCreateImage2D) PLACE(16, clCreateImage3D) PLACE(96, clCreateImage) PLACE(147, clCreateImageWithProperties)
 PLACE(126, clSVMAlloc) PLACE(127, clSVMFree) PLACE(22, clCreateSampler) PLACE(133, clCreateSamplerWithProperties)

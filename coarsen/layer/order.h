@@ -9,12 +9,12 @@
 enum { MOST_STEPS = 1 << 14, MOST_OF_STEP = 12 };
 #define NOT_KNOWN 0xFFFFFFFFu
 
-enum Action { LAUNCH, READ, WRITE, MAP, UNMAP, FREE };
+enum Action { LAUNCH = 1, READ, WRITE, MAP, UNMAP, FREE }; /* 0: it was not yet written when the process ended */
 
 struct Step {
     uint32_t action;
     uint32_t kind;  /* of a launch */
-    uint32_t queue; /* 0 for none */
+    uint32_t queue; /* 0 for none, or one that is not known */
     uint32_t count; /* of memory, of which no more than there is room for is told */
     uint32_t memory[MOST_OF_STEP];
 };

@@ -270,7 +270,7 @@ static void harvest(unsigned most_unended)
 static void add_object(struct Step *step, cl_mem memory)
 {
     const struct Object *object = found(memory, MEMORY);
-    add_memory(step, object ? object->memory.whole : 0, object && object->memory.is_part);
+    add_memory(step, object ? object->memory.owner : 0, object && object->memory.is_part);
 }
 
 /* What the host does with one memory object. */
@@ -330,11 +330,27 @@ HARVESTING(clEnqueueCopyBufferRect, (note_step(READ, queue, from), note_step(WRI
            (cl_command_queue queue, cl_mem from, cl_mem to, const size_t *start, const size_t *end, const size_t *region,
             size_t row, size_t slice, size_t to_row, size_t to_slice, cl_uint count, const cl_event *events, cl_event *event),
            (queue, from, to, start, end, region, row, slice, to_row, to_slice, count, events, event))
-HARVESTING(clEnqueueCopyBufferToImage, note_step(READ, queue, from),
+HARVESTING(clEnqueueCopyBufferToImage, (note_step(READ, queue, from), note_step(WRITE, queue, to)),
            (cl_command_queue queue, cl_mem from, cl_mem to, size_t offset, const size_t *origin, const size_t *region,
             cl_uint count, const cl_event *events, cl_event *event),
            (queue, from, to, offset, origin, region, count, events, event))
-HARVESTING(clEnqueueCopyImageToBuffer, note_step(WRITE, queue, to),
+HARVESTING(clEnqueueReadImage, note_step(READ, queue, image),
+           (cl_command_queue queue, cl_mem image, cl_bool waits, const size_t *origin, const size_t *region, size_t row,
+            size_t slice, void *to, cl_uint count, const cl_event *events, cl_event *event),
+           (queue, image, waits, origin, region, row, slice, to, count, events, event))
+HARVESTING(clEnqueueWriteImage, note_step(WRITE, queue, image),
+           (cl_command_queue queue, cl_mem image, cl_bool waits, const size_t *origin, const size_t *region, size_t row,
+            size_t slice, const void *from, cl_uint count, const cl_event *events, cl_event *event),
+           (queue, image, waits, origin, region, row, slice, from, count, events, event))
+HARVESTING(clEnqueueFillImage, note_step(WRITE, queue, image),
+           (cl_command_queue queue, cl_mem image, const void *colour, const size_t *origin, const size_t *region,
+            cl_uint count, const cl_event *events, cl_event *event),
+           (queue, image, colour, origin, region, count, events, event))
+HARVESTING(clEnqueueCopyImage, (note_step(READ, queue, from), note_step(WRITE, queue, to)),
+           (cl_command_queue queue, cl_mem from, cl_mem to, const size_t *start, const size_t *end, const size_t *region,
+            cl_uint count, const cl_event *events, cl_event *event),
+           (queue, from, to, start, end, region, count, events, event))
+HARVESTING(clEnqueueCopyImageToBuffer, (note_step(READ, queue, from), note_step(WRITE, queue, to)),
            (cl_command_queue queue, cl_mem from, cl_mem to, const size_t *origin, const size_t *region, size_t offset,
             cl_uint count, const cl_event *events, cl_event *event),
            (queue, from, to, origin, region, offset, count, events, event))
@@ -347,6 +363,14 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool waits, c
 {
     note_step(MAP, queue, buffer);
     return NEXT(clEnqueueMapBuffer)(queue, buffer, waits, flags, offset, size, count, events, event, error);
+}
+
+void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool waits, cl_map_flags flags, const size_t *origin,
+                        const size_t *region, size_t *row, size_t *slice, cl_uint count, const cl_event *events,
+                        cl_event *event, cl_int *error)
+{
+    note_step(MAP, queue, image);
+    return NEXT(clEnqueueMapImage)(queue, image, waits, flags, origin, region, row, slice, count, events, event, error);
 }
 
 static void give_back(struct Kernel *kernel)
@@ -388,13 +412,14 @@ static cl_mem with_memory(cl_mem memory)
         return memory;
     int is_image = type != CL_MEM_OBJECT_BUFFER;
     lock();
-    struct Object *object = made(memory, MEMORY), *whole = is_image ? NULL : found(of, MEMORY);
+    struct Object *object = made(memory, MEMORY), *owner = found(of, MEMORY), *whole = is_image ? NULL : owner;
     wholes++;
     object->memory.size = size;
     object->memory.origin = whole ? origin : 0;
     object->memory.whole = whole ? whole->memory.whole : wholes;
+    object->memory.owner = owner ? owner->memory.owner : wholes;
     object->memory.is_image = is_image;
-    object->memory.is_part = whole != NULL;
+    object->memory.is_part = owner != NULL;
     unlock();
     NEXT(clSetMemObjectDestructorCallback)(memory, forget_memory, NULL);
     return memory;
@@ -433,30 +458,31 @@ MAKING_MEMORY(clCreateImage3D,
               (context, flags, format, width, height, depth, row, slice, host, error))
 
 /* Shared virtual memory that was allocated. */
-static struct Allocation {
-    struct Allocation *after;
+struct Allocation {
     const char *start;
     size_t size;
     uint64_t whole;
-} *allocations;
+};
 
-/* The place of the first allocation that has any of these bytes. */
-static struct Allocation **allocation_at(const void *start, size_t size)
+static void *allocations; /* a tree of them, of which no two have the same bytes */
+
+static int compare_allocations(const void *one, const void *other)
 {
-    const char *from = start;
-    struct Allocation **place = &allocations;
-    while (*place && (from >= (*place)->start + (*place)->size || from + size <= (*place)->start))
-        place = &(*place)->after;
-    return place;
+    const struct Allocation *first = one, *second = other;
+    return first->start + first->size <= second->start ? -1 : first->start >= second->start + second->size;
+}
+
+/* An allocation that has any of these bytes; NULL where none has. */
+static struct Allocation *allocation_at(const void *start, size_t size)
+{
+    struct Allocation asked = {start, size, 0}, **place = tfind(&asked, &allocations, compare_allocations);
+    return place ? *place : NULL;
 }
 
 static void forget_allocations(const void *start, size_t size)
 {
-    for (struct Allocation **place; *(place = allocation_at(start, size));) {
-        struct Allocation *gone = *place;
-        *place = gone->after;
-        free(gone);
-    }
+    for (struct Allocation *gone; (gone = allocation_at(start, size)); free(gone))
+        tdelete(gone, &allocations, compare_allocations);
 }
 
 void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
@@ -468,8 +494,8 @@ void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uin
     forget_allocations(start, size); /* Those that a queue has freed. */
     struct Allocation *new = allocated(malloc(sizeof *new));
     if (new) {
-        *new = (struct Allocation){allocations, start, size, ++wholes};
-        allocations = new;
+        *new = (struct Allocation){start, size, ++wholes};
+        allocated(tsearch(new, &allocations, compare_allocations));
     }
     return start;
 }
@@ -617,6 +643,8 @@ static const struct Replaced replaced[] = {
     REPLACED(clEnqueueWriteBuffer), REPLACED(clEnqueueWriteBufferRect), REPLACED(clEnqueueFillBuffer),
     REPLACED(clEnqueueCopyBuffer), REPLACED(clEnqueueCopyBufferRect), REPLACED(clEnqueueCopyBufferToImage),
     REPLACED(clEnqueueCopyImageToBuffer), REPLACED(clEnqueueMapBuffer), REPLACED(clEnqueueUnmapMemObject),
+    REPLACED(clEnqueueReadImage), REPLACED(clEnqueueWriteImage), REPLACED(clEnqueueFillImage),
+    REPLACED(clEnqueueCopyImage), REPLACED(clEnqueueMapImage),
     REPLACED(clCreateBuffer), REPLACED(clCreateBufferWithProperties), REPLACED(clCreateSubBuffer),
     REPLACED(clCreateImage2D), REPLACED(clCreateImage3D), REPLACED(clCreateImage),
     REPLACED(clCreateImageWithProperties), REPLACED(clSVMAlloc), REPLACED(clSVMFree), REPLACED(clCreateSampler),

@@ -14,7 +14,7 @@
 #include "layer.h"
 #include "shelf.h"
 
-enum { MOST_COUNTS = 1 << 14, NO_ROW = 1u << 31 };
+enum { MOST_COUNTS = 1 << 14, MOST_SPARES = 16, NO_ROW = 1u << 31 };
 
 struct Count {
     uint64_t unit;
@@ -207,11 +207,11 @@ static void release_variants(struct Variants *variants)
 static struct Variants *counted(cl_context context, int change)
 {
     struct Variants *kept = NULL;
-    if (!context || !IS_ON)
+    if (!context || !OWNS_OBJECTS)
         return NULL;
     lock();
     struct Object *object = found(context, CONTEXT);
-    if (!object && change > 0)
+    if (!object && change > 0 && IS_ON)
         made(context, CONTEXT);
     else if (object && !(object->references += change)) {
         kept = object->kept;
@@ -459,12 +459,17 @@ static void add_variants(cl_kernel handle, struct Variants *variants, const char
     free_kernel(&kernel);
 }
 
+static const char *name_of(const struct Kernel *kernel)
+{
+    return text_of(kernel->header, kernel->choices->row->kernel);
+}
+
 /* Give a kernel what an earlier one of its name had, all arguments unset. Returns 0 where there is none. */
 static int is_reused(cl_kernel handle, struct Variants *variants, const char *name)
 {
     lock();
     struct Spare **place = &variants->spares, *spare;
-    while ((spare = *place) && strcmp(text_of(spare->kernel.header, spare->kernel.choices->row->kernel), name))
+    while ((spare = *place) && strcmp(name_of(&spare->kernel), name))
         place = &spare->after;
     if (spare)
         *place = spare->after;
@@ -479,7 +484,7 @@ static int is_reused(cl_kernel handle, struct Variants *variants, const char *na
     return 1;
 }
 
-/* Keep what a kernel had that is released, but no memory. */
+/* Keep what a kernel had that is released, but no memory, and not of many with one name: nobody takes those of clones. */
 static void give_back(struct Kernel *kernel)
 {
     __atomic_fetch_sub(&here.kernels, 1, __ATOMIC_RELAXED);
@@ -492,15 +497,19 @@ static void give_back(struct Kernel *kernel)
             NEXT(clSetKernelArg)(kernel->variants[i].kernel, numbers_of(kernel->header, row->memory)[j], sizeof(cl_mem), NULL);
     }
     struct Spare *spare = is_whole ? malloc(sizeof *spare) : NULL;
-    if (spare) {
-        lock();
+    int count = 0;
+    lock();
+    for (struct Spare *each = variants->spares; spare && each; each = each->after)
+        count += !strcmp(name_of(&each->kernel), name_of(kernel));
+    if (spare && count < MOST_SPARES) {
         *spare = (struct Spare){variants->spares, *kernel};
         variants->spares = spare;
         *kernel = (struct Kernel){0};
-        unlock();
-    } else {
-        release_kernels(kernel->variants, kernel->variant_count);
+        spare = NULL;
     }
+    unlock();
+    free(spare);
+    release_kernels(kernel->variants, kernel->variant_count);
     release_variants(variants);
 }
 

@@ -1,6 +1,7 @@
 /* What the layers have in common: a lock, whether they do anything, growing bytes, files. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <search.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,13 +48,15 @@ static void unlock_at_end(char *unused)
 static volatile char *is_on;
 
 #define IS_ON (is_on && *is_on)
+/* Whether what it made is this process's: to be released even where it does nothing any more. */
+#define OWNS_OBJECTS (is_on && is_on[1])
 
 static void turn_on(void)
 {
     char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED || madvise(page, 4096, MADV_WIPEONFORK))
         return;
-    *page = 1;
+    page[0] = page[1] = 1;
     is_on = page;
 }
 

@@ -79,7 +79,7 @@ class SetArguments:
 
     def note(self, index: int, value: Argument) -> None:
         """Remember an argument as it is now, and keep what lies on the device."""
-        self._by_index[index] = _as_set(value)
+        self._by_index[index] = as_set(value)
         self._alive[index] = value
         if isinstance(value, pyopencl.LocalMemory):
             self.local_memory[index] = value
@@ -288,7 +288,7 @@ def are_plain(buffers: Sequence[pyopencl.Buffer], limit: float, is_distinct: boo
     return not is_distinct or len(addresses) == len(buffers)
 
 
-def _as_set(value: Argument) -> Argument:
+def as_set(value: Argument) -> Argument:
     """Return an argument as it is now, whatever the program does with it afterwards."""
     for kind, retained in _RETAINED:
         if isinstance(value, kind):

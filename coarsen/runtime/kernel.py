@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 from weakref import WeakValueDictionary
 
 import pyopencl
@@ -100,7 +100,7 @@ class Kernel(NotedKernel):
         }
         sizes = in_tuples(global_size, local_size)
         if region is not None:
-            return self._collected(queue, sizes, args, options, by_name)
+            return self._collected(region, queue, sizes, args, options, by_name)
         return self._call(queue, sizes, args, options, by_name)
 
     def enqueue(
@@ -136,7 +136,7 @@ class Kernel(NotedKernel):
         if region is not None:
             if self._types is not None or not self._set.are_complete:
                 raise InvalidInputError(f"kernel {self._launches.name}: `together` takes calls with all arguments")
-            return self._collected(queue, sizes, self._set.in_order(), options, {})
+            return cast("pyopencl.Event", region.collect(self, queue, sizes, None, options))
         self._called = None
         target = self._handed_over(self._target(queue, sizes, options))
         event, target = self._enqueued(queue, target, sizes, options)
@@ -147,6 +147,7 @@ class Kernel(NotedKernel):
 
     def _collected(
         self,
+        region: Any,  # noqa: ANN401 (a `Together`)
         queue: pyopencl.CommandQueue,
         sizes: tuple[Any, Any],
         args: tuple[Argument, ...],
@@ -161,7 +162,7 @@ class Kernel(NotedKernel):
         if by_name or len(args) != count:
             name = self._launches.name
             raise InvalidInputError(f"kernel {name} takes {count} arguments, {len(args)} were given")
-        event: pyopencl.Event = self._launches.plan.region.collect(self, queue, sizes, args, options)
+        event: pyopencl.Event = region.collect(self, queue, sizes, args, options)
         return event
 
     def _enqueued(

@@ -105,7 +105,7 @@ class NotedKernel(pyopencl.Kernel):
     _called: Ready | None = None
     # True while a call sets arguments, which then need not be noted.
     _is_calling = False
-    # True for a clone whose original kernel was not given the arguments yet.
+    # True where the original kernel was not given the arguments yet: of a clone, or after a region's calls.
     _lacks_arguments = False
     # True once the original kernel may have arguments that aren't noted: of a call, or of a setter that failed.
     _has_unnoted = False
@@ -373,6 +373,13 @@ class NotedKernel(pyopencl.Kernel):
         """Forget the arguments of a call, which hold no longer than it takes."""
         self._has_unnoted = True
         self._set.forget_values()
+
+    def _set_again(self, arguments: SetArguments) -> None:
+        """Take the place of a call's arguments by those that were set, for launches without a call."""
+        if arguments.values()[0]:
+            self._set, self._lacks_arguments = arguments, True
+            self._called = self._up_to_date = None
+            self._ready_set.clear()
 
     def _as_it_is(self, original: OriginalLaunch, launch: DividedLaunch) -> Target:
         """Return the original kernel, in the place of a variant that isn't there or lacks its arguments."""

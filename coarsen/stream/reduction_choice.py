@@ -121,7 +121,9 @@ def _for_cpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
     tree: Tree = Split(operation.length, _FEW_ON_CPU, Leaf(0), Leaf(1))
     if operation.rows:
         choices.append({"FORM": 1, "LOCAL": 32, "LANES": 1})
-        tree = Split(operation.rows, units, tree, Split(operation.length, _SHORT, Leaf(len(choices)), Leaf(0)))
+        tree = Split(
+            operation.rows, units, tree, Split(operation.length, _SHORT_ON_CPU, Leaf(len(choices)), Leaf(0))
+        )
     return choices, Split(operation.length, _MANY_ON_CPU, tree, Leaf(len(counts)))
 
 
@@ -138,18 +140,23 @@ def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
         units: the compute units.
     """
     one: Values = {"LOCAL": 256, "LANES": 4}
-    several: Values = {"GROUPS": _at_least(4 * units), "LOCAL": 256, "LANES": 4, "ACCESS": 1}
+    several: Values = {**one, "GROUPS": _at_least(4 * units), "ACCESS": 1}
     tree: Tree = Split(operation.length, _FEW_ON_GPU, Leaf(1), Leaf(2))
     if not operation.rows:
         return [one, several], tree
+    shared: Values = {**several, "GROUPS": 64}
     narrow: Values = {"LOCAL": 32, "LANES": 1}
-    by_item: Values = {"FORM": 1, "LOCAL": 256, "LANES": 1}
-    by_length = Split(operation.length, _SHORT, Leaf(4), Split(operation.length, 256, Leaf(3), Leaf(1)))
-    return [one, several, narrow, by_item], Split(operation.rows, 2 * units, tree, by_length)
+    by_item: Values = {"FORM": 1, "LOCAL": 32, "LANES": 1}
+    few = Split(operation.rows, 4, tree, Split(operation.length, _FEW_ON_GPU, Leaf(1), Leaf(3)))
+    narrower = Split(operation.length, _NARROW_ON_GPU, Leaf(4), Leaf(1))
+    many = Split(operation.length, _SHORT_ON_GPU, Leaf(5), narrower)
+    return [one, several, shared, narrow, by_item], Split(operation.rows, 2 * units, few, many)
 
 
 # The number of elements up to which a work-item should have a row for itself, where there are many.
-_SHORT = 8
+_SHORT_ON_CPU, _SHORT_ON_GPU = 8, 128
+# That up to which 32 work-items are enough for a row.
+_NARROW_ON_GPU = 1024
 # The numbers of elements up to which one work-group is faster than several and a second launch.
 _FEW_ON_CPU, _FEW_ON_GPU = 1 << 17, 1 << 17
 # Beyond so many elements there are at least so many work-groups: shorter sums have smaller errors.

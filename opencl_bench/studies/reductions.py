@@ -97,7 +97,9 @@ def rows(queue: cl.CommandQueue, what: str, sizes: Iterable[int], tuned: Reduce)
         wanted = runs["pyopencl"]().get()
         wanted = wanted["place"] if what == "iamax" else wanted
         for name in runs.keys() - {"pyopencl"}:
-            if not np.allclose(found := runs[name]().get(), wanted, rtol=1e-3, atol=2e-3 * n**0.5):
+            # Long sums in one order have larger errors.
+            most = 1e-3 if name == "reduce" else 1e-2
+            if not np.allclose(found := runs[name]().get(), wanted, rtol=most, atol=2e-3 * n**0.5):
                 sys.exit(f"{what} of {n}: {name} has {found}, and PyOpenCL {wanted}")
         times = in_turns(queue, runs)
         medians = {name: float(np.median(each)) for name, each in times.items()}
@@ -111,6 +113,9 @@ def in_turns(queue: cl.CommandQueue, runs: Mapping[str, Callable[[], Any]]) -> d
     """Return the microseconds of a call in each round."""
 
     def seconds(run: Callable[[], Any], calls: int) -> float:
+        # A device that has just done something else, such as PyTorch's, starts later.
+        run()
+        queue.finish()
         start = time.perf_counter()
         for _ in range(calls):
             run()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 import coarsen
 from coarsen.drop_in import together
 from coarsen.errors import InvalidInputError
+from coarsen.fused import FusedKernel, fuse_launches
 
 COUNT = 96
 SOURCE = """
@@ -125,6 +128,100 @@ def test_kernel_objects_with_types_and_set_arguments(region: Region) -> None:
         cl.enqueue_nd_range_kernel(region.queue, add, (COUNT,), (8,))
     assert t.is_fused, t.reason
     region.check(6)
+
+
+def test_what_is_set_once_is_launched_each_time(region: Region) -> None:
+    scale, add = region.program.scale, region.program.add
+    scale.set_args(N, K, region["a"], region["t"])
+    add.set_args(N, region["t"], region["b"], region["c"])
+    for k, is_fused in enumerate((False, True, False)):
+        with region.program.together(region.queue) as t:
+            for each in (scale, add):
+                cl.enqueue_nd_range_kernel(region.queue, each, (COUNT,), None)
+            scale.set_arg(1, np.int32(k))
+        assert t.is_fused == is_fused
+        region.check(k - 1 if k else 5)
+    for each in (scale, add):
+        cl.enqueue_nd_range_kernel(region.queue, each, (COUNT,), None)
+    region.check(2)
+    # Arguments of a call hold no longer than it takes.
+    with region.program.together(region.queue, measure=False) as t:
+        scale(region.queue, (COUNT,), None, N, K, region["a"], region["t"])
+        add(region.queue, (COUNT,), None, N, region["t"], region["b"], region["c"])
+    assert t.is_fused and not scale._set.values()[1] and not add._set.values()[1]
+
+
+def test_what_is_passed_is_as_it_was_at_the_launch(region: Region) -> None:
+    numbers = np.array(6, np.int32), ctypes.c_int(6), bytearray(np.int32(6).tobytes())
+    for each in numbers:
+        t = cl.Buffer(region.queue.context, cl.mem_flags.READ_WRITE, 4 * COUNT)
+        kept: Any = cl.MemoryObject.from_int_ptr(t.int_ptr)
+        with region.program.together(region.queue, measure=False) as made:
+            region.program.scale(region.queue, (COUNT,), None, N, each, region["a"], t)
+            memoryview(each).cast("B")[0] = 7  # type: ignore[arg-type]
+            region.program.add(region.queue, (COUNT,), None, N, t, region["b"], region["c"])
+            t.release()
+            assert kept.reference_count > 1
+        assert made.is_fused, made.reason
+        added = np.where(region.numbers < N, 6 * region.numbers + region.numbers[::-1], 7)
+        np.testing.assert_array_equal(region.read("c"), added)
+
+
+def test_launches_wait_for_those_of_other_regions(region: Region, context: cl.Context) -> None:
+    program, other = region.program, cl.CommandQueue(context)
+    with program.together(region.queue, measure=False) as first:
+        launched = region.scale()
+    with program.together(region.queue, measure=False) as t:
+        later = region.scale()
+        arguments = N, region["t"], region["b"], region["c"]
+        program.add(region.queue, (COUNT,), None, *arguments, wait_for=[launched, later])
+        assert t._launches[1].options["wait_for"] == [first.event]
+    region.check(5)
+    with pytest.raises(ValueError, match="nothing"), program.together(region.queue):
+        lost = region.scale()
+        raise ValueError("nothing")
+    with (
+        program.together(other),
+        pytest.raises(InvalidInputError, match="another region of `together` is not made"),
+    ):
+        program.add(other, (COUNT,), None, *arguments, wait_for=[lost])
+
+
+def test_a_kernel_is_made_once_for_all_ndranges(region: Region, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+
+    def fused(*args: Any) -> FusedKernel:  # noqa: ANN401
+        made.append(args)
+        return fuse_launches(*args)
+
+    monkeypatch.setattr(together, "fuse_launches", fused)
+    monkeypatch.setattr(together, "_MOST_KNOWN", 2)
+    for size in (COUNT, 64, 32):
+        with region.program.together(region.queue) as t:
+            program, queue = region.program, region.queue
+            program.scale(queue, (size,), None, N, K, region["a"], region["t"])
+            program.add(queue, (size,), None, N, region["t"], region["b"], region["c"])
+        assert "being measured" in t.reason
+    assert len(made) == 1
+    region.check(5)
+
+
+def test_a_source_that_can_not_be_looked_at_is_compiled_once(
+    region: Region, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def refuses(*args: object) -> None:
+        asked.append(args)
+        raise InvalidInputError("not known here")
+
+    monkeypatch.setattr(together, "compile_source", refuses)
+    for _ in range(2):
+        with region.program.together(region.queue) as t:
+            region.scale()
+            region.scale()
+        assert t.reason == "not known here"
+    assert len(asked) == 1
 
 
 def test_what_can_not_be_one_launch_runs_as_it_is(region: Region) -> None:

@@ -11,12 +11,14 @@ import pytest
 
 from coarsen.cli.main import main
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.layer.chains import _Launch
 from coarsen.layer.log import _STEP, read_logs
 from coarsen.tuning.workload.launch_list import (
     LIST_FILE,
     ListedKernel,
     ListedLaunch,
     PassedBuffer,
+    PassedOther,
     Step,
     read_launch_list,
     read_ordered_list,
@@ -39,8 +41,10 @@ def test_chains_of_a_program(
     kernels, (order,) = read_ordered_list(folder)
     names = [each.action if each.kernel is None else kernels[each.kernel].kernel for each in order]
     assert names[:5] == ["write", "scale", "add", "read", "write"]
-    assert Counter(names) == Counter(write=4, scale=8, add=5, blur=2, read=4, map=2, free=names.count("free"))
+    assert Counter(names) == Counter(write=4, scale=8, add=5, blur=2, read=5, map=2, free=names.count("free"))
     assert {each.queue for each in order if each.action != "free"} == {2, 4}
+    *_, (c,), (image,) = [each.memory for each in order if each.action in ("read", "map") and each.memory]
+    assert image == c + 1
     (t,) = set(order[1].memory or ()) & set(order[2].memory or ())
     assert len({each.memory for each in order if each.kernel is not None}) == 8 and t % 2 == 0
     capfd.readouterr()
@@ -74,6 +78,11 @@ STEP = "kernel void {0}(global const int *a, global int *b) {{ int i = get_globa
         ((4, 6), 8, (Step("write", 4, None, None, (4,)),), ""),
         ((4, 6), 8, (Step("read", 4, None, None, (5,)),), ""),
         ((4, 6), 8, (Step("launch", 4, None, None, None),), ""),
+        # A launch of too many buffers, one that is not listed, and memory that is not known.
+        ((4, 6), 8, (Step("launch", 2, 0, 0, None),), ""),
+        ((4, 6), 8, (Step("launch", 2, 0, None, (8, 4)),), ""),
+        ((4, 6), 8, (Step("launch", 2, 0, None, (8, 10)),), "memory each time"),
+        ((4, 6), 8, (Step("launch", 2, None, None, (8, 0)),), ""),
     ],
 )
 def test_launches_that_follow_each_other(
@@ -90,7 +99,7 @@ def test_launches_that_follow_each_other(
         ListedKernel(name, "0", "s.cl", (), (ListedLaunch((items,), None, (), buffers),))
         for name, items in (("one", 8), ("two", size))
     ]
-    for queue, is_found in ((2, bool(said)), (3, False)):
+    for queue, is_found in ((2, bool(said)), (3, False), (0, False)):
         steps = Step("launch", queue, 0, 0, (2, 4)), *between, Step("launch", queue, 1, 0, memory)
         write_launch_list(kernels, tmp_path, [steps])
         assert main(["fuse", "--from", str(tmp_path)]) == 0
@@ -120,6 +129,8 @@ def test_a_ring_begins_anew(tmp_path: Path) -> None:
     assert read(6, [4, 5, 2, 3]) == [2, 3, 4, 5]
     assert read(2, [7, 8, 0, 0]) == [7, 8]
     assert read(0, [0]) == []
+    (tmp_path / "1-0.order").write_bytes((1).to_bytes(8, "little") + bytes(56 + _STEP.size))
+    assert read_logs(tmp_path)[1] == [(Step("launch", 0, None, None, None),)], "it is not written yet"
 
 
 @pytest.mark.parametrize(
@@ -133,3 +144,9 @@ def test_lists_with_and_without_an_order(line: object, tmp_path: Path, capsys: p
     (tmp_path / LIST_FILE).write_text(json.dumps({"format": 3, "kernels": kernels, "orders": [[line]]}))
     assert main(["fuse", "--from", str(tmp_path)]) == 2
     assert "it is no list of launches" in capsys.readouterr().err
+
+
+def test_samplers_have_no_number() -> None:
+    passed = PassedBuffer(32), PassedOther("sampler"), PassedOther("image"), PassedBuffer(32)
+    kernel = ListedKernel("one", "0", "s.cl", (), (ListedLaunch((8,), None, (), passed),))
+    assert _Launch(0, 0, kernel, kernel.launches[0], (4, 6, 8)).things == (4, None, 6, 8)

@@ -171,10 +171,21 @@ int main(void)
         CHECK(!clEnqueueNDRangeKernel(NULL, each, 1, NULL, &global, &local, 0, NULL, NULL) && launched == each);
         CHECK(is_coarsened(each, 2) && !clReleaseKernel(each));
     }
+    /* Of what clones leave, and of many kernels that live at the same time, little is kept. */
+    cl_kernel many[100] = {clCreateKernel(program, "k", NULL)};
+    int before = objects_left;
+    for (int i = 0; i < 300; i++)
+        CHECK(!clReleaseKernel(clCloneKernel(many[0], NULL)));
+    for (size_t i = 1; i < LENGTH(many); i++)
+        many[i] = clCreateKernel(program, "k", NULL);
+    for (size_t i = 1; i < LENGTH(many); i++)
+        CHECK(!clReleaseKernel(many[i]));
+    CHECK(objects_left > before && objects_left <= before + MOST_SPARES && !clReleaseKernel(many[0]));
     CHECK(!clReleaseProgram(program));
     /* A program for each launch has the variants of the last one, as long as there is their context. */
     cl_context context = clCreateContext(NULL, 0, NULL, NULL, NULL, NULL);
-    int before = objects_left, loaded = binaries_loaded;
+    int loaded = binaries_loaded;
+    before = objects_left;
     context_of_programs = context;
     CHECK(!clRetainContext(context) && !clReleaseContext(context));
     for (int i = 0; i < 4; i++) {
@@ -197,6 +208,8 @@ int main(void)
     CHECK(extension("clGetUnknown", NULL) == NULL && IS_ON);
     CHECK(extension("clCreateFromGLBuffer", (void *)main) && IS_ON);
     CHECK(extension("clSetKernelArgDevicePointerEXT", (void *)main) == (void *)main && !IS_ON && !known_kernel(own));
+    before = objects_left;
+    CHECK(!clReleaseKernel(own) && objects_left < before - 1);
     printf("done\n");
     return 0;
 }

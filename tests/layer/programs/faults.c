@@ -214,6 +214,13 @@ static void ranges_of_shared_memory(void)
     CHECK(passed_pointer(second + 47).size == 1 && !passed_pointer(second + 48).whole);
     clSVMFree(NULL, first);
     CHECK(!passed_pointer(first + 24).whole && passed_pointer(second).whole == other.whole);
+    char *many[500];
+    for (size_t i = 0; i < LENGTH(many); i++)
+        many[i] = clSVMAlloc(NULL, 0, 64, 0);
+    for (size_t i = 0; i < LENGTH(many); i += 2)
+        clSVMFree(NULL, many[i]);
+    for (size_t i = 0; i < LENGTH(many); i++)
+        CHECK(passed_pointer(many[i] + 60).size == (i % 2 ? 4 : 0));
 }
 
 static void writes_that_are_cut(void)

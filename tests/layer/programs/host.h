@@ -18,6 +18,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, vo
                            cl_event *);
 cl_mem clCreateBuffer(cl_context, cl_mem_flags, size_t, void *, cl_int *);
 cl_mem clCreateSubBuffer(cl_mem, cl_mem_flags, cl_buffer_create_type, const void *, cl_int *);
+cl_mem clCreateImage(cl_context, cl_mem_flags, const cl_image_format *, const cl_image_desc *, void *, cl_int *);
 cl_mem clCreateImage2D(cl_context, cl_mem_flags, const cl_image_format *, size_t, size_t, size_t, void *, cl_int *);
 void *clSVMAlloc(cl_context, cl_svm_mem_flags, size_t, cl_uint);
 void clSVMFree(cl_context, void *);
@@ -52,8 +53,6 @@ void *clEnqueueMapBuffer(cl_command_queue, cl_mem, cl_bool, cl_map_flags, size_t
                          cl_event *, cl_int *);
 cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint, const cl_event *,
                             cl_event *);
-cl_int clEnqueueReadImage(cl_command_queue, cl_mem, cl_bool, const size_t *, const size_t *, size_t, size_t, void *, cl_uint,
-                          const cl_event *, cl_event *);
 cl_int clSetUserEventStatus(cl_event, cl_int);
 cl_int clGetProgramInfo(cl_program, cl_uint, size_t, void *, size_t *);
 cl_int clEnqueueSVMMap(cl_command_queue, cl_bool, cl_bitfield, void *, size_t, cl_uint, const cl_event *, cl_event *);
@@ -62,12 +61,11 @@ cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFF
 #define CL_INVALID_OPERATION (-59)
 #define CL_MEM_READ_WRITE (1 << 0)
-#define CL_MEM_HOST_WRITE_ONLY (1 << 7)
-#define CL_MEM_HOST_NO_ACCESS (1 << 9)
 #define CL_BUFFER_CREATE_TYPE_REGION 0x1220
 #define CL_MEM_COPY_HOST_PTR (1 << 5)
 #define CL_PROGRAM_BINARY_SIZES 0x1165
 #define CL_PROGRAM_BINARIES 0x1166
+#define CL_MEM_OBJECT_IMAGE1D_BUFFER 0x10F6
 #define CL_RGBA 0x10B5
 #define CL_FLOAT 0x10DE
 #define CL_ADDRESS_CLAMP_TO_EDGE 0x1131
@@ -77,6 +75,13 @@ cl_int clEnqueueSVMUnmap(cl_command_queue, void *, cl_uint, const cl_event *, cl
 
 struct _cl_image_format {
     cl_uint image_channel_order, image_channel_data_type;
+};
+
+struct _cl_image_desc {
+    cl_mem_object_type type;
+    size_t width, height, depth, layers, row, slice;
+    cl_uint levels, samples;
+    cl_mem buffer;
 };
 
 typedef struct {

@@ -62,6 +62,12 @@ int main(void)
         run(blur, 2, u, c, NULL);
         CHECK(clEnqueueMapBuffer(queue, c, CL_TRUE, CL_MAP_READ, 0, sizeof found, 0, NULL, NULL, NULL));
     }
+    /* An image of a buffer's bytes is a part of it. */
+    cl_image_format format = {CL_RGBA, CL_FLOAT};
+    cl_image_desc whole = {CL_MEM_OBJECT_IMAGE1D_BUFFER, COUNT / 4, 0, 0, 0, 0, 0, 0, 0, c};
+    cl_mem image = clCreateImage(context, CL_MEM_READ_WRITE, &format, &whole, NULL, NULL);
+    size_t origin[3] = {0}, region[] = {COUNT / 4, 1, 1};
+    CHECK(!clEnqueueReadImage(queue, image, CL_TRUE, origin, region, 0, 0, found, 0, NULL, NULL));
     CHECK(!clReleaseMemObject(a));
     printf("right\n");
     return 0;
