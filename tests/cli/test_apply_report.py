@@ -373,7 +373,7 @@ def test_levels_go_with_dimensions(folder: Path, run: Run) -> None:
         (("--factor", 2, "--level", "item", "--level", "group"), "level must have one value"),
         (("--report",), "give --factor, or --device"),
         (("--report", "--factor", 2, "--level", "warp"), "'warp' is not one of 'item', 'group'"),
-        (("--factor", 2, "--local-size", "64"), "--local-size goes with --tile, --explain, --report"),
+        (("--factor", 2, "--local-size", "64"), "--local-size goes with --tile, --explain and --report"),
         (("--report", "--factor", 2, "--local-size", "64,1"), "--local-size takes one to three sizes"),
         (("--report", "--factor", 4, "--local-size", "6"), "a local size of 6 along dimension 0 can't be divided"),
         (("--report", "--factor", 2, "--fast-path", "often"), "'often' is not one of 'auto', 'always', 'never'"),
