@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,7 +66,8 @@ class LoopProgram:
         mm = coarsen.LoopProgram(context, "mm.c", "mm", tune=True)
         mm(queue, n, a, b, c)
 
-    Work-items are points of parallel loops; sequential loops around them are run by the host.
+    Work-items are points of parallel loops; sequential loops around them are run by the host. Several threads may
+    call it: one sets arguments and launches at a time.
 
     Args:
         context: to build for.
@@ -98,7 +100,7 @@ class LoopProgram:
 
         nest = self._program.nest
         self._context = context
-        self._tune, self._tuned = tune, tuned
+        self._tune, self._tuned, self._launching = tune, tuned, Lock()
         self._whole_type = _TYPES[whole_type(nest)]
         self._most = 2 ** (8 * np.dtype(self._whole_type).itemsize - 1) - 1 - self._program.beyond
         self._types = {
@@ -148,11 +150,23 @@ class LoopProgram:
         """
         given = self._given(arguments, named)
         numbers = {name: self._whole(name, given[name]) for name in self._program.nest.parameters}
+        if (last := max((each.evaluate(numbers) for each in self._program.ends), default=0)) > self._most:
+            raise InvalidInputError(f"a loop counts to {last}, too far for the kernels' whole numbers")
         buffers = self._buffers(given, numbers)
         values: dict[str, Any] = {
             **{name: type_(given[name]) for name, type_ in self._types.items()},
             **buffers,
         }
+        with self._launching:
+            return self._launched(queue, values, numbers, wait_for)
+
+    def _launched(
+        self,
+        queue: pyopencl.CommandQueue,
+        values: Mapping[str, Any],
+        numbers: Mapping[str, int],
+        wait_for: Sequence[pyopencl.Event] | None,
+    ) -> pyopencl.Event:
         # Imported late, as all that loads islpy.
         from coarsen.loops.launches import each_launch
 
