@@ -157,31 +157,22 @@ class LoopProgram:
             **{name: type_(given[name]) for name, type_ in self._types.items()},
             **buffers,
         }
-        with self._launching:
-            return self._launched(queue, values, numbers, wait_for)
-
-    def _launched(
-        self,
-        queue: pyopencl.CommandQueue,
-        values: Mapping[str, Any],
-        numbers: Mapping[str, int],
-        wait_for: Sequence[pyopencl.Event] | None,
-    ) -> pyopencl.Event:
         # Imported late, as all that loads islpy.
         from coarsen.loops.launches import each_launch
 
         event, waiting = None, wait_for
         sizes = {**numbers, **self._program.macros}
-        for launch, global_size, local_size, steps in each_launch(self._program.launches, sizes):
-            if min(global_size) < 1:
-                continue
-            whole = tuple(-(-extent // own) * own for extent, own in zip(global_size, local_size, strict=True))
-            inner = {**values, **{name: self._whole_type(value) for name, value in steps.items()}}
-            kernel = self._kernels[launch.kernel.kernel.name]
-            passed = [inner[name] for name in launch.kernel.arguments]
-            event = kernel(queue, whole, local_size, *passed, wait_for=waiting)
-            # A queue may run what it is given in any order.
-            waiting = [event]
+        with self._launching:
+            for launch, global_size, local_size, steps in each_launch(self._program.launches, sizes):
+                if min(global_size) < 1:
+                    continue
+                whole = tuple(-(-extent // own) * own for extent, own in zip(global_size, local_size, strict=True))
+                inner = {**values, **{name: self._whole_type(value) for name, value in steps.items()}}
+                kernel = self._kernels[launch.kernel.kernel.name]
+                passed = [inner[name] for name in launch.kernel.arguments]
+                event = kernel(queue, whole, local_size, *passed, wait_for=waiting)
+                # A queue may run what it is given in any order.
+                waiting = [event]
         return event if event is not None else pyopencl.enqueue_marker(queue, wait_for=wait_for)
 
     @cached_property

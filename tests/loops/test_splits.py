@@ -61,7 +61,8 @@ CASES = {
         .replace("float s =", "float s_part = s_parts[0], s ="), 0,
     ),
     "two sums in a row": (
-        rows("int", f"{INNER} x[2 * i] += a[i][j]; {INNER} x[2 * i + 1] += y[j];").replace("i < n", "i < n / 2"), 0,
+        rows("int", f"{INNER} x[2 * i] += a[i][j]; {INNER} x[2 * i + 1] += y[j];")
+        .replace("i < n", "i < n / 2"), 0,
     ),
     "a macro of sums": (
         "#define ADD(v) { x[0] += v; x[1] ^= v; }\n"
