@@ -62,7 +62,7 @@ class NestProgram:
 
     @cached_property
     def ends(self) -> tuple[Expression, ...]:
-        """How far loops count, over the nest's parameters; none where no loop is shared."""
+        """Return how far loops count, over the nest's parameters; none where no loop is shared."""
         from coarsen.loops.launches import ends_in
 
         return tuple(map(parse_expression, ends_in(self.nest))) if self.shares_sums else ()
