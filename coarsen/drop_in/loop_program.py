@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,7 +66,8 @@ class LoopProgram:
         mm = coarsen.LoopProgram(context, "mm.c", "mm", tune=True)
         mm(queue, n, a, b, c)
 
-    Work-items are points of parallel loops; sequential loops around them are run by the host.
+    Work-items are points of parallel loops; sequential loops around them are run by the host. Several threads may
+    call it: one sets arguments and launches at a time.
 
     Args:
         context: to build for.
@@ -98,7 +100,7 @@ class LoopProgram:
 
         nest = self._program.nest
         self._context = context
-        self._tune, self._tuned = tune, tuned
+        self._tune, self._tuned, self._launching = tune, tuned, Lock()
         self._whole_type = _TYPES[whole_type(nest)]
         self._most = 2 ** (8 * np.dtype(self._whole_type).itemsize - 1) - 1 - self._program.beyond
         self._types = {
@@ -148,6 +150,8 @@ class LoopProgram:
         """
         given = self._given(arguments, named)
         numbers = {name: self._whole(name, given[name]) for name in self._program.nest.parameters}
+        if (last := max((each.evaluate(numbers) for each in self._program.ends), default=0)) > self._most:
+            raise InvalidInputError(f"a loop counts to {last}, too far for the kernels' whole numbers")
         buffers = self._buffers(given, numbers)
         values: dict[str, Any] = {
             **{name: type_(given[name]) for name, type_ in self._types.items()},
@@ -158,16 +162,17 @@ class LoopProgram:
 
         event, waiting = None, wait_for
         sizes = {**numbers, **self._program.macros}
-        for launch, global_size, local_size, steps in each_launch(self._program.launches, sizes):
-            if min(global_size) < 1:
-                continue
-            whole = tuple(-(-extent // own) * own for extent, own in zip(global_size, local_size, strict=True))
-            inner = {**values, **{name: self._whole_type(value) for name, value in steps.items()}}
-            kernel = self._kernels[launch.kernel.kernel.name]
-            passed = [inner[name] for name in launch.kernel.arguments]
-            event = kernel(queue, whole, local_size, *passed, wait_for=waiting)
-            # A queue may run what it is given in any order.
-            waiting = [event]
+        with self._launching:
+            for launch, global_size, local_size, steps in each_launch(self._program.launches, sizes):
+                if min(global_size) < 1:
+                    continue
+                whole = tuple(-(-extent // own) * own for extent, own in zip(global_size, local_size, strict=True))
+                inner = {**values, **{name: self._whole_type(value) for name, value in steps.items()}}
+                kernel = self._kernels[launch.kernel.kernel.name]
+                passed = [inner[name] for name in launch.kernel.arguments]
+                event = kernel(queue, whole, local_size, *passed, wait_for=waiting)
+                # A queue may run what it is given in any order.
+                waiting = [event]
         return event if event is not None else pyopencl.enqueue_marker(queue, wait_for=wait_for)
 
     @cached_property

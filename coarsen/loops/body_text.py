@@ -97,9 +97,9 @@ class Body:
             if using and not self._is_set_first(using, name):
                 yield f"{self._type(name)} {name};"
                 self._undeclared.discard(name)
-        kept = [*self._kept_in(parts, is_whole)]
+        kept, names = [*self._kept_in(parts, is_whole)], set[str]()
         for place, part in enumerate(parts):
-            yield from self._begun([each for each in kept if each.first == place], part)
+            yield from self._begun([each for each in kept if each.first == place], part, names)
             yield from self._ended([each for each in kept if each.last == place])
 
     def _is_set_first(self, using: Sequence[isl.AstNode], name: str) -> bool:
@@ -113,15 +113,16 @@ class Body:
     def _uses(self, node: isl.AstNode, name: str) -> bool:
         return any(name in _arrays_in(run.code) for run in self._runs(node))
 
-    def _begun(self, kept: Sequence[_Kept], part: isl.AstNode) -> Iterator[str]:
-        """The lines of a node at which some elements begin to be kept."""
+    def _begun(self, kept: Sequence[_Kept], part: isl.AstNode, names: set[str]) -> Iterator[str]:
+        """The lines of a node at which some elements begin to be kept; `names` are those of the block so far."""
         own = self._run(part) if kind_of(part) == "user" else None
         is_set = own is not None and _sets(own)
         # What the node reads is in its variable before what it sets is.
         for each in sorted(kept, key=lambda each: is_set and own is not None and own.target.array == each.array):
             iterators = (loop.iterator for loop in self._nest.loops)
             taken = {*self._nest.arrays, *self._nest.types, *iterators, *self._writer.kept.values()}
-            name = free_name(f"{each.array}_value", taken)
+            name = free_name(f"{each.array}_value", taken | names)
+            names.add(name)
             is_own = is_set and own is not None and own.target.array == each.array
             first = (
                 self._writer.text(own.code.value, own.iterators) if own is not None and is_own else each.element

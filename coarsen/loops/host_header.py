@@ -33,7 +33,8 @@ _INCLUDES = """\
 _CONTRACT = """\
  * It sets the kernels' arguments, which no other thread may do meanwhile, enqueues all launches, and waits for
  * none. Returned are OpenCL's codes: CL_INVALID_BUFFER_SIZE for a buffer that is too small, or an array with too
- * many elements for the kernels' whole numbers; CL_INVALID_GLOBAL_WORK_SIZE for too many work-items;
+ * many elements for the kernels' whole numbers; CL_INVALID_GLOBAL_WORK_SIZE for too many work-items, or a loop
+ * that counts too far;
  * CL_INVALID_ARG_VALUE for the same buffer as two arrays that have to be apart.
 """
 _HELPERS = """\
@@ -174,6 +175,9 @@ class _Header:
     def _bytes(self) -> str:
         """The function that says how many bytes of each array are accessed."""
         lines = ["cl_int status;", "(void)in;", "(void)bytes;"]
+        for each in self._program.ends:
+            computing, (last,) = self._computed([each.text], _INVALID)
+            lines += _block([*computing, f"if ({last} > {self._most})", f"    return {_INVALID};"])
         for number, array in enumerate(self._arrays):
             computing, results = self._computed(extents_in(self._nest, array), "CL_INVALID_BUFFER_SIZE")
             element = f"sizeof(cl_{opencl_type(array.element, self._nest.place)})"

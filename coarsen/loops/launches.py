@@ -215,6 +215,19 @@ def extents_in(nest: Nest, array: Array) -> tuple[str, ...]:
     return tuple(found)
 
 
+def ends_in(nest: Nest) -> tuple[str, ...]:
+    """Return how far iterators get from 0, upwards and downwards, and from each other: over parameters."""
+    found: dict[str, None] = {}
+    for statement in nest.statements:
+        domain = isl.Set(nest.domain(statement))
+        build = isl.AstBuild.from_context(domain.params())
+        for place in range(0 if domain.is_empty() else len(statement.iterators)):
+            last, first = domain.dim_max(place), domain.dim_min(place)
+            for end in (last, first.neg(), last.sub(first)):
+                found[_largest(build, end)] = None
+    return tuple(found)
+
+
 def _values(expression: tree.Expression) -> Iterator[tree.Expression]:
     """An expression and its parts, indices apart."""
     yield expression

@@ -49,6 +49,9 @@ def _over_everything(nest: Nest, found: Sequence[Dependence]) -> Iterator[tuple[
 
     Their order must be free, and nothing else in the loop may use them.
     """
+    for every in (nest.loops, nest.statements):
+        if len({each.place for each in every}) < len(every):
+            return  # all that a macro expands to has one place
     for loop in nest.loops:
         carried = carried_by(nest, found, loop)
         names = {each.array for each in carried if each.is_accumulation}

@@ -60,6 +60,13 @@ class NestProgram:
         steps = [abs(loop.step) for loop in self.nest.loops]
         return max(TERMS, *self.macros.values()) * max(steps) if self.shares_sums else 0
 
+    @cached_property
+    def ends(self) -> tuple[Expression, ...]:
+        """Return how far loops count, over the nest's parameters; none where no loop is shared."""
+        from coarsen.loops.launches import ends_in
+
+        return tuple(map(parse_expression, ends_in(self.nest))) if self.shares_sums else ()
+
     @property
     def has_own_lanes(self) -> bool:
         """Return True if an option says how many lanes share a sum, or how large a work-group is."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Barrier, Thread, current_thread
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from tests.loops.nests import NESTS
 
 FOLDER = Path(__file__).parents[2] / "opencl_bench" / "kernels" / "loops"
 SIZES = {"steps": 3, "nr": 2, "nq": 3}
+SUM = "void f(int n, int x[1]) { for (int i = 0; i < 2 * n; i += 1024) x[0] += i & 1025; }"
 LOCALS = """
 static float table[4];
 void f(int n, float *a, float *b)
@@ -137,3 +140,35 @@ def test_arrays_of_the_function_and_of_the_file(queue: cl.CommandQueue, tmp_path
         given = [cl.array.to_device(queue, each) for each in (a, np.zeros_like(a), table)]
         program(queue, n, *given).wait()
         np.testing.assert_array_equal(given[1].get(), (2 * a + table[1])[::-1])
+
+
+def test_launches_of_threads_do_not_mix(queue: cl.CommandQueue, tmp_path: Path) -> None:
+    (tmp_path / "sum.c").write_text(SUM)
+    program, both, launched = LoopProgram(queue.context, tmp_path / "sum.c"), Barrier(2, timeout=9), list[str]()
+
+    def kernel(*_: object, **__: object) -> cl.Event:
+        launched.append(current_thread().name)
+        sleep(0.02)
+        return cl.enqueue_marker(queue)
+
+    def called() -> None:
+        both.wait()
+        program(queue, 9, x)
+
+    x = cl.array.zeros(queue, 1, np.int32)
+    vars(program)["_kernels"] = dict.fromkeys(("f_0", "f_1"), kernel)
+    threads = [Thread(target=called) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(launched) == 4 and launched[0] == launched[1] != launched[2] == launched[3]
+
+
+def test_a_loop_counts_no_further_than_its_numbers(queue: cl.CommandQueue, tmp_path: Path) -> None:
+    (tmp_path / "sum.c").write_text(SUM)
+    program, x = LoopProgram(queue.context, tmp_path / "sum.c"), cl.array.zeros(queue, 1, np.int32)
+    with pytest.raises(InvalidInputError, match="a loop counts to 2147481600, too far for the kernels' whole"):
+        program(queue, 2**30 - 512, x)
+    program(queue, 1024, x).wait()
+    assert x.get() == [1024]

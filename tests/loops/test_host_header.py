@@ -205,6 +205,15 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, queue: pyopencl.CommandQue
     assert status(0, 4, 4) == codes.SUCCESS
 
 
+def test_a_loop_that_counts_too_far_is_refused(tmp_path: Path, queue: pyopencl.CommandQueue) -> None:
+    text = "void f(int n, int x[1]) { for (int i = 2 * n; i > -2 * n; i -= 1024) x[0] += i & 1025; }"
+    (tmp_path / "f.c").write_text(text)
+    host = Host(read_program(tmp_path / "f.c"), tmp_path, queue)
+    buffers = buffers_of(queue, {"x": np.zeros(1, np.int32)})
+    assert host.status({"n": 2**30 - 512}, buffers) == pyopencl.status_code.INVALID_GLOBAL_WORK_SIZE
+    assert host.status({"n": 9}, buffers) == 0
+
+
 def test_a_folder_gets_kernels_and_header(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "made"
     assert main(["apply", str(FOLDER / "mm.c"), "-o", f"{folder}/"]) == 0

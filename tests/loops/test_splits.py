@@ -60,6 +60,18 @@ CASES = {
         summed("+", "s += a[i][j] * s_part;").replace("int m,", "int m, float s_parts[m],")
         .replace("float s =", "float s_part = s_parts[0], s ="), 0,
     ),
+    "two sums in a row": (
+        rows("int", f"{INNER} x[2 * i] += a[i][j]; {INNER} x[2 * i + 1] += y[j];")
+        .replace("i < n", "i < n / 2"), 0,
+    ),
+    "a macro of sums": (
+        "#define ADD(v) { x[0] += v; x[1] ^= v; }\n"
+        f"void f(int n, int m, int a[m], int x[n]) {{ {INNER} ADD(a[j]) }}", 0,
+    ),
+    "a macro of loops": (
+        f"#define LOOPS {INNER} x[0] += a[j]; {INNER} x[1] = a[j];\n"
+        "void f(int n, int m, int a[m], int x[n]) { LOOPS }", 0,
+    ),
     "loops inside": (summed("+", "for (int k = 0; k <= j; k++) s += a[i][k] * y[j];"), 0),
     "everything": (
         "void f(int n, int m, float a[n][m], float y[m], float x[n]) { float s = x[0];"
