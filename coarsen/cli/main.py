@@ -24,7 +24,7 @@ from coarsen.cli.options import Debug, Quiet, Verbose, Version
 
 _EVERYDAY = MappingProxyType(
     {
-        "run": "Run any program that uses OpenCL with tuned kernels; tune or record it.",
+        "run": "Run any OpenCL program with tuned kernels, or record it.",
         "tune": "Find the fastest variant of a kernel, and remember it.",
         "describe": "Describe a kernel's arguments in a file, for tune and bench.",
         "apply": "Coarsen a kernel, or explain the effect of coarsening it.",

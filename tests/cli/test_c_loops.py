@@ -60,7 +60,7 @@ def test_kernels_of_a_c_file_are_coarsened(folder: Path, run: Run) -> None:
     outcome = run("apply", "mm.c", "--factor", 4, "--dim", 1, "-o", "mm_4.cl")
     assert outcome.code == 0
     assert "4 work-items merged along dimension 1" in (folder / "mm_4.cl").read_text()
-    for words in (("--report", "--factor", 2), ("--features"), ("--explain",)):
+    for words in (("--report", "--factor", 2), ("--features",), ("--explain",)):
         assert (
             run("apply", "fdtd_2d.c", *words, *(("-k", "fdtd_2d_3") if words[0] != "--explain" else ())).code == 0
         )
