@@ -10,7 +10,7 @@ Tuning measures; what stands here is where to begin. It is from measurements, wh
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyopencl
 from pyopencl.tools import ScalarArg, VectorArg, dtype_to_ctype
@@ -20,7 +20,7 @@ from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
-from coarsen.frontend.source_text import source_hash_of
+from coarsen.frontend.source_text import hash_with_headers
 from coarsen.stream.reduction_text import FINISH, KERNEL, OPTIONS, PARAMETERS, PINNED, RESULT, Operation
 from coarsen.variant.variant import Variant
 
@@ -37,12 +37,15 @@ def arguments_of(operation: Operation) -> tuple[KernelArgument, ...]:
             found.append(KernelArgument(f"{each.name}__base", ArgumentKind.BUFFER))
             found.append(KernelArgument(f"{each.name}__offset", ArgumentKind.WHOLE))
         else:
-            found.append(KernelArgument(each.name, _kind(each)))
+            found.append(KernelArgument(each.name, kind_of(each)))
     found += [KernelArgument(name, ArgumentKind.WHOLE) for name in operation.sizes]
     return (*found, KernelArgument(BUFFER, ArgumentKind.BUFFER), KernelArgument(OFFSET, ArgumentKind.WHOLE))
 
 
-def _kind(argument: ScalarArg) -> ArgumentKind:
+def kind_of(argument: ScalarArg | VectorArg) -> ArgumentKind:
+    """Return what a user's argument is to a tuned file."""
+    if isinstance(argument, VectorArg):
+        return ArgumentKind.BUFFER
     return ArgumentKind.REAL if argument.dtype.kind == "f" else ArgumentKind.WHOLE
 
 
@@ -93,15 +96,39 @@ def default_file(operation: Operation, text: str, device: pyopencl.Device, *, is
     if is_pinned:
         choices, tree = [{name: each[-1] for name, each in PINNED.items()}], Leaf(int(is_gpu))
     versions = [version_of(operation, each, is_pinned=is_pinned) for each in ({}, *choices)]
+    arguments = arguments_of(operation)
+    return file_for(device, text, KERNEL, arguments, operation.sizes, versions, tree)
+
+
+def file_for(
+    device: pyopencl.Device,
+    source: str,
+    kernel: str,
+    arguments: Sequence[KernelArgument],
+    sizes: Sequence[str],
+    versions: Sequence[TunedVersion],
+    tree: Tree,
+) -> TunedFile:
+    """Return a tuned file that was not tuned.
+
+    Args:
+        device: that it is for.
+        source: the text of the kernels.
+        kernel: the name of the main one.
+        arguments: of that.
+        sizes: the arguments that the tree may ask for.
+        versions: those in the file, the default one first.
+        tree: what chooses among them.
+    """
     return TunedFile(
-        kernel=KERNEL,
-        arguments=arguments_of(operation),
-        source_hash=source_hash_of(text),
+        kernel=kernel,
+        arguments=tuple(arguments),
+        source_hash=hash_with_headers(source, OPTIONS),
         device=device.name.strip(),
         driver=device.driver_version.strip(),
         build_options=OPTIONS,
         coarsen_version=__version__,
-        features=tuple(Feature(name, name) for name in operation.sizes),
+        features=tuple(Feature(name, name) for name in sizes),
         versions=tuple(versions),
         default=0,
         tree=tree,

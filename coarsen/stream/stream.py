@@ -34,7 +34,8 @@ from coarsen.stream.check_rates import check_rates
 from coarsen.stream.graph import MOST_FIRINGS, Channel, buffers, channels_of, repetitions
 from coarsen.stream.kernels import Pipeline, fused_text, opencl_text, reads_once
 from coarsen.stream.reduce import Reduce, number, overlap
-from coarsen.stream.versions import OPTIONS, description_of, file_of, versions_of
+from coarsen.stream.reduction_text import OPTIONS
+from coarsen.stream.versions import description_of, file_of, versions_of
 
 # Rounded up to whole work-groups, an `int` has the number of each work-item.
 _MOST_ELEMENTS = 2**30

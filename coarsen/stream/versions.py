@@ -13,19 +13,17 @@ from itertools import product
 import pyopencl
 from pyopencl.tools import dtype_to_ctype
 
-from coarsen.base.version import __version__
 from coarsen.dispatch.expressions import parse_expression
-from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
+from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
-from coarsen.frontend.source_text import hash_with_headers
 from coarsen.opencl_bench.workloads.described.table import toml
 from coarsen.stream.actor import HIDDEN, is_array
 from coarsen.stream.kernels import Pipeline, StreamLaunch
+from coarsen.stream.reduction_choice import file_for, kind_of
 from coarsen.variant.variant import Variant
 
-OPTIONS = ("-cl-std=CL1.2",)
 # By the number of dimensions, before anything is tuned.
 LOCAL_SIZES = {1: ("64",), 2: ("16", "4")}
 _MORE_LOCAL_SIZES = {1: [[64], [16], [32], [128], [256]], 2: [[16, 4], [32, 4], [64, 1], [128, 1], [8, 8]]}
@@ -96,19 +94,8 @@ def file_of(
         device: that it is for.
         chosen: which of them is taken.
     """
-    return TunedFile(
-        kernel=pipeline.name,
-        arguments=tuple(_arguments(pipeline)),
-        source_hash=hash_with_headers(source, OPTIONS),
-        device=device.name.strip(),
-        driver=device.driver_version.strip(),
-        build_options=OPTIONS,
-        coarsen_version=__version__,
-        features=tuple(Feature(each, each) for each in pipeline.sizes),
-        versions=tuple(versions),
-        default=0,
-        tree=Leaf(chosen),
-    )
+    arguments, sizes = tuple(_arguments(pipeline)), tuple(pipeline.sizes)
+    return file_for(device, source, pipeline.name, arguments, sizes, versions, Leaf(chosen))
 
 
 def _arguments(pipeline: Pipeline) -> Iterator[KernelArgument]:
@@ -117,8 +104,7 @@ def _arguments(pipeline: Pipeline) -> Iterator[KernelArgument]:
     for name in pipeline.sizes:
         yield KernelArgument(name, ArgumentKind.WHOLE)
     for name, each in pipeline.arguments.items():
-        kind = ArgumentKind.WHOLE if each.dtype.kind in "iu" else ArgumentKind.REAL
-        yield KernelArgument(name, ArgumentKind.BUFFER if is_array(each) else kind)
+        yield KernelArgument(name, kind_of(each))
 
 
 def description_of(pipeline: Pipeline, file: str) -> Iterator[str]:

@@ -74,19 +74,19 @@ def theirs(what: str, context: cl.Context) -> ReductionKernel:
     return ReductionKernel(context, fields, worst, "best(a, b)", "at(fabs(x[i]), i)", _ONE, preamble=preamble)
 
 
-def fixed(what: str, values: Mapping[str, int], device: cl.Device) -> Reduce:
-    """Return a reduction of ours with one version for all sizes."""
-    found = ours(what)
-    file = default_file(found._operation, found.source, device, is_pinned=False)
-    versions = tuple(dict.fromkeys((file.default_version, version_of(found._operation, values))))
-    found._files = (replace(file, versions=versions, tree=Leaf(len(versions) - 1)),)
-    return found
+def fixed(reduction: Reduce, values: Mapping[str, int], device: cl.Device) -> Reduce:
+    """Return a reduction, changed to have one version for all sizes."""
+    operation = reduction._operation
+    file = default_file(operation, reduction.source, device, is_pinned=False)
+    versions = tuple(dict.fromkeys((file.default_version, version_of(operation, values))))
+    reduction._files = (replace(file, versions=versions, tree=Leaf(len(versions) - 1)),)
+    return reduction
 
 
 def rows(queue: cl.CommandQueue, what: str, sizes: Iterable[int], tuned: Reduce) -> Iterator[list[Any]]:
     """Yield the lines of one kind of reduction."""
     own: Any = theirs(what, queue.context)
-    others = {str(values): fixed(what, values, queue.device) for values in FIXED}
+    others = {str(values): fixed(ours(what), values, queue.device) for values in FIXED}
     for n in sizes:
         values = np.random.default_rng(n).uniform(-1, 1, n).astype(np.float32)
         arrays = [cl.array.to_device(queue, values) for _ in range(2 if what == "dot" else 1)]

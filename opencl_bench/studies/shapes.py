@@ -17,7 +17,6 @@ import ctypes
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,10 +27,8 @@ import pyopencl.array
 from coarsen.devices.discovery import open_device
 from coarsen.devices.drivers import prepare_loader
 from coarsen.devices.selection import find_device
-from coarsen.dispatch.tree import Leaf
-from coarsen.opencl_bench.studies.reductions import in_turns
+from coarsen.opencl_bench.studies.reductions import fixed, in_turns
 from coarsen.stream.reduce import Reduce
-from coarsen.stream.reduction_choice import default_file, version_of
 
 # Versions that take so many times as long as the fastest are left out.
 _MOST = 20
@@ -57,15 +54,6 @@ def product() -> Reduce:
     )
 
 
-def fixed(values: Mapping[str, int], device: cl.Device) -> Reduce:
-    """Return it with one version for all shapes."""
-    found = product()
-    file = default_file(found._operation, found.source, device, is_pinned=False)
-    versions = tuple(dict.fromkeys((file.default_version, version_of(found._operation, values))))
-    found._files = (replace(file, versions=versions, tree=Leaf(len(versions) - 1)),)
-    return found
-
-
 def shapes(total: int) -> Iterator[tuple[int, int, bool]]:
     """Yield the rows and the width of matrices, and whether these are for judging alone."""
     for k in range(2, total.bit_length() - 2):
@@ -77,7 +65,7 @@ def shapes(total: int) -> Iterator[tuple[int, int, bool]]:
 
 def measured(queue: cl.CommandQueue, chosen: Reduce, total: int) -> Iterator[tuple[Any, ...]]:
     """Yield a line for each shape and each way."""
-    others = {_words(values): fixed(values, queue.device) for values in FIXED}
+    others = {_words(values): fixed(product(), values, queue.device) for values in FIXED}
     generator, device = np.random.default_rng(total), queue.device.name.strip()
     for rows, width, is_judging in shapes(total):
         m, v = (generator.uniform(-1, 1, size).astype(np.float32) for size in ((rows, width), width))
