@@ -242,11 +242,11 @@ def _chain(known: dict[Hashable, Chain], folder: Path, launches: Sequence[_Launc
     return known[kinds, things]
 
 
-# What could be given up: what a chain writes and takes from registers itself, so that only others may read it.
-
-
 def _forget_what_is_read(chains: Sequence[Chain], orders: Sequence[Order]) -> None:
-    """Let chains keep of what they don't read themselves what nobody reads later."""
+    """Let chains keep of what could be given up only what nobody reads later.
+
+    That could be given up which a chain writes and takes from registers itself, so that only others may read it.
+    """
     own = {
         (launch.process, launch.place, whole)
         for chain in chains
