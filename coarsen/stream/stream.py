@@ -284,11 +284,17 @@ class Stream:
 
     def _told(self, version: TunedVersion) -> str:
         macros = dict(version.variant.definitions)
-        again = [name for name, values in self._pipeline.macros.items() if not values[0] and macros[name] == "1"]
+        again = [name for name, values in self._pipeline.fusions.items() if not values[0] and macros[name] == "1"]
         told = f"{' '.join(f'{name}={value}' for name, value in macros.items()) or 'the only one'}: "
         told += ", ".join(each.kernel for each in version.launches)
         words = "puts out is computed by each firing that looks at it"
-        return told + "".join(f"; what {name.partition('_')[2]} {words}" for name in again)
+        told += "".join(f"; what {name.partition('_')[2]} {words}" for name in again)
+        stages = self._pipeline.stages
+        for channel, each in self._pipeline.layouts.items():
+            if macros[f"LAYOUT_{stages[channel - 1].name}"] == "1":
+                where = f"between {stages[channel - 1].name} and {stages[channel].name}"
+                told += f"; the channel {where} is transposed, as {each} rows"
+        return told
 
     def _kernel(self, context: pyopencl.Context) -> Any:  # noqa: ANN401 (a kernel)
         own: dict[Any, Any] = self._kernels.__dict__

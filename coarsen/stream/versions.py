@@ -1,6 +1,6 @@
-"""The versions of a pipeline, which differ in what is fused: as tuned files have them, and described to the tuner.
+"""The versions of a pipeline, for tuned files and for the tuner; they differ in fusions and layouts of channels.
 
-step.describe("step.toml")  ─▶ step.cl, step.toml        FUSE_… are its parameters
+step.describe("step.toml")  ─▶ step.cl, step.toml        FUSE_… and LAYOUT_… are its parameters
 coarsen tune step.toml      ─▶ step.tuned.json           pipeline(…, tuned="step.tuned.json")
 """
 
@@ -32,8 +32,12 @@ _RANGES = {"n": [256, 4194304], "width": [16, 2048], "height": [16, 2048]}
 
 def versions_of(pipeline: Pipeline) -> Iterator[TunedVersion]:
     """Yield all versions, the default one first."""
+    names = [each.name for each in pipeline.stages]
     for values in product(*pipeline.macros.values()):
-        yield _version(pipeline, dict(zip(pipeline.macros, values, strict=True)))
+        macros = dict(zip(pipeline.macros, values, strict=True))
+        # A layout is that of a channel in memory, which stages that are fused don't have.
+        if not any(macros.get(f"LAYOUT_{name}") and macros.get(f"FUSE_{name}") for name in names):
+            yield _version(pipeline, macros)
 
 
 def _version(pipeline: Pipeline, macros: Mapping[str, int]) -> TunedVersion:
@@ -46,7 +50,7 @@ def _version(pipeline: Pipeline, macros: Mapping[str, int]) -> TunedVersion:
             definitions=tuple((name, str(value)) for name, value in macros.items()),
         ),
         tuple(_tuned_launch(pipeline, each, dimensions) for each in chosen),
-        tuple((name, f"max({pipeline.counts[channel]}, 1) * {size}") for name, channel, size in scratch),
+        tuple((name, f"{pipeline.capacity(channel)} * {size}") for name, channel, size in scratch),
     )
 
 
@@ -161,7 +165,7 @@ def description_of(pipeline: Pipeline, file: str) -> Iterator[str]:
             value = toml(name) if name in rates else "1  # CHECK"
             yield from _argument(name, f"scalar = {toml(type_)}", f"value = {value}")
     for name, channel, _ in _scratch_of(pipeline, pipeline.launches):
-        type_, elements = pipeline.stages[channel - 1].result, f"max({sized(pipeline.counts[channel])}, 1)"
+        type_, elements = pipeline.stages[channel - 1].result, sized(pipeline.capacity(channel))
         yield from _argument(name, f"buffer = {toml(type_)}", f"elements = {toml(elements)}")
         yield "scratch = true"
 

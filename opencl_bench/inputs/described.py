@@ -116,14 +116,14 @@ def described_points(
         presets: the inputs' names.
 
     Raises:
-        InvalidInputError: no features, or one that has no value at an input, or that nothing here computes.
+        InvalidInputError: no features, or one that has no value at an input.
     """
     if not description.features:
         raise InvalidInputError(
             f'{description.path}: features: none are there to choose by; add [features] with NAME = "EXPRESSION" '
             "of the kernel's arguments"
         )
-    values = feature_values([each.feature for each in description.features], description.kernel_arguments)
+    values = feature_values(description.features, description.kernel_arguments)
     return tuple(_point(description, benchmark, preset, values) for preset in presets)
 
 
@@ -133,12 +133,10 @@ def _point(description: Description, benchmark: Benchmark, preset: str, values: 
     names = [argument.name for argument in description.arguments_of(description.kernel)]
     passed = dict(zip(names, launch.arguments, strict=True))
     numbers = _launch_numbers(launch, passed)
-    supplied = [each for each in description.features if each.feature.is_supplied]
-    if supplied or any(name.startswith(BYTES) for name in values.inputs):
+    if any(name.startswith(BYTES) for name in values.inputs):
         buffers = benchmark.workload(preset, 0, None, benchmark.own_definitions).buffers
         given = {name: each for name, each in passed.items() if isinstance(each, BufferArgument)}
         numbers |= {BYTES + name: buffers[each.name].nbytes for name, each in given.items()}
-        numbers |= {each.feature.name: float(each.supplied(buffers)) for each in supplied}
     found = values.of(numbers)
     if found is None:
         raise InvalidInputError(

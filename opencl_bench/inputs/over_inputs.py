@@ -121,7 +121,7 @@ def tune_over_inputs(
     points = described_points(description, benchmark, presets)
     default = Variant(benchmark.preset(presets[0]).local_size, definitions=benchmark.own_definitions)
     # What would make no tuned file is refused before anything is measured.
-    check_sized([each.feature for each in description.features], *described_versions(description, (default,)))
+    check_sized(description.features, *described_versions(description, (default,)))
     plan = VersionsPlan(path, device.index, presets, (default,), default, method=settings.method)
     space = settings.space
     kernel = lowered_own(benchmark, device.macros) if settings.distinct else None
@@ -190,8 +190,7 @@ def tuned_file(
         InvalidInputError: a version takes several launches whose sizes are no arguments.
     """
     margin = margin_of(device_kind_of(device.device_types) is DeviceKind.GPU)
-    supplied = {each.feature.name for each in description.features if each.feature.is_supplied}
-    kept, tree = shipped(regret_tree(times, margin, supplied), times)
+    kept, tree = shipped(regret_tree(times, margin), times)
     file = TunedFile(
         kernel=description.kernel,
         arguments=description.kernel_arguments,
@@ -200,7 +199,7 @@ def tuned_file(
         driver=device.driver_version,
         build_options=description.build_options,
         coarsen_version=__version__,
-        features=tuple(each.feature for each in description.features),
+        features=description.features,
         versions=described_versions(description, tuple(times.versions[number] for number in kept)),
         default=kept.index(times.default),
         tree=tree,

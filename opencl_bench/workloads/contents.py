@@ -1,7 +1,6 @@
 """Contents of buffers whose shape decides about a kernel's time: lengths, indices, keys, graphs.
 
 All settings are whole numbers, shares per mille; one seed and the same settings give the same arrays.
-`described/launch_features.py` says what a caller can tell of such contents, as numbers.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def test_init_writes_a_description_to_tune_over_inputs(run: Run, described: Path
     assert "#     IMPL: straight, turned" in text and "# The source declares length." in text
     assert read_benchmark(described.with_name("new.toml")).tunables == {"IMPL": ("0", "1")}
     description = read_description(described.with_name("new.toml"))
-    assert description.inputs is not None and [each.feature.name for each in description.features] == ["length"]
+    assert description.inputs is not None and [each.name for each in description.features] == ["length"]
 
 
 SEVERAL = """\

@@ -60,7 +60,7 @@ def test_versions_as_they_are_described(
                 file,
                 source_hash=description.source_hash,
                 build_options=description.build_options,
-                features=tuple(each.feature for each in description.features),
+                features=description.features,
                 versions=found[:2],
                 tree=Leaf(1),
             )

@@ -25,7 +25,7 @@ from coarsen.opencl_bench.workloads.contents import (
     partly_sorted,
     starts_of,
 )
-from coarsen.opencl_bench.workloads.described import launch_features as measured
+from tests.opencl_bench.workloads.contents import measured
 
 
 def generator(seed: int = 0) -> np.random.Generator:

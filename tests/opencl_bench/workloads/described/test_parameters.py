@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coarsen.dispatch.features import Feature
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
@@ -106,12 +107,9 @@ def test_the_version_of_all_defaults_is_what_the_source_builds(
         check_kernel_of(path)
 
 
-def test_features_are_of_arguments_or_supplied(tmp_path: Path) -> None:
-    description = read_description(write_sums(tmp_path))
-    length, order = description.features
-    assert (length.feature.name, length.feature.expression) == ("length", "width")
-    assert order.feature.is_supplied
-    assert order.supplied({"values": np.array([1, 2, 1], np.float32)}) == 0.5
+def test_features_are_of_the_source_and_of_the_file(tmp_path: Path) -> None:
+    features = read_description(write_sums(tmp_path)).features
+    assert features == (Feature("length", "width"), Feature("rows", "height"))
 
 
 @pytest.mark.parametrize(
@@ -143,13 +141,9 @@ def test_features_are_of_arguments_or_supplied(tmp_path: Path) -> None:
         ("where PARTS * BLKSZ <= 128", "where PARTS * BLKSZ", "sum.cl:6: 'PARTS * BLKSZ' must compare"),
         ("where PARTS * BLKSZ <= 128", "where PART <= 128", "where: there is no 'PART' (did you mean PARTS?)"),
         ("input length = width", "input length = widht", "sum.cl:7: the feature length needs 'widht'"),
-        (
-            "share_in_order(values)",
-            "share_in_ordre(values)",
-            "there is no function 'share_in_ordre'",
-        ),
-        ("share_in_order(values)", "share_in_order(value)", "features.order: there is no buffer 'value'"),
-        ("share_in_order(values)", "share_in_order()", "must have the form share_in_order(values)"),
+        ('rows = "height"', 'rows = "heigth"', "features.rows: the feature rows needs 'heigth'"),
+        ('rows = "height"', "rows = 3", "features.rows: it must be a text such as"),
+        ("input length = width", "input length", "sum.cl:7: the feature length lacks '= EXPRESSION'"),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -164,13 +158,6 @@ def test_a_choice_without_any_launch_is_refused(tmp_path: Path) -> None:
     path = write_sums(tmp_path, ('when = "IMPL == at_once"', 'when = "BLKSZ == 1"'))
     with pytest.raises(InvalidInputError, match="launches: there is none for BLKSZ = 32, IMPL = 0"):
         read_benchmark(path)
-
-
-def test_a_supplied_feature_that_nothing_computes_is_refused_when_it_is_needed(tmp_path: Path) -> None:
-    replaced = ('[features]\norder = { supplied = "share_in_order(values)" }\n', "")
-    order = read_description(write_sums(tmp_path, replaced)).features[1]
-    with pytest.raises(InvalidInputError, match=r"features\.order = "):
-        order.supplied({})
 
 
 SPARSE_FILE = """\
