@@ -99,7 +99,12 @@ class Stream:
         if not self._named:
             repetitions(self._channels)
         own = ((each.name, each.push, each.pop, each.peek) for each in self._pipeline.actors)
-        self._rated = (*self._channels, *(Channel("the one before", *each) for each in own))
+        rated = (*self._channels, *(Channel("the one before", *each) for each in own))
+        for each in rated:
+            if not each.names:
+                each.rates({})
+        # A call looks at those that it may change.
+        self._rated = [each for each in rated if each.names]
         self._counts = tuple(map(parse_expression, self._pipeline.counts))
         # Arguments of a kernel object are a launch's: each thread has its own.
         self._kernels = threading.local()

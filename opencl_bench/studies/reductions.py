@@ -10,7 +10,7 @@ times as fast as PyOpenCL's, with quartiles; the fastest fixed version. `--tune 
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
