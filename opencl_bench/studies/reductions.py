@@ -38,7 +38,7 @@ SUMS: Mapping[str, tuple[str, str, str, str]] = {
 }
 FIXED = [
     {"GROUPS": groups, "LOCAL": local, "LANES": lanes, "ACCESS": access}
-    for groups, (local, lanes), access in product((1, 4, 64, 1024), ((1, 8), (256, 4)), (0, 1))
+    for groups, (local, lanes), access in product((1, 4, 64, 1024), ((1, 8), (1, 64), (16, 4), (256, 4)), (0, 1))
     if access < groups
 ]
 

@@ -28,7 +28,11 @@ from coarsen.stream.reduce import Reduce
 
 FIXED: tuple[Mapping[str, int], ...] = (
     {"FORM": 1, "LOCAL": 32},
+    {"FORM": 1, "LOCAL": 32, "LANES": 1},
+    {"GROUPS": 1, "LOCAL": 1, "LANES": 1},
     {"GROUPS": 1, "LOCAL": 1, "LANES": 8},
+    {"GROUPS": 1, "LOCAL": 1, "LANES": 64},
+    {"GROUPS": 1, "LOCAL": 16, "LANES": 4},
     {"GROUPS": 1, "LOCAL": 32, "LANES": 1},
     {"GROUPS": 1, "LOCAL": 256, "LANES": 4},
     {"GROUPS": 64, "LOCAL": 1, "LANES": 8},
