@@ -226,16 +226,24 @@ class Stream:
             shape if pipeline.keeps_shape else (counts[-1],),
         )
 
-    def describe(self, path: str | Path) -> None:
+    def describe(self, path: str | Path, **given: tuple[int, int] | float | str) -> None:
         """Write the kernels, and beside them their description for `coarsen tune`.
 
         Args:
             path: of the description, which ends with `.toml`; that of the kernels ends with `.cl`.
+            given: what it is tuned for, by name: the least and the largest `n`, or `width` and `height`, and
+                arguments in rates; values of other numbers; how many elements arrays have, an expression of sizes.
+                Left out, these are 256 to 4194304, 16 to 2048, 2 to 64; 1; and as many as the input's, or as
+                an actor looks at.
+
+        Raises:
+            InvalidInputError: a name that the pipeline doesn't have; it ends with a reduction.
         """
         self._check_whole("described")
         kernels = Path(path).with_suffix(".cl")
+        text = "\n".join((*description_of(self._pipeline, kernels.name, given), ""))
         replace_file(self.source.encode(), kernels)
-        replace_file("\n".join((*description_of(self._pipeline, kernels.name), "")).encode(), Path(path))
+        replace_file(text.encode(), Path(path))
 
     def save(self, path: str | Path, device: pyopencl.Device | None = None) -> None:
         """Write the tuned file that it runs by, which programs in Python and C take.
