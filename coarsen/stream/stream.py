@@ -32,9 +32,10 @@ from coarsen.frontend.source_text import hash_with_headers
 from coarsen.stream.actor import Map, Stage, actors_of, check_neighbours, is_array
 from coarsen.stream.check_rates import check_rates
 from coarsen.stream.graph import MOST_FIRINGS, Channel, buffers, channels_of, repetitions
-from coarsen.stream.kernels import Pipeline, fused_text, opencl_text, reads_once
+from coarsen.stream.kernels import fused_text, opencl_text
 from coarsen.stream.reduce import Reduce, number, overlap
 from coarsen.stream.reduction_text import OPTIONS
+from coarsen.stream.stages import Pipeline, reads_once
 from coarsen.stream.versions import description_of, file_of, versions_of
 
 # Rounded up to whole work-groups, an `int` has the number of each work-item.
@@ -128,7 +129,7 @@ class Stream:
 
     @cached_property
     def versions(self) -> tuple[TunedVersion, ...]:
-        """The versions that differ in what is fused, the default one first."""
+        """The versions, the default one first: their macros differ."""
         return tuple(versions_of(self._pipeline))
 
     def __call__(
@@ -265,7 +266,7 @@ class Stream:
             raise InvalidInputError(f"a pipeline with a reduction is {how} by its parts, `front` and `reduction`")
 
     def explain(self, **sizes: int) -> str:
-        """Return rates, firings, channels and what is fused, in words.
+        """Return rates, firings, channels and versions, in words.
 
         Args:
             sizes: values of the names in rates, where there are some.
