@@ -45,6 +45,7 @@ from coarsen.stream.graph import c_text, element_counts, firings, turns
 from coarsen.stream.reduction_text import Argument
 
 SIZES = ("n", "width", "height")
+_VECTORS = (2, 4, 8, 16)
 # Of what is fused and how channels lie: each doubles the number of versions.
 MOST_CHOICES = 8
 # Of a channel that may be transposed: its capacity has the count twice, and is to be evaluated.
@@ -112,13 +113,17 @@ class Pipeline:
 
     @cached_property
     def is_image(self) -> Mapping[str, bool]:
-        """Return whether an actor makes an image of one, by its name."""
+        """Return whether an actor makes an image of one, by its name; a split-join, whether each element of an
+        image becomes one of each branch."""
         found, is_so = {}, any(each.border for each in self.actors)
         for stage in self.stages:
             for branch in branches_of(stage):
                 inner = is_so
                 for actor in branch:
                     inner = found[actor.name] = inner and actor.is_elementwise
+            if isinstance(stage, SplitJoin):
+                is_even = {*stage.join} == {1}
+                found[stage.name] = is_even and all(found[branch[-1].name] for branch in stage.branches)
             is_so = is_so and isinstance(stage, Actor) and stage.is_elementwise
         return found
 
@@ -126,6 +131,13 @@ class Pipeline:
     def keeps_shape(self) -> bool:
         """Return True if the output has an element in the place of each of the input."""
         return all(isinstance(each, Actor) and each.is_elementwise for each in self.stages)
+
+    @property
+    def is_map(self) -> bool:
+        """Return True if each element becomes another of its type, and is read for no other one."""
+        actors = [each for each in self.stages if isinstance(each, Actor) and not each.border]
+        is_elementwise = len(actors) == len(self.stages) and all(each.is_elementwise for each in actors)
+        return is_elementwise and self.dtypes[0] == self.dtypes[-1]
 
     @cached_property
     def counts(self) -> tuple[str, ...]:
@@ -412,7 +424,7 @@ class _Writing:
         yield f"#define {HIDDEN}push(at, value) {to} = (value)"
         if actor.border:
             passed = ", ".join([f"{HIDDEN}from", *(HIDDEN + name for name in self._names)])
-            yield f"#define u(dx, dy) STREAM_U_{actor.name}({passed}, {HIDDEN}x + (dx), {HIDDEN}y + (dy))"
+            yield f"#define u(dx, dy) STREAM_U_{actor.name}({passed}, {HIDDEN}x, {HIDDEN}y, dx, dy)"
         yield f"        {{ {actor.placed(is_numbered=not actor.has_branches)} }}"
         yield from (f"#undef {name}" for name in (f"{HIDDEN}pop", f"{HIDDEN}peek", f"{HIDDEN}push"))
         yield from ["#undef u"] if actor.border else []
@@ -426,15 +438,22 @@ class _Writing:
             yield f"{{ return {self.value(actor, column_and_row)}; }}"
 
     def _neighbour(self, actor: Actor, given: Sequence[str]) -> Iterator[str]:
-        """Yield the function of a stencil's neighbour, which may be outside of the image."""
-        x, y, width, height = (HIDDEN + each for each in ("x", "y", "width", "height"))
-        yield f"{actor.type} STREAM_U_{actor.name}({', '.join(given)})"
+        """Yield the function of a stencil's neighbour, which may be outside of the image.
+
+        The element itself is inside. Of a neighbour so far away, which a constant says, there is one question at
+        most for each axis: PoCL makes vectors of work-items where nothing is asked of the element itself.
+        """
+        x, y, dx, dy, width, height = (HIDDEN + each for each in ("x", "y", "dx", "dy", "width", "height"))
+        yield f"{actor.type} STREAM_U_{actor.name}({', '.join([*given, f'int {dx}', f'int {dy}'])})"
         yield "{"
+        axes = (x, dx, width), (y, dy, height)
         if actor.border == EDGE:
-            yield f"    {x} = clamp({x}, 0, {width} - 1);"
-            yield f"    {y} = clamp({y}, 0, {height} - 1);"
+            for at, by, size in axes:
+                yield f"    {at} = {by} < 0 ? max({at} + {by}, 0) : {by} > 0 ? min({at} + {by}, {size} - 1) : {at};"
         else:
-            yield f"    if ({x} < 0 || {y} < 0 || {x} >= {width} || {y} >= {height}) {{"
+            yield from (f"    {at} += {by};" for at, by, _ in axes)
+            outside = (f"({by} < 0 ? {at} < 0 : {by} > 0 && {at} >= {size})" for at, by, size in axes)
+            yield f"    if ({' || '.join(outside)}) {{"
             yield from self._copies(actor)
             yield f"        return {actor.border};"
             yield "    }"
@@ -464,11 +483,7 @@ class _Writing:
             yield "    const int place = get_global_id(0);"
             yield f"    if (place < {count}) {{"
         if isinstance(stage, SplitJoin):
-            for branch, weight, first in stage.parts:
-                for own in range(weight):
-                    value = self.value(branch[-1], (f"place * {weight} + {own}",), prefix="")
-                    to = self._place(place + 1, str(first + own), sum(stage.join), "place", "")
-                    yield f"        output[{to}] = {value};"
+            yield from self._joined(stage, place, at)
         elif stage.puts_one:
             to = self._place(place + 1, "place", prefix="")
             yield f"        output[{to}] = {self.value(stage, at, prefix='')};"
@@ -476,3 +491,23 @@ class _Writing:
             yield f"        {self.value(stage, at, f'{HIDDEN}from, output', '')};"
         yield "    }"
         yield "}"
+
+    def _joined(self, stage: SplitJoin, place: int, at: tuple[str, ...]) -> Iterator[str]:
+        """Yield what writes the elements that the branches put out at a place."""
+        values = [
+            self.value(branch[-1], at if len(at) > 1 else (f"place * {weight} + {own}",), prefix="")
+            for branch, weight, _ in stage.parts
+            for own in range(weight)
+        ]
+        count, has_layout = len(values), place + 1 in self._layouts
+        if count in _VECTORS:
+            # One store: elements that lie between those of other work-items are written one by one on CPUs.
+            listed = ",\n            ".join(values)
+            yield from [f"#if !LAYOUT_{stage.name}"] if has_layout else []
+            yield f"        vstore{count}(({stage.result}{count})(\n            {listed}), place, output);"
+            yield from ["#else"] if has_layout else []
+        if count not in _VECTORS or has_layout:
+            for own, value in enumerate(values):
+                to = self._place(place + 1, str(own), count, "place", "")
+                yield f"        output[{to}] = {value};"
+        yield from ["#endif"] if has_layout and count in _VECTORS else []
