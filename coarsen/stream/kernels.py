@@ -33,6 +33,7 @@ from coarsen.stream.stages import SIZES, Pipeline
 
 # Farther than any image is wide and high.
 _FAR = 1 << 24
+_VECTORS = (2, 4, 8, 16)
 
 
 def opencl_text(pipeline: Pipeline) -> str:
@@ -218,7 +219,7 @@ class _Writing:
         yield f"#define {HIDDEN}push(at, value) {to} = (value)"
         if actor.border:
             passed = ", ".join([f"{HIDDEN}from", *(HIDDEN + name for name in self._names)])
-            yield f"#define u(dx, dy) STREAM_U_{actor.name}({passed}, {HIDDEN}x + (dx), {HIDDEN}y + (dy))"
+            yield f"#define u(dx, dy) STREAM_U_{actor.name}({passed}, {HIDDEN}x, {HIDDEN}y, dx, dy)"
         yield f"        {{ {actor.placed(is_numbered=not actor.has_branches)} }}"
         yield from (f"#undef {name}" for name in (f"{HIDDEN}pop", f"{HIDDEN}peek", f"{HIDDEN}push"))
         yield from ["#undef u"] if actor.border else []
@@ -232,30 +233,36 @@ class _Writing:
             yield f"{{ return {self.value(actor, column_and_row)}; }}"
 
     def _neighbour(self, actor: Actor, given: Sequence[str]) -> Iterator[str]:
-        """Yield the function of a stencil's neighbour, which may be outside of the image."""
-        x, y, width, height = (HIDDEN + each for each in ("x", "y", "width", "height"))
-        yield f"{actor.type} STREAM_U_{actor.name}({', '.join(given)})"
+        """Yield the function of a stencil's neighbour, which may be outside of the image.
+
+        The element itself is inside. Of a neighbour so far away, which a constant says, there is one question at
+        most for each axis: PoCL makes vectors of work-items where nothing is asked of the element itself.
+        """
+        x, y, dx, dy, width, height = (HIDDEN + each for each in ("x", "y", "dx", "dy", "width", "height"))
+        yield f"{actor.type} STREAM_U_{actor.name}({', '.join([*given, f'int {dx}', f'int {dy}'])})"
         yield "{"
-        may_be_outside = [f"!{HIDDEN}inside"] if self._has_interior else []
+        axes = (x, dx, width), (y, dy, height)
+        may_be = f"!{HIDDEN}inside && " if self._has_interior else ""
         if actor.border == EDGE:
-            yield f"    if ({''.join(may_be_outside) or 1}) {{"
-            yield f"        {x} = clamp({x}, 0, {width} - 1);"
-            yield f"        {y} = clamp({y}, 0, {height} - 1);"
+            for at, by, size in axes:
+                low, high = (f"{may_be}{by} {sign} 0" for sign in "<>")
+                yield f"    {at} += {by};"
+                yield f"    {at} = {low} ? max({at}, 0) : {high} ? min({at}, {size} - 1) : {at};"
         else:
-            is_outside = f"({x} < 0 || {y} < 0 || {x} >= {width} || {y} >= {height})"
-            yield f"    if ({' && '.join([*may_be_outside, is_outside])}) {{"
+            yield from (f"    {at} += {by};" for at, by, _ in axes)
+            outside = (f"({by} < 0 ? {at} < 0 : {by} > 0 && {at} >= {size})" for at, by, size in axes)
+            yield f"    if ({may_be}({' || '.join(outside)})) {{"
             yield from self._copies(actor)
             yield f"        return {actor.border};"
-        yield "    }"
+            yield "    }"
         yield f"    return STREAM_AT_{actor.name}({x}, {y});"
         yield "}"
 
-    def _inside(self, place: int) -> Iterator[str]:
+    def _inside(self, place: int, stage: Actor) -> Iterator[str]:
         """Yield what a work-group does that looks at nothing outside of an image."""
-        stage, before = self._pipeline.stages[place], self._pipeline.stages[place - 1] if place else None
-        assert isinstance(stage, Actor)
-        macro, reach = f"INTERIOR_{stage.name}", str(_FAR if stage.reach is None else stage.reach)
-        reach = f"({macro} ? {reach} : {_FAR})" if macro in self._pipeline.macros else reach
+        before = self._pipeline.stages[place - 1] if place else None
+        macro, reach = f"INTERIOR_{stage.name}", str(_FAR if stage.reach or stage.reach is None else 0)
+        reach = f"({macro} ? {stage.reach} : {_FAR})" if macro in self._pipeline.macros else reach
         if before is not None and f"FUSE_{before.name}" in self._pipeline.fusions:
             reach += f" + (FUSE_{before.name} ? STREAM_REACH_{before.name} : 0)"
         own, to = f"STREAM_REACH_{stage.name}", self._place(place + 1, "place", prefix="")
@@ -293,17 +300,13 @@ class _Writing:
         if len(pipeline.global_size(place)) > 1:
             at = ("x", "y")
             yield "    const int x = get_global_id(0), y = get_global_id(1), place = y * width + x;"
-            yield from self._inside(place) if self._has_interior else ()
+            yield from self._inside(place, stage) if self._has_interior and isinstance(stage, Actor) else ()
             yield "    if (x < width && y < height) {"
         else:
             yield "    const int place = get_global_id(0);"
             yield f"    if (place < {count}) {{"
         if isinstance(stage, SplitJoin):
-            for branch, weight, first in stage.parts:
-                for own in range(weight):
-                    value = self.value(branch[-1], (f"place * {weight} + {own}",), prefix="")
-                    to = self._place(place + 1, str(first + own), sum(stage.join), "place", "")
-                    yield f"        output[{to}] = {value};"
+            yield from self._joined(stage, place, at)
         elif stage.puts_one:
             to = self._place(place + 1, "place", prefix="")
             yield f"        output[{to}] = {self.value(stage, at, prefix='')};"
@@ -311,3 +314,23 @@ class _Writing:
             yield f"        {self.value(stage, at, f'{HIDDEN}from, output', '')};"
         yield "    }"
         yield "}"
+
+    def _joined(self, stage: SplitJoin, place: int, at: tuple[str, ...]) -> Iterator[str]:
+        """Yield what writes the elements that the branches put out at a place."""
+        values = [
+            self.value(branch[-1], at if len(at) > 1 else (f"place * {weight} + {own}",), prefix="")
+            for branch, weight, _ in stage.parts
+            for own in range(weight)
+        ]
+        count, has_layout = len(values), place + 1 in self._layouts
+        if count in _VECTORS:
+            # One store: elements that lie between those of other work-items are written one by one on CPUs.
+            listed = ",\n            ".join(values)
+            yield from [f"#if !LAYOUT_{stage.name}"] if has_layout else []
+            yield f"        vstore{count}(({stage.result}{count})(\n            {listed}), place, output);"
+            yield from ["#else"] if has_layout else []
+        if count not in _VECTORS or has_layout:
+            for own, value in enumerate(values):
+                to = self._place(place + 1, str(own), count, "place", "")
+                yield f"        output[{to}] = {value};"
+        yield from ["#endif"] if has_layout and count in _VECTORS else []

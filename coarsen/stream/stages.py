@@ -2,8 +2,8 @@
 
     scale ─▶ gain ─▶ blur          three stages, channels 0 (the input) to 3 (the output), FUSE_scale, FUSE_gain
 
-By default neighbours are one kernel where nothing is computed twice, channels lie as they are filled, and images
-have an interior.
+By default neighbours are one kernel where nothing is computed twice, channels lie as they are filled, and a whole
+image has one text.
 """
 
 from __future__ import annotations
@@ -98,13 +98,17 @@ class Pipeline:
 
     @cached_property
     def is_image(self) -> Mapping[str, bool]:
-        """Return whether an actor makes an image of one, by its name."""
+        """Return whether an actor makes an image of one, by its name; a split-join, whether each element of an
+        image becomes one of each branch."""
         found, is_so = {}, any(each.border for each in self.actors)
         for stage in self.stages:
             for branch in branches_of(stage):
                 inner = is_so
                 for actor in branch:
                     inner = found[actor.name] = inner and actor.is_elementwise
+            if isinstance(stage, SplitJoin):
+                is_even = {*stage.join} == {1}
+                found[stage.name] = is_even and all(found[branch[-1].name] for branch in stage.branches)
             is_so = is_so and isinstance(stage, Actor) and stage.is_elementwise
         return found
 
@@ -112,6 +116,13 @@ class Pipeline:
     def keeps_shape(self) -> bool:
         """Return True if the output has an element in the place of each of the input."""
         return all(isinstance(each, Actor) and each.is_elementwise for each in self.stages)
+
+    @property
+    def is_map(self) -> bool:
+        """Return True if each element becomes another of its type, and is read for no other one."""
+        actors = [each for each in self.stages if isinstance(each, Actor) and not each.border]
+        is_elementwise = len(actors) == len(self.stages) and all(each.is_elementwise for each in actors)
+        return is_elementwise and self.dtypes[0] == self.dtypes[-1]
 
     @cached_property
     def counts(self) -> tuple[str, ...]:
@@ -167,7 +178,7 @@ class Pipeline:
         layouts = {f"LAYOUT_{self.stages[channel - 1].name}": (0, 1) for channel in self.layouts}
         left = MOST_CHOICES - sum(len(values) > 1 for values in self.fusions.values()) - len(layouts)
         known = [each.name for each in self.stages if isinstance(each, Actor) and each.border and each.reach]
-        return {**self.fusions, **layouts, **{f"INTERIOR_{name}": (1, 0) for name in known[: max(left, 0)]}}
+        return {**self.fusions, **layouts, **{f"INTERIOR_{name}": (0, 1) for name in known[: max(left, 0)]}}
 
     def capacity(self, channel: int) -> str:
         """Return how many elements a channel's memory has, at least one, as an expression."""

@@ -147,7 +147,8 @@ class Stream:
             queue: where to launch.
             elements: the input, an array of PyOpenCL's that starts where its buffer does; or a buffer. An image
                 has two dimensions, or its `width` and `height` are given.
-            out: where the output goes; a new array where it is left out. Its memory is not that of `elements`.
+            out: where the output goes; a new array where it is left out. Its memory is not that of `elements`,
+                unless all stages are maps: then it may be `elements` itself.
             wait_for: events before the first launch.
             given: the actors' arguments by name.
 
@@ -163,7 +164,8 @@ class Stream:
         dtype, count = self._pipeline.dtypes[-1], call.counts[-1]
         found = pyopencl.array.empty(queue, call.shape, dtype) if out is None else out
         _memory("out", found, dtype)
-        read = (each for each in call.passed if hasattr(each, "int_ptr"))
+        is_in_place = self._pipeline.is_map and found.base_data == call.passed[0]
+        read = (each for each in call.passed[is_in_place:] if hasattr(each, "int_ptr"))
         if out is not None and count and any(overlap(out, each) for each in read):
             raise InvalidInputError("the output is the memory of something that is read: it needs its own")
         if found.size != count:
@@ -174,7 +176,8 @@ class Stream:
             event = self._kernel(queue.context).launch(
                 queue, source, found.base_data, np.int32(call.counts[0]), *passed, wait_for=waiting
             )
-            found.add_event(event)
+            # It comes after all those that the array had: `add_event` would have the host wait for some of them.
+            found.events[:] = [event]
         return found
 
     def _reduced(

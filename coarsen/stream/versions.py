@@ -27,8 +27,8 @@ from coarsen.stream.stages import Pipeline, StreamLaunch
 from coarsen.variant.variant import Variant
 
 # By the number of dimensions, before anything is tuned.
-LOCAL_SIZES = {1: ("64",), 2: ("16", "4")}
-_MORE_LOCAL_SIZES = {1: [[64], [16], [32], [128], [256]], 2: [[16, 4], [32, 4], [64, 1], [128, 1], [8, 8]]}
+LOCAL_SIZES = {1: ("256",), 2: ("64", "4")}
+_MORE_LOCAL_SIZES = {1: [[256], [16], [32], [64], [128]], 2: [[64, 4], [16, 4], [32, 4], [128, 1], [8, 8]]}
 _RANGES = {"n": (256, 4194304), "width": (16, 2048), "height": (16, 2048)}
 _RATES = 2, 64
 # What a description is given of a name: a size's least and largest, a number's value, an array's extent.

@@ -61,7 +61,8 @@ def test_stencils(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(chains, "GROUPS", ((16, 4),))
     monkeypatch.setattr(chains, "FACTORS", (2,))
     ways = [line[1] for line in chains.stencil_lines(queue, "5-point", [(9, 21)])]
-    versions = [f"FUSE_first_stage={fused} 16×4 by 2" for fused in (0, 1)]
+    macros = [f"FUSE_first_stage={fused} INTERIOR_second_stage={own}" for fused in (0, 1) for own in (0, 1)]
+    versions = [f"{each} 16×4 by 2" for each in macros]
     assert {*ways} <= {"untuned", *versions, *(f"{each} tile" for each in versions)}
     assert ways[0] == "untuned"
     assert not turns.FAILED

@@ -32,6 +32,7 @@ REDUCTIONS = {
     "dot": Reduce("a + b", identity="0", map="k * x[i] * y[i]", arguments="float *x, int k, float *y"),
     "rows": summed("double", rows="rows", length="width"),
     "place": Reduce.argmax("const float *x"),
+    "pair": Reduce("a + b", identity="0", map="(int2)(x[i], 1)", arguments="const int *x", dtype=cl.cltypes.int2),
 }
 
 
