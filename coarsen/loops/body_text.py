@@ -10,7 +10,6 @@ import islpy as isl
 from coarsen.loops import tree
 from coarsen.loops.expression_text import Writer, c_text, in_parentheses, names_in, opencl_type
 from coarsen.loops.nest import Nest, Statement, free_name
-from coarsen.loops.splits import LANES
 
 INDENT = "    "
 
@@ -48,10 +47,11 @@ class _Kept:
 class Lanes:
     """What work-items share: `shared` has the iterator of a shared loop by statement, `parts` what they add to.
 
-    `lane` is what a work-item's own number is called.
+    `lane` is what a work-item's own number is called, `count` how many there are.
     """
 
     lane: str
+    count: str
     shared: Mapping[str, str]
     parts: frozenset[str]
 
@@ -168,7 +168,7 @@ class Body:
         lanes = self._lanes
         if lanes is not None and all(lanes.shared.get(run.statement.name) == name for run in self._runs(node)):
             step = "1" if is_once else self._c(node.for_get_inc())
-            own, all_steps = (each if step == "1" else f"{step} * {each}" for each in (lanes.lane, LANES))
+            own, all_steps = (each if step == "1" else f"{step} * {each}" for each in (lanes.lane, lanes.count))
             start = own if first == "0" else f"{in_parentheses(first)} + {own}"
             last = f"{name} <= {first}" if is_once else self._c(node.for_get_cond())
             yield f"for ({self._writer.whole} {name} = {start}; {last}; {name} += {all_steps}) {{"

@@ -18,7 +18,6 @@ from coarsen.loops.kernels import NestKernel
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, affine_text, reuse_of
 from coarsen.loops.partial_sums import nest_and_kernels
 from coarsen.loops.schedules import Band, Piece, bands, pieces_of
-from coarsen.loops.splits import LANES
 
 _INDENT = "  "
 MEMORY_WORDS: dict[Memory, str] = {
@@ -106,7 +105,8 @@ def _shared_sums(kernels: Sequence[NestKernel]) -> Iterator[tuple[str, str, str,
         if kernel.split is not None:
             variables = ", ".join(each.array.spelled for each in kernel.split.sums)
             along = ", ".join(each.iterator for each in kernel.split.loops)
-            yield kernel.name, variables, along, f"{LANES} of them, along dimension {kernel.split.dimension}"
+            lanes = f"{kernel.lane_macros[0]} of them, along dimension {kernel.split.dimension}"
+            yield kernel.name, variables, along, lanes
 
 
 def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from coarsen.loops.bindings import is_taken
 from coarsen.loops.dependences import Dependence
 from coarsen.loops.nest import Nest, Statement, free_name
 from coarsen.loops.schedules import Band, Coefficients, Piece, bands, pieces_of
-from coarsen.loops.splits import Split, split_of
+from coarsen.loops.splits import GROUP_SIZE, LANES, Split, split_of
 
 MOST_DIMENSIONS = 3
 Rows = Mapping[str, tuple[Coefficients, ...]]
@@ -37,6 +37,7 @@ class NestKernel:
         around: the sequential bands in which it is launched, the outermost first.
         places: by statement, the coefficients of its iterators for each parallel dimension, 0 first.
         split: how lanes, which have a dimension of their own, share its sums; None where they don't.
+        makes_parts: whether its sums are parts of one over everything.
     """
 
     name: str
@@ -45,6 +46,20 @@ class NestKernel:
     around: tuple[Band, ...]
     places: Rows
     split: Split | None = None
+    makes_parts: bool = False
+
+    @property
+    def lane_macros(self) -> tuple[str, str]:
+        """The macros of its text: how many lanes share a sum, and how many work-items a work-group has."""
+        number = self.name.removeprefix(self.nest.function)
+        return f"{LANES}{number}", f"{GROUP_SIZE}{number}"
+
+    def usual_lanes(self, *, is_for_cpus: bool) -> tuple[int, int]:
+        """Return what these are where nothing says more.
+
+        On a CPU work-items that make a sum each are faster, others have too few of these in a sum over everything.
+        """
+        return (256, 256) if not self.dimensions or (self.makes_parts and not is_for_cpus) else (1, 64)
 
     @property
     def dimensions(self) -> tuple[str, ...]:

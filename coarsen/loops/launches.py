@@ -18,7 +18,6 @@ from coarsen.loops.expression_text import size_text
 from coarsen.loops.kernel_text import KernelText, group_size
 from coarsen.loops.kernels import NestKernel, extents_of, launch_tree
 from coarsen.loops.nest import Array, Nest, Statement, affine_text, free_name
-from coarsen.loops.splits import LANES
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,7 @@ def _sizes(kernel: NestKernel) -> tuple[tuple[str, ...], tuple[str, ...]]:
     sizes = [_largest(build, each.end.sub(each.first)) for each in extents]
     if kernel.split is None:
         return tuple(sizes) or ("1",), _LOCAL_SIZES[len(sizes)]
-    sizes.insert(kernel.split.dimension, LANES)
+    sizes.insert(kernel.split.dimension, kernel.lane_macros[0])
     return tuple(sizes), group_size(kernel)
 
 

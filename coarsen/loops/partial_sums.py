@@ -10,7 +10,7 @@ parts is parallel then, and lanes share both sums (`splits`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from coarsen.errors import RefusalError, SourcePosition
@@ -35,10 +35,16 @@ def nest_and_kernels(function: tree.CFunction) -> tuple[Nest, tuple[Dependence, 
     """
     nest, found = analysed(nest_of(function))
     if shared := dict(_over_everything(nest, found)):
-        body = tuple(_statements(function.body, shared, {*function.variables, *nest.arrays}))
+        known = {*function.variables, *nest.arrays}
+        taken = {*known}
+        body = tuple(_statements(function.body, shared, taken))
         try:
             spread, related = analysed(nest_of(replace(function, body=body)))
-            return spread, related, kernels_of(spread, related)
+            kernels = (
+                replace(kernel, makes_parts=any(_sets_one_of(each, taken - known) for each in kernel.statements))
+                for kernel in kernels_of(spread, related)
+            )
+            return spread, related, tuple(kernels)
         except RefusalError:
             pass  # as the loops are
     return nest, found, kernels_of(nest, found)
@@ -61,6 +67,10 @@ def _over_everything(nest: Nest, found: Sequence[Dependence]) -> Iterator[tuple[
             sums = sums_of(nest, using, dict.fromkeys((each.name for each in using), 0))
             if sums is not None and all(is_free(nest, each, loop) for each in using):
                 yield loop.place, {each.place: sums[each.name] for each in using}
+
+
+def _sets_one_of(statement: Statement, names: Set[str]) -> bool:
+    return any(access.array in names for access in statement.writes)
 
 
 def _adds_to_one(statement: Statement) -> bool:

@@ -90,7 +90,7 @@ class Calls(threading.local):
         event = self.kernel.repeat(queue, call.ready, passed, [*events, *waiting] or None)
         if event is None:
             return None
-        # It comes after those that were there.
+        # It comes after all those that the array had.
         result.events[:] = [event]
         return result
 

@@ -8,6 +8,12 @@ the actor before it (Samadi et al., "Adaptic", PLDI 2012, section 4.3.1). So nei
 first one puts out one element a firing; one that is looked at twice is computed twice.
 The branches of a split-join are one kernel, which looks at their common elements once (section 4.3.2); what they
 put out is joined by where it is written or looked for, never by a copy.
+
+A channel in memory holds its elements in their order, or transposed (section 4.1.1), so that the k-th elements of
+neighbouring firings are neighbours, of those that take or put out several. Who writes it puts them there:
+
+    LAYOUT_scale=0   a0 a1 a2  b0 b1 b2  c0 c1 c2  d0          three elements a firing
+    LAYOUT_scale=1   a0 b0 c0 d0  a1 b1 c1 --  a2 b2 c2 --     4 = rows of it
 """
 
 from __future__ import annotations
@@ -26,6 +32,7 @@ from coarsen.stream.actor import (
     EDGE,
     HIDDEN,
     Actor,
+    Rate,
     SplitJoin,
     Stage,
     actors_of,
@@ -38,8 +45,11 @@ from coarsen.stream.graph import c_text, element_counts, firings, turns
 from coarsen.stream.reduction_text import Argument
 
 SIZES = ("n", "width", "height")
-# Of what is fused: each doubles the number of versions.
+_VECTORS = (2, 4, 8, 16)
+# Of what is fused and how channels lie: each doubles the number of versions.
 MOST_CHOICES = 8
+# Of a channel that may be transposed: its capacity has the count twice, and is to be evaluated.
+_LONGEST_COUNT = 48
 
 
 @dataclass(frozen=True)
@@ -103,13 +113,17 @@ class Pipeline:
 
     @cached_property
     def is_image(self) -> Mapping[str, bool]:
-        """Return whether an actor makes an image of one, by its name."""
+        """Return whether an actor makes an image of one, by its name; a split-join, whether each element of an
+        image becomes one of each branch."""
         found, is_so = {}, any(each.border for each in self.actors)
         for stage in self.stages:
             for branch in branches_of(stage):
                 inner = is_so
                 for actor in branch:
                     inner = found[actor.name] = inner and actor.is_elementwise
+            if isinstance(stage, SplitJoin):
+                is_even = {*stage.join} == {1}
+                found[stage.name] = is_even and all(found[branch[-1].name] for branch in stage.branches)
             is_so = is_so and isinstance(stage, Actor) and stage.is_elementwise
         return found
 
@@ -117,6 +131,13 @@ class Pipeline:
     def keeps_shape(self) -> bool:
         """Return True if the output has an element in the place of each of the input."""
         return all(isinstance(each, Actor) and each.is_elementwise for each in self.stages)
+
+    @property
+    def is_map(self) -> bool:
+        """Return True if each element becomes another of its type, and is read for no other one."""
+        actors = [each for each in self.stages if isinstance(each, Actor) and not each.border]
+        is_elementwise = len(actors) == len(self.stages) and all(each.is_elementwise for each in actors)
+        return is_elementwise and self.dtypes[0] == self.dtypes[-1]
 
     @cached_property
     def counts(self) -> tuple[str, ...]:
@@ -129,7 +150,7 @@ class Pipeline:
         return SIZES if any(each.border for each in self.actors) else SIZES[:1]
 
     @cached_property
-    def macros(self) -> Mapping[str, tuple[int, ...]]:
+    def fusions(self) -> Mapping[str, tuple[int, ...]]:
         """The macros that say what is fused, with their values, the default first.
 
         By default neighbours are one kernel where each branch looks at each element once. Only the first few
@@ -144,6 +165,35 @@ class Pipeline:
             f"FUSE_{stage.name}": values if number < MOST_CHOICES else values[:1]
             for number, (stage, values) in enumerate(choices)
         }
+
+    @cached_property
+    def layouts(self) -> Mapping[int, Rate]:
+        """The channels that may be transposed, by number, each with the elements of a firing.
+
+        These are as many as each branch behind the channel takes, or else as what is before it puts out.
+        """
+        left = MOST_CHOICES - sum(len(values) > 1 for values in self.fusions.values())
+        found: dict[int, Rate] = {}
+        for number, (stage, after) in enumerate(pairwise(self.stages), 1):
+            taken = {1 if own.is_elementwise else own.pop for own, *_ in branches_of(after)}
+            together = taken.pop() if len(taken) == 1 else 1
+            together = together if together != 1 else _put(stage)
+            is_in_memory = 0 in self.fusions.get(f"FUSE_{stage.name}", (0,))
+            is_short = len(f"{self.counts[number]}{together}") <= _LONGEST_COUNT
+            if together != 1 and is_in_memory and is_short and len(found) < left:
+                found[number] = together
+        return found
+
+    @cached_property
+    def macros(self) -> Mapping[str, tuple[int, ...]]:
+        """The macros that say what is fused, and which channels are transposed: values, the default first."""
+        layouts = {f"LAYOUT_{self.stages[channel - 1].name}": (0, 1) for channel in self.layouts}
+        return {**self.fusions, **layouts}
+
+    def capacity(self, channel: int) -> str:
+        """Return how many elements a channel's memory has, at least one, as an expression."""
+        count, together = self.counts[channel], self.layouts.get(channel)
+        return f"max({count}, 1)" if together is None else f"max({count} + min({together}, {count}), 1)"
 
     def kernel(self, stage: int) -> str:
         """Return the name of a stage's kernel."""
@@ -166,10 +216,10 @@ class Pipeline:
         for number, stage in enumerate(self.stages):
             after = f"FUSE_{stage.name}"
             for source, fused in self._sources(number):
-                own = {after: 0} if after in self.macros else {}
+                own = {after: 0} if after in self.fusions else {}
                 found.append(StreamLaunch(number, source, {**fused, **own}))
         return tuple(
-            each for each in found if all(value in self.macros[name] for name, value in each.when.items())
+            each for each in found if all(value in self.fusions[name] for name, value in each.when.items())
         )
 
     def _sources(self, place: int) -> Iterator[tuple[int, dict[str, int]]]:
@@ -177,7 +227,7 @@ class Pipeline:
         fused: dict[str, int] = {}
         for source in range(place, -1, -1):
             macro = f"FUSE_{self.stages[source - 1].name}" if source else ""
-            if macro not in self.macros:
+            if macro not in self.fusions:
                 yield source, dict(fused)
                 return
             yield source, {**fused, macro: 0}
@@ -187,6 +237,11 @@ class Pipeline:
 def reads_once(stage: Stage) -> bool:
     """Return True if each element is looked at by one firing alone, of each branch."""
     return all(branch[0].peek == branch[0].pop and not branch[0].border for branch in branches_of(stage))
+
+
+def _put(stage: Stage) -> Rate:
+    """As many elements as a stage puts out together."""
+    return sum(stage.join) if isinstance(stage, SplitJoin) else 1 if stage.puts_one else stage.push
 
 
 def opencl_text(pipeline: Pipeline) -> str:
@@ -201,18 +256,25 @@ def fused_text(pipeline: Pipeline, place: str) -> tuple[str, str]:
         pipeline: all of whose stages put out one element a firing.
         place: of the element, an expression of type `int`.
     """
-    writing = _Writing(pipeline, has_places=True)
-    head = [f"#define {macro} 1" for macro in pipeline.macros]
+    writing = _Writing(pipeline, has_places=True, has_channels=False)
+    head = [f"#define {macro} 1" for macro in pipeline.fusions]
     functions = [line for number in range(len(pipeline.stages)) for line in writing.functions(number)]
     return "\n".join((*head, *functions)), writing.value(pipeline.stages[-1], (place,), "input", "")
 
 
 class _Writing:
-    """Writes the kernels of one pipeline; `has_places` where elements of an image are taken by one number."""
+    """Writes the kernels of one pipeline.
 
-    def __init__(self, pipeline: Pipeline, has_places: bool) -> None:
+    Args:
+        pipeline: whose they are.
+        has_places: whether elements of an image are taken by one number.
+        has_channels: whether what is between stages may be in memory.
+    """
+
+    def __init__(self, pipeline: Pipeline, has_places: bool, has_channels: bool = True) -> None:
         self._pipeline, self._has_places = pipeline, has_places
-        self._names = [*pipeline.sizes[1:], *pipeline.arguments]
+        self._layouts = pipeline.layouts if has_channels else {}
+        self._names = [*pipeline.sizes[0 if self._layouts else 1 :], *pipeline.arguments]
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the text."""
@@ -224,9 +286,39 @@ class _Writing:
         for macro, values in pipeline.macros.items():
             yield f"#pragma coarsen values {','.join(map(str, values))}"
             yield f"#define {macro} {values[0]}"
+        if self._layouts:
+            # A function, since `stream_pops++` for a place is to be counted once.
+            yield "int STREAM_TRANSPOSED(int at, int each, int count)"
+            yield "{ return at % each * ((count - 1) / each + 1) + at / each; }"
+        for channel in self._layouts:
+            yield from self._layout(pipeline.stages[channel - 1].name)
         for place in range(len(pipeline.stages)):
             yield from self.functions(place)
             yield from self._kernel(place)
+
+    def _layout(self, name: str) -> Iterator[str]:
+        """Yield where a channel has its elements: one by its number, one by that of a firing and its own there."""
+        if f"FUSE_{name}" in self._pipeline.fusions:
+            yield f"#pragma coarsen where FUSE_{name} * LAYOUT_{name} == 0"
+        yield f"#if LAYOUT_{name}"
+        yield f"#define STREAM_LAID_{name}(i, at, each, count) ((at) * (((count) - 1) / (each) + 1) + (i))"
+        yield f"#define STREAM_PLACE_{name}(at, each, count) STREAM_TRANSPOSED(at, each, count)"
+        yield "#else"
+        yield f"#define STREAM_LAID_{name}(i, at, each, count) ((i) * (each) + (at))"
+        yield f"#define STREAM_PLACE_{name}(at, each, count) (at)"
+        yield "#endif"
+
+    def _place(self, channel: int, at: str, each: Rate = 1, firing: str = "", prefix: str = HIDDEN) -> str:
+        """The place of an element in a channel: of the `at`-th of all, or of a firing of so many elements."""
+        together = self._layouts.get(channel)
+        number = f"{firing} * ({c_text(each, (), prefix)}) + {at}" if firing else at
+        if together is None:
+            return number
+        name, count = self._pipeline.stages[channel - 1].name, self._pipeline.counts[channel]
+        told = f"{c_text(together, (), prefix)}, {c_text(count, SIZES, prefix)}"
+        if firing and each == together:
+            return f"STREAM_LAID_{name}({firing}, {at}, {told})"
+        return f"STREAM_PLACE_{name}({number}, {told})"
 
     def functions(self, place: int) -> Iterator[str]:
         """Yield the functions of a stage: of its actors, and of what branches put out by turns."""
@@ -238,7 +330,7 @@ class _Writing:
                 read = f"STREAM_{'PIXEL' if len(at) > 1 else 'ELEMENT'}_{stage.name}({', '.join(at)})"
                 own = self.value(branch[number - 1], at) if number else read
                 yield f"#define STREAM_AT_{actor.name}({', '.join(at)}) {own}"
-                yield from self._function(actor, f"STREAM_SOURCE_{stage.name}")
+                yield from self._function(actor, place, is_first=not number)
         if isinstance(stage, SplitJoin):
             given = [
                 f"global const STREAM_SOURCE_{stage.name} *{HIDDEN}from",
@@ -262,10 +354,16 @@ class _Writing:
             yield f"#define STREAM_SOURCE_{stage.name} STREAM_SOURCE_{before.name}"
             yield f"#define STREAM_ELEMENT_{stage.name}(place) {self.value(before, ('place',))}"
             yield f"#define STREAM_PIXEL_{stage.name}(x, y) {self.value(before, ('x', 'y'))}"
+            if place in self._layouts:
+                yield f"#define STREAM_TAKEN_{stage.name}(at) {self.value(before, (f'{HIDDEN}first + (at)',))}"
             yield "#else"
+        pixel = self._place(place, f"(y) * {HIDDEN}width + (x)")
         yield f"#define STREAM_SOURCE_{stage.name} {stage.type}"
-        yield f"#define STREAM_ELEMENT_{stage.name}(place) {HIDDEN}from[place]"
-        yield f"#define STREAM_PIXEL_{stage.name}(x, y) {HIDDEN}from[(y) * {HIDDEN}width + (x)]"
+        yield f"#define STREAM_ELEMENT_{stage.name}(place) {HIDDEN}from[{self._place(place, 'place')}]"
+        yield f"#define STREAM_PIXEL_{stage.name}(x, y) {HIDDEN}from[{pixel}]"
+        if place in self._layouts:
+            taken = self._place(place, "(at)", self._layouts[place], f"{HIDDEN}i")
+            yield f"#define STREAM_TAKEN_{stage.name}(at) {HIDDEN}from[{taken}]"
         if is_fusable:
             yield "#endif"
 
@@ -294,10 +392,11 @@ class _Writing:
         for text, name in zip(self._declared("", own), own, strict=True):
             yield f"        {text} = {HIDDEN}{name};"
 
-    def _function(self, actor: Actor, source: str) -> Iterator[str]:
+    def _function(self, actor: Actor, stage: int, is_first: bool) -> Iterator[str]:
         """Yield the function of a firing: it returns what is put out, or writes it where it is more."""
         is_image, value = self._pipeline.is_image[actor.name], f"{HIDDEN}value"
-        given = [f"global const {source} *{HIDDEN}from", *self._declared(HIDDEN, self._names)]
+        name, together = self._pipeline.stages[stage].name, self._layouts.get(stage)
+        given = [f"global const STREAM_SOURCE_{name} *{HIDDEN}from", *self._declared(HIDDEN, self._names)]
         own = [*given, *(("int stream_x", "int stream_y") if is_image else ("int stream_i",))]
         if actor.border:
             yield from self._neighbour(actor, own)
@@ -312,18 +411,20 @@ class _Writing:
             yield f"        const int {', '.join(f'{name} = {HIDDEN}{name}' for name in names)};"
         yield f"        const int i = {f'{HIDDEN}y * {HIDDEN}width + {HIDDEN}x' if is_image else f'{HIDDEN}i'};"
         yield from self._copies(actor)
-        rates = ("1", "1") if is_image else (c_text(actor.pop, ()), c_text(actor.push, ()))
-        yield f"        const int {HIDDEN}first = i * ({rates[0]}), {HIDDEN}put = i * ({rates[1]});"
+        yield f"        const int {HIDDEN}first = i * ({'1' if is_image else c_text(actor.pop, ())});"
         yield f"        int {HIDDEN}pops = 0, {HIDDEN}pushes = 0;"
         at = f"STREAM_AT_{actor.name}"
         element = f"{at}({HIDDEN}x, {HIDDEN}y)" if is_image else f"{at}({HIDDEN}first + (at))"
-        to = value if actor.puts_one else f"{HIDDEN}to[{HIDDEN}put + (at)]"
+        if is_first and together == actor.pop == actor.peek:
+            element = f"STREAM_TAKEN_{name}(at)"
+        to = self._place(stage + 1, "(at)", actor.push, f"{HIDDEN}i")
+        to = value if actor.puts_one else f"{HIDDEN}to[{to}]"
         yield f"#define {HIDDEN}pop(at) {element}"
         yield f"#define {HIDDEN}peek(at, k) {HIDDEN}pop((at) + (k))"
         yield f"#define {HIDDEN}push(at, value) {to} = (value)"
         if actor.border:
             passed = ", ".join([f"{HIDDEN}from", *(HIDDEN + name for name in self._names)])
-            yield f"#define u(dx, dy) STREAM_U_{actor.name}({passed}, {HIDDEN}x + (dx), {HIDDEN}y + (dy))"
+            yield f"#define u(dx, dy) STREAM_U_{actor.name}({passed}, {HIDDEN}x, {HIDDEN}y, dx, dy)"
         yield f"        {{ {actor.placed(is_numbered=not actor.has_branches)} }}"
         yield from (f"#undef {name}" for name in (f"{HIDDEN}pop", f"{HIDDEN}peek", f"{HIDDEN}push"))
         yield from ["#undef u"] if actor.border else []
@@ -331,21 +432,28 @@ class _Writing:
         yield from [f"    return {value};"] if actor.puts_one else []
         yield "}"
         if is_image and self._has_places:
-            # A function, since `stream_pops++` for a place is to be counted once.
+            # A function for the same reason.
             column_and_row = tuple(f"{HIDDEN}place {sign} {HIDDEN}width" for sign in "%/")
             yield f"{actor.result} STREAM_PLACED_{actor.name}({', '.join([*given, f'int {HIDDEN}place'])})"
             yield f"{{ return {self.value(actor, column_and_row)}; }}"
 
     def _neighbour(self, actor: Actor, given: Sequence[str]) -> Iterator[str]:
-        """Yield the function of a stencil's neighbour, which may be outside of the image."""
-        x, y, width, height = (HIDDEN + each for each in ("x", "y", "width", "height"))
-        yield f"{actor.type} STREAM_U_{actor.name}({', '.join(given)})"
+        """Yield the function of a stencil's neighbour, which may be outside of the image.
+
+        The element itself is inside. Of a neighbour so far away, which a constant says, there is one question at
+        most for each axis: PoCL makes vectors of work-items where nothing is asked of the element itself.
+        """
+        x, y, dx, dy, width, height = (HIDDEN + each for each in ("x", "y", "dx", "dy", "width", "height"))
+        yield f"{actor.type} STREAM_U_{actor.name}({', '.join([*given, f'int {dx}', f'int {dy}'])})"
         yield "{"
+        axes = (x, dx, width), (y, dy, height)
         if actor.border == EDGE:
-            yield f"    {x} = clamp({x}, 0, {width} - 1);"
-            yield f"    {y} = clamp({y}, 0, {height} - 1);"
+            for at, by, size in axes:
+                yield f"    {at} = {by} < 0 ? max({at} + {by}, 0) : {by} > 0 ? min({at} + {by}, {size} - 1) : {at};"
         else:
-            yield f"    if ({x} < 0 || {y} < 0 || {x} >= {width} || {y} >= {height}) {{"
+            yield from (f"    {at} += {by};" for at, by, _ in axes)
+            outside = (f"({by} < 0 ? {at} < 0 : {by} > 0 && {at} >= {size})" for at, by, size in axes)
+            yield f"    if ({' || '.join(outside)}) {{"
             yield from self._copies(actor)
             yield f"        return {actor.border};"
             yield "    }"
@@ -375,13 +483,31 @@ class _Writing:
             yield "    const int place = get_global_id(0);"
             yield f"    if (place < {count}) {{"
         if isinstance(stage, SplitJoin):
-            for branch, weight, first in stage.parts:
-                for own in range(weight):
-                    value = self.value(branch[-1], (f"place * {weight} + {own}",), prefix="")
-                    yield f"        output[place * {sum(stage.join)} + {first + own}] = {value};"
+            yield from self._joined(stage, place, at)
         elif stage.puts_one:
-            yield f"        output[place] = {self.value(stage, at, prefix='')};"
+            to = self._place(place + 1, "place", prefix="")
+            yield f"        output[{to}] = {self.value(stage, at, prefix='')};"
         else:
             yield f"        {self.value(stage, at, f'{HIDDEN}from, output', '')};"
         yield "    }"
         yield "}"
+
+    def _joined(self, stage: SplitJoin, place: int, at: tuple[str, ...]) -> Iterator[str]:
+        """Yield what writes the elements that the branches put out at a place."""
+        values = [
+            self.value(branch[-1], at if len(at) > 1 else (f"place * {weight} + {own}",), prefix="")
+            for branch, weight, _ in stage.parts
+            for own in range(weight)
+        ]
+        count, has_layout = len(values), place + 1 in self._layouts
+        if count in _VECTORS:
+            # One store: elements that lie between those of other work-items are written one by one on CPUs.
+            listed = ",\n            ".join(values)
+            yield from [f"#if !LAYOUT_{stage.name}"] if has_layout else []
+            yield f"        vstore{count}(({stage.result}{count})(\n            {listed}), place, output);"
+            yield from ["#else"] if has_layout else []
+        if count not in _VECTORS or has_layout:
+            for own, value in enumerate(values):
+                to = self._place(place + 1, str(own), count, "place", "")
+                yield f"        output[{to}] = {value};"
+        yield from ["#endif"] if has_layout and count in _VECTORS else []

@@ -37,6 +37,7 @@ from coarsen.stream.reduction_text import (
     Operation,
     check_number,
     check_operation,
+    numbers_of,
     parsed_arguments,
     text_of,
 )
@@ -219,7 +220,7 @@ class Reduce:
         counts = (np.int64(length), np.int64(rows))[: len(self._operation.sizes)]
         passed += (*counts, result.base_data, np.int64(result.offset))
         event = calls.kernel.launch(queue, *passed, wait_for=[*events, *result.events] or None)
-        # It comes after those that were there.
+        # It comes after all those that the array had: `add_event` would have the host wait for some of them.
         result.events[:] = [event]
         if not sizes:
             calls.keep(values, out, counts, rows)
@@ -301,8 +302,7 @@ class Reduce:
     def _built_for(self, queue: pyopencl.CommandQueue) -> Calls:
         """Build the program for a queue's device, and return its kernel."""
         device, operation = queue.device, self._operation
-        dtypes = [operation.dtype, *(each.dtype for each in operation.arguments)]
-        if np.dtype(np.float64) in dtypes and not device.double_fp_config:
+        if np.dtype(np.float64) in operation.number_types and not device.double_fp_config:
             raise DeviceError(f"the device '{device.name.strip()}' has no numbers of the type double")
         if self._checks_laws:
             check_laws(queue, operation)
@@ -411,7 +411,10 @@ def _operation(
     if first is None:
         raise InvalidInputError(f"the arguments {arguments!r} have no array, const float *x")
     kind = np.dtype(first.dtype if dtype is None else dtype)
-    check_number(kind, "dtype")
+    numbers, count = numbers_of(kind)
+    if count == 3:
+        raise InvalidInputError("dtype is a vector of 3, whose elements lie as those of 4: take one of these")
+    check_number(kind if identity is None else numbers, "dtype")
     map = map or f"{first.name}{'[row]' if rows else ''}[i]"
     worst = _worst(better, kind) if identity is None else identity
     operation = Operation(better, worst, map, parsed, kind, length, rows, preamble, identity is None)

@@ -22,7 +22,16 @@ from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.frontend.source_text import hash_with_headers
-from coarsen.stream.reduction_text import FINISH, KERNEL, OPTIONS, PARAMETERS, PINNED, RESULT, Operation
+from coarsen.stream.reduction_text import (
+    FINISH,
+    KERNEL,
+    OPTIONS,
+    PARAMETERS,
+    PINNED,
+    RESULT,
+    Operation,
+    numbers_of,
+)
 from coarsen.variant.variant import Variant
 
 BUFFER, OFFSET = f"{RESULT}__base", f"{RESULT}__offset"
@@ -266,10 +275,12 @@ def _description(operation: Operation, file: str, largest: int, of_all_rows: Map
             yield from _table(each.name, scalar=dtype_to_ctype(each.dtype), value=1)
     for name in operation.sizes:
         yield from _table(name, scalar="long", value=name)
-    yield from _table(BUFFER, buffer=dtype_to_ctype(operation.result_dtype), elements=rows or "1")
+    kind, components = numbers_of(operation.result_dtype)
+    results = f"{rows or 1} * {components}" if components > 1 else rows or "1"
+    yield from _table(BUFFER, buffer=dtype_to_ctype(kind), elements=results)
     yield from _table(OFFSET, scalar="long", value=0)
     count = f"{rows or 1} * GROUPS"
-    if operation.finds_place:
+    if operation.finds_place or components > 1:
         yield from (
             *_table(PARTS, buffer="bytes", element_bytes=operation.part_bytes, elements=count),
             "scratch = true",

@@ -2,18 +2,15 @@
 
 Sum, dot product, sum of squares (nrm2), largest value, index of the largest absolute value (iamax) of floats, at
 powers of two and at sizes between them. At each size `Reduce`, `ReductionKernel` and some fixed versions run in
-turns, several calls at a time until the queue is empty, the host's part included; results are compared. A line of
-CSV for each size on standard output: microseconds of a call, medians of the rounds; how many times as fast as
-PyOpenCL's, with quartiles; the fastest fixed version. `--tune 12` tunes for 12 sizes first.
+turns, several calls at a time until the queue is empty, the host's part included; results are compared with
+NumPy's. A line of CSV for each size on standard output: microseconds of a call, medians of the rounds; how many
+times as fast as PyOpenCL's, with quartiles; the fastest fixed version. `--tune 12` tunes for 12 sizes first.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -25,14 +22,12 @@ import pyopencl.array
 from pyopencl.reduction import ReductionKernel
 from pyopencl.tools import get_or_register_dtype, match_dtype_to_c_struct
 
-from coarsen.devices.discovery import open_device
-from coarsen.devices.drivers import prepare_loader
-from coarsen.devices.selection import find_device
 from coarsen.dispatch.tree import Leaf
+from coarsen.dispatch.tuned_version import TunedVersion
+from coarsen.opencl_bench.studies.turns import Way, correct, goes_on, in_turns, study
 from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_choice import default_file, version_of
 
-_ROUNDS, _SECONDS = 15, 2e-3
 _ONE, _TWO = "const float *x", "const float *x, const float *y"
 # Operator, identity, map, arguments.
 SUMS: Mapping[str, tuple[str, str, str, str]] = {
@@ -74,13 +69,30 @@ def theirs(what: str, context: cl.Context) -> ReductionKernel:
     return ReductionKernel(context, fields, worst, "best(a, b)", "at(fabs(x[i]), i)", _ONE, preamble=preamble)
 
 
-def fixed(reduction: Reduce, values: Mapping[str, int], device: cl.Device) -> Reduce:
-    """Return a reduction, changed to have one version for all sizes."""
+def fixed(reduction: Reduce, version: TunedVersion | Mapping[str, int], device: cl.Device) -> Reduce:
+    """Return a reduction, changed to have one version for all sizes: one, or that with values of macros."""
     operation = reduction._operation
     file = default_file(operation, reduction.source, device, is_pinned=False)
-    versions = tuple(dict.fromkeys((file.default_version, version_of(operation, values))))
+    version = version if isinstance(version, TunedVersion) else version_of(operation, version)
+    versions = tuple(dict.fromkeys((file.default_version, version)))
     reduction._files = (replace(file, versions=versions, tree=Leaf(len(versions) - 1)),)
     return reduction
+
+
+def arrays_of(queue: cl.CommandQueue, what: str, n: int) -> tuple[list[cl.array.Array], Any]:
+    """Return the arrays of a reduction of n elements, and its result."""
+    values = [
+        np.random.default_rng(n + k).uniform(-1, 1, n).astype(np.float32) for k in range(1 + (what == "dot"))
+    ]
+    wide = values[0].astype(np.float64)
+    results: Mapping[str, Callable[[], Any]] = {
+        "max": wide.max,
+        "iamax": np.abs(wide).argmax,
+        "sum": wide.sum,
+        "dot": partial(wide.dot, values[-1]),
+        "nrm2": partial(wide.dot, wide),
+    }
+    return [cl.array.to_device(queue, each) for each in values], results[what]()
 
 
 def rows(queue: cl.CommandQueue, what: str, sizes: Iterable[int], tuned: Reduce) -> Iterator[list[Any]]:
@@ -88,68 +100,45 @@ def rows(queue: cl.CommandQueue, what: str, sizes: Iterable[int], tuned: Reduce)
     own: Any = theirs(what, queue.context)
     others = {str(values): fixed(ours(what), values, queue.device) for values in FIXED}
     for n in sizes:
-        values = np.random.default_rng(n).uniform(-1, 1, n).astype(np.float32)
-        arrays = [cl.array.to_device(queue, values) for _ in range(2 if what == "dot" else 1)]
-        runs: dict[str, Callable[[], Any]] = {
-            "pyopencl": partial(own, *arrays, queue=queue),
-            **{name: partial(each, queue, *arrays) for name, each in {"reduce": tuned, **others}.items()},
-        }
-        wanted = runs["pyopencl"]().get()
-        wanted = wanted["place"] if what == "iamax" else wanted
-        for name in runs.keys() - {"pyopencl"}:
+        with goes_on(f"{what} of {n}"):
+            arrays, wanted = arrays_of(queue, what, n)
+            ways = {"pyopencl": Way(partial(own, *arrays, queue=queue))}
+            if what == "iamax":
+                ways["pyopencl"] = ways["pyopencl"]._replace(read=lambda found: found.get()["place"])
+            ways["reduce"] = Way(partial(tuned, queue, *arrays))
             # Long sums in one order have larger errors.
-            most = 1e-3 if name == "reduce" else 1e-2
-            if not np.allclose(found := runs[name]().get(), wanted, rtol=most, atol=2e-3 * n**0.5):
-                sys.exit(f"{what} of {n}: {name} has {found}, and PyOpenCL {wanted}")
-        times = in_turns(queue, runs)
-        medians = {name: float(np.median(each)) for name, each in times.items()}
-        ratio = np.quantile(times["pyopencl"] / times["reduce"], (0.25, 0.5, 0.75))
-        best = min(others, key=medians.__getitem__)
-        told = [medians["pyopencl"], medians["reduce"], *ratio, medians[best]]
-        yield [queue.device.name.strip(), what, n, *(f"{each:.4g}" for each in told), best]
+            ways |= {name: Way(partial(each, queue, *arrays), rtol=1e-2) for name, each in others.items()}
+            atol = 2e-3 * n**0.5
+            if what in ("max", "iamax"):
+                ways, atol = {name: way._replace(rtol=0) for name, way in ways.items()}, 0
+            times = in_turns(queue, correct(f"{what} of {n}", ways, wanted, atol))
+            medians = {name: float(np.median(each)) for name, each in times.items()}
+            ratio = np.quantile(times["pyopencl"] / times["reduce"], (0.25, 0.5, 0.75))
+            best = min(others.keys() & medians.keys(), key=medians.__getitem__)
+            told = [medians["pyopencl"], medians["reduce"], *ratio, medians[best]]
+            yield [queue.device.name.strip(), what, n, *(f"{each:.4g}" for each in told), best]
 
 
-def in_turns(queue: cl.CommandQueue, runs: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-    """Return the microseconds of a call in each round."""
-
-    def seconds(run: Callable[[], Any], calls: int) -> float:
-        # A device that has just done something else, such as PyTorch's, starts later.
-        run()
-        queue.finish()
-        start = time.perf_counter()
-        for _ in range(calls):
-            run()
-        queue.finish()
-        return (time.perf_counter() - start) / calls
-
-    calls = {name: max(1, min(200, int(_SECONDS / seconds(run, 3)))) for name, run in runs.items()}
-    times = [{name: seconds(run, calls[name]) for name, run in runs.items()} for _ in range(_ROUNDS)]
-    return {name: 1e6 * np.array([each[name] for each in times]) for name in runs}
-
-
-def main() -> None:
-    """Measure, and print a line for each size."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-d", "--device", required=True)
-    parser.add_argument("--what", nargs="*", default=[*SUMS, "iamax"])
-    parser.add_argument("--powers", nargs=2, type=int, default=(6, 26), help="of 2: the least, the largest")
-    parser.add_argument("--tune", type=int, help="how many sizes to tune for before; none if left out")
-    asked = parser.parse_args()
-    prepare_loader()
-    context = cl.Context([open_device(find_device(asked.device))])
-    queue = cl.CommandQueue(context)
+def lines(queue: cl.CommandQueue, asked: Namespace) -> Iterator[Sequence[Any]]:
+    """Yield the lines of all reductions."""
+    yield "device", "what", "n", "pyopencl", "reduce", "q1", "ratio", "q3", "fixed", "version"
     least, largest = asked.powers
     sizes = [2**k for k in range(least, largest + 1)] + [int(2 ** (k + 0.6)) for k in range(least, largest, 3)]
-    lines = csv.writer(sys.stdout, lineterminator="\n")
-    lines.writerow(("device", "what", "n", "pyopencl", "reduce", "q1", "ratio", "q3", "fixed", "version"))
     for what in asked.what:
-        tuned = ours(what)
-        if asked.tune:
-            tuned.tune(asked.device, largest=2**largest, inputs=asked.tune)
-        for line in rows(queue, what, sorted(sizes), tuned):
-            lines.writerow(line)
-            sys.stdout.flush()
+        with goes_on(what):
+            tuned = ours(what)
+            if asked.tune:
+                tuned.tune(asked.device, largest=2**largest, inputs=asked.tune)
+            yield from rows(queue, what, sorted(sizes), tuned)
 
 
 if __name__ == "__main__":
-    main()
+    study(
+        __doc__,
+        lines,
+        {
+            "--what": {"nargs": "*", "default": [*SUMS, "iamax"]},
+            "--powers": {"nargs": 2, "type": int, "default": (6, 26), "help": "of 2: the least, the largest"},
+            "--tune": {"type": int, "help": "how many sizes to tune for before; none if left out"},
+        },
+    )

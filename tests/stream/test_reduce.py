@@ -35,6 +35,18 @@ def test_types(kind: str, queue: cl.CommandQueue) -> None:
     assert (result.get(), result.dtype, result.shape) == (x.sum(dtype=x.dtype), x.dtype, ())
 
 
+@pytest.mark.parametrize("version", ["lanes", "blocked", "64 groups"])
+def test_vectors(version: str, queue: cl.CommandQueue) -> None:
+    x = np.random.default_rng(0).integers(-9, 9, (3, 1021)).astype(np.float32)
+    operator, identity = "(float2)(a.x + b.x, fmax(a.y, b.y))", "(float2)(0, -INFINITY)"
+    given: dict[str, Any] = {"arguments": "const float *x", "dtype": cl.cltypes.float2, "rows": "rows"}
+    both = Reduce(operator, identity=identity, map="(float2)(x[row][i])", **given)
+    found = take(both, FORMS[version], queue.device)(queue, cl.array.to_device(queue, x)).get()
+    assert (found.shape, found.dtype) == ((3,), cl.cltypes.float2)
+    np.testing.assert_array_equal(found["x"], x.sum(axis=1))
+    np.testing.assert_array_equal(found["y"], x.max(axis=1))
+
+
 @pytest.mark.parametrize("kind", ["short", "ulong"])
 def test_places_of_extremes_of_whole_numbers(kind: str, queue: cl.CommandQueue) -> None:
     limits = np.iinfo(TYPES[kind])
@@ -143,6 +155,7 @@ def test_launches_in_flight_share_no_scratch(context: cl.Context) -> None:
         ({"arguments": "int x"}, "have no array"),
         ({"map": "x[row]"}, "there are no rows"),
         ({"dtype": np.complex64}, "of the type complex64"),
+        ({"dtype": cl.cltypes.float3}, "a vector of 3"),
     ],
 )
 def test_what_is_no_reduction_is_refused(change: dict[str, Any], message: str) -> None:
