@@ -30,7 +30,6 @@ from coarsen.stream.reduction_text import (
     PINNED,
     RESULT,
     Operation,
-    numbers_of,
 )
 from coarsen.variant.variant import Variant
 
@@ -275,12 +274,10 @@ def _description(operation: Operation, file: str, largest: int, of_all_rows: Map
             yield from _table(each.name, scalar=dtype_to_ctype(each.dtype), value=1)
     for name in operation.sizes:
         yield from _table(name, scalar="long", value=name)
-    kind, components = numbers_of(operation.result_dtype)
-    results = f"{rows or 1} * {components}" if components > 1 else rows or "1"
-    yield from _table(BUFFER, buffer=dtype_to_ctype(kind), elements=results)
+    yield from _table(BUFFER, buffer=dtype_to_ctype(operation.result_dtype), elements=rows or "1")
     yield from _table(OFFSET, scalar="long", value=0)
     count = f"{rows or 1} * GROUPS"
-    if operation.finds_place or components > 1:
+    if operation.finds_place:
         yield from (
             *_table(PARTS, buffer="bytes", element_bytes=operation.part_bytes, elements=count),
             "scratch = true",

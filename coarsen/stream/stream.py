@@ -30,10 +30,11 @@ from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, aligned
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.stream.actor import Map, Stage, actors_of, check_neighbours, is_array
+from coarsen.stream.calls import number, overlap
 from coarsen.stream.check_rates import check_rates
 from coarsen.stream.graph import MOST_FIRINGS, Channel, buffers, channels_of, repetitions
 from coarsen.stream.kernels import fused_text, opencl_text
-from coarsen.stream.reduce import Reduce, number, overlap
+from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_text import OPTIONS
 from coarsen.stream.stages import Pipeline, reads_once
 from coarsen.stream.versions import description_of, file_of, versions_of

@@ -5,10 +5,12 @@ powers of two and at sizes between them. At each size `Reduce`, `ReductionKernel
 turns, several calls at a time until the queue is empty, the host's part included; results are compared with
 NumPy's. A line of CSV for each size on standard output: microseconds of a call, medians of the rounds; how many
 times as fast as PyOpenCL's, with quartiles; the fastest fixed version. `--tune 12` tunes for 12 sizes first.
+`--host` measures what a call takes the host until all is enqueued, beside a kernel of PyOpenCL's without a choice.
 """
 
 from __future__ import annotations
 
+import time
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +29,7 @@ from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.opencl_bench.studies.turns import Way, correct, goes_on, in_turns, study
 from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_choice import default_file, version_of
+from coarsen.stream.reduction_text import OPTIONS
 
 _ONE, _TWO = "const float *x", "const float *x, const float *y"
 # Operator, identity, map, arguments.
@@ -119,8 +122,45 @@ def rows(queue: cl.CommandQueue, what: str, sizes: Iterable[int], tuned: Reduce)
             yield [queue.device.name.strip(), what, n, *(f"{each:.4g}" for each in told), best]
 
 
+def host_lines(queue: cl.CommandQueue, rounds: int = 100, calls: int = 50) -> Iterator[Sequence[Any]]:
+    """Yield the microseconds of a call on the host, medians of rounds of some calls; the queue is empty before."""
+    yield "device", "way", "microseconds"
+    dot, (arrays, _) = ours("dot"), arrays_of(queue, "dot", 64)
+    buffers, kept = [each.base_data for each in arrays], dot(queue, *arrays)
+    kernel = cl.Program(queue.context, dot.source).build([*OPTIONS]).reduce
+    # Told once, or PyOpenCL finds the types of numbers out at each call, which takes 30 µs.
+    kernel.set_scalar_arg_dtypes([None, np.int64, None, np.int64, np.int64, None, np.int64])
+
+    def launch(result: cl.Buffer) -> cl.Event:
+        return kernel(queue, (1,), (1,), buffers[0], 0, buffers[1], 0, 64, result, 0)
+
+    ways: Mapping[str, Callable[[], object]] = {
+        "kernel": lambda: launch(kept.base_data),
+        "kernel, new buffer": lambda: launch(cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)),
+        "kernel, new array": lambda: launch(cl.array.empty(queue, (), np.float32).base_data),
+        "reduce, out": partial(dot, queue, *arrays, out=kept),
+        "reduce": partial(dot, queue, *arrays),
+        "pyopencl": partial(theirs("dot", queue.context), *arrays, queue=queue),
+    }
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(1 + rounds):
+        for name, run in ways.items():
+            queue.finish()
+            start = time.perf_counter()
+            for _ in range(calls):
+                run()
+            found[name].append((time.perf_counter() - start) / calls * 1e6)
+    # The first round builds, and chooses.
+    medians = {name: float(np.median(each[1:])) for name, each in found.items()}
+    for name, each in {**medians, "choice": medians["reduce, out"] - medians["kernel"]}.items():
+        yield queue.device.name.strip(), name, f"{each:.3g}"
+
+
 def lines(queue: cl.CommandQueue, asked: Namespace) -> Iterator[Sequence[Any]]:
-    """Yield the lines of all reductions."""
+    """Yield the lines of all reductions, or of what calls take the host."""
+    if asked.host:
+        yield from host_lines(queue)
+        return
     yield "device", "what", "n", "pyopencl", "reduce", "q1", "ratio", "q3", "fixed", "version"
     least, largest = asked.powers
     sizes = [2**k for k in range(least, largest + 1)] + [int(2 ** (k + 0.6)) for k in range(least, largest, 3)]
@@ -139,6 +179,7 @@ if __name__ == "__main__":
         {
             "--what": {"nargs": "*", "default": [*SUMS, "iamax"]},
             "--powers": {"nargs": 2, "type": int, "default": (6, 26), "help": "of 2: the least, the largest"},
+            "--host": {"action": "store_true", "help": "what a call takes the host"},
             "--tune": {"type": int, "help": "how many sizes to tune for before; none if left out"},
         },
     )

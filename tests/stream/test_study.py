@@ -32,6 +32,13 @@ def test_a_line_for_each_size(queue: cl.CommandQueue, monkeypatch: pytest.Monkey
     assert not turns.FAILED
 
 
+def test_what_a_call_takes_the_host(queue: cl.CommandQueue) -> None:
+    (_, *lines) = reductions.host_lines(queue, rounds=1, calls=2)
+    times = {way: float(each) for _, way, each in lines}
+    assert min(times.pop("kernel"), times.pop("reduce")) > 0
+    assert {"kernel, new array", "reduce, out", "pyopencl", "choice"} <= times.keys()
+
+
 def test_products_over_shapes(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shapes, "FIXED", shapes.FIXED[:1])
     found = {line[1:5] for line in shapes.measured(queue, shapes.product(), 32)}
