@@ -3,9 +3,8 @@
 A `Reduce` of rows, as it chooses and in each of its fixed versions, in turns; CLBlast's where it is installed
 (Debian's libclblast1), PyTorch's (cuBLAS, TF32 off) where it finds a GPU. Matrices have 2²⁰, 2²² or 2²⁴ floats, in
 4 rows to a quarter of these; shapes of rows between powers of two are for judging alone. A line of CSV for each
-shape and each of these on standard output: microseconds of a call, medians of 15 rounds, the host's part included;
-how many times as fast as what is chosen, with quartiles, and as the fastest. Versions that take 20 times as long
-as the fastest are left out. `--tune 12` tunes for 12 shapes first.
+shape and each of these on standard output: microseconds of a call, medians of 15 rounds, the host's part included.
+Versions that take 20 times as long as the fastest are left out. `--tune 12` tunes for 12 shapes first.
 
 After TMV of Samadi et al., "Adaptive Input-aware Compilation for Graphics Engines" (PLDI 2012).
 """
@@ -22,7 +21,7 @@ import pyopencl as cl
 import pyopencl.array
 
 from coarsen.opencl_bench.studies.reductions import fixed
-from coarsen.opencl_bench.studies.turns import COMPARED, Way, compared, correct, goes_on, study
+from coarsen.opencl_bench.studies.turns import Way, compared, correct, goes_on, study
 from coarsen.opencl_bench.studies.yardsticks import clblast, cublas
 from coarsen.stream.reduce import Reduce
 
@@ -76,7 +75,7 @@ def measured(queue: cl.CommandQueue, chosen: Reduce, total: int) -> Iterator[tup
             ways |= dict(cublas(*(each.get() for each in there)))
             runs = correct(f"{rows}×{width}", ways, wanted, 2e-5 * width, ways.keys() - others.keys())
             for line in compared(queue, runs):
-                yield queue.device.name.strip(), rows, width, is_judging, *line
+                yield queue.device.name.strip(), rows, width, is_judging, *line[:2]
 
 
 def _words(values: Mapping[str, int]) -> str:
@@ -85,7 +84,7 @@ def _words(values: Mapping[str, int]) -> str:
 
 def lines(queue: cl.CommandQueue, asked: Namespace) -> Iterator[tuple[Any, ...]]:
     """Yield the lines of all shapes."""
-    yield "device", "rows", "width", "judging", *COMPARED
+    yield "device", "rows", "width", "judging", "what", "microseconds"
     chosen = product()
     if asked.tune:
         chosen.tune(asked.device, largest=max(asked.totals), inputs=asked.tune)
