@@ -25,7 +25,7 @@ import random
 import re
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -43,7 +43,7 @@ from coarsen.loops.launches import each_launch, extents_in
 from coarsen.loops.program import read_program
 from coarsen.loops.splits import GROUP_SIZE, LANES
 from coarsen.opencl_bench.studies.turns import Run, Way, goes_on, study
-from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, halide_products, loopy_product
+from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, halide_products, installed, loopy_product
 from coarsen.opencl_bench.workloads.described.c_template import c_template
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.engine.live_evaluator import relative_time
@@ -53,7 +53,7 @@ from coarsen.tuning.progress import Deadline, TimeOverError
 from coarsen.tuning.search.evaluator import Budget, Evaluator, Trial
 from coarsen.tuning.search.exhaustive import RandomSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
-from coarsen.tuning.search.spaces import Choice, SearchSpace, VariantSearchSpace
+from coarsen.tuning.search.spaces import Choice, SearchSpace
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.tuner import Tuning, measured_own
 from coarsen.tuning.tuning_processes import LaunchToTune, search_method, tuning_processes
@@ -173,10 +173,8 @@ class _Measured:
                 defined = [f"-D{LANES}={lanes}", f"-D{GROUP_SIZE}={size}"]
                 programs[f"{lanes} lanes of {size}"] = LoopProgram(context, path, options=defined, tune=settings)
         for word, program in programs.items():
-            yield (
-                word,
-                Way(partial(program, queue, *(self._given[name] for name in program.arguments)), self._read_back),
-            )
+            given = (self._given[name] for name in program.arguments)
+            yield word, Way(partial(program, queue, *given), self._read_back)
         if function not in ("mm", "mv", "tmv"):
             return
         names, sizes = ("abc", "nlm") if function == "mm" else ("ayx", "nn")
@@ -185,13 +183,13 @@ class _Measured:
         a = a.T if function == "tmv" else a
         for word, run in _effects(function, queue, programs["written"].source, buffers):
             yield word, Way(run, self._read_back)
-        yield from cublas(a, b)
-        yield from clblast(queue, buffers, lengths, is_transposed=function == "tmv")
+        blas = partial(clblast, queue, buffers, lengths, is_transposed=function == "tmv")
+        yield from installed(cublas=partial(cublas, a, b), clblast=blas)
         if context.devices[0].type & cl.device_type.CPU:
             yield "numpy", Way(partial(np.matmul, a, b), lambda found: found)
         if function == "mm":
-            yield from loopy_product(queue, buffers, lengths)
-            yield from halide_products(queue, a, b)
+            products = partial(loopy_product, queue, buffers, lengths), partial(halide_products, queue, a, b)
+            yield from installed(loopy=products[0], halide=products[1])
 
     def _touched(self, case: Case) -> Iterator[str]:
         """The arrays of each launch, those that it reads and writes twice."""
@@ -299,14 +297,6 @@ def search_rows(
             yield (device.name, case.name, kernel, *counts, *map("{:.3f}".format, numbers))
 
 
-class _MeasuredSpace(VariantSearchSpace):
-    """The choices that were measured."""
-
-    def __init__(self, space: VariantSearchSpace, choices: Iterable[Choice]) -> None:
-        super().__init__(space.space)
-        self.listed = dict.fromkeys(sorted(choices))
-
-
 class _Known(Evaluator):
     """Gives the times that were measured."""
 
@@ -347,14 +337,12 @@ def _all_measured(
         for choice in sorted(times, key=lambda each: times[each] or float("inf"))[:10]:
             if (variant := whole.variant(choice)) != own and not limit.is_over:
                 times[choice] = relative_time(measurer.confirmed(variant, own, 1))
-        tuning.space = _MeasuredSpace(whole, times)
+        size = len(whole.listed) if whole.listed else "many"
+        whole.listed = dict.fromkeys(sorted(times))
         searchers: list[tuple[Searcher, int]] = [(tuning.searcher(), 0)]
         searchers += [(RandomSearcher(), seed) for seed in range(_RANDOM)]
-        found = [
-            searcher.search(_Known(tuning.space, times), Budget(share=_SHARE), seed)
-            for searcher, seed in searchers
-        ]
-    return len(whole.listed) if whole.listed else "many", times, found
+        found = [searcher.search(_Known(whole, times), Budget(share=_SHARE), seed) for searcher, seed in searchers]
+    return size, times, found
 
 
 def lines(queue: cl.CommandQueue, asked: argparse.Namespace) -> Iterator[Sequence[object]]:

@@ -43,7 +43,7 @@ def test_products_with_a_vector(function: str, queue: cl.CommandQueue) -> None:
 def test_a_search_among_what_was_measured(
     device: DeviceDescription, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "FAILED", [])
+    monkeypatch.setattr(turns, "SAID", {})
     (row,) = c_loops.search_rows(c_loops.Case("tmv", {"n": N}), device, tmp_path, 60, 1)
     found = dict(zip(c_loops.SEARCH_COLUMNS, row, strict=True))
     assert int(str(found["space"])) > int(str(found["variants"])) == 1 + 1
