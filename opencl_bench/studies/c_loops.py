@@ -42,7 +42,7 @@ from coarsen.drop_in.program import Program
 from coarsen.loops.launches import each_launch, extents_in
 from coarsen.loops.program import read_program
 from coarsen.loops.splits import GROUP_SIZE, LANES
-from coarsen.opencl_bench.studies.turns import Run, Way, goes_on, study
+from coarsen.opencl_bench.studies.turns import Lines, Run, Way, goes_on, study
 from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, halide_products, installed, loopy_product
 from coarsen.opencl_bench.workloads.described.c_template import c_template
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
@@ -345,7 +345,7 @@ def _all_measured(
     return size, times, found
 
 
-def lines(queue: cl.CommandQueue, asked: argparse.Namespace) -> Iterator[Sequence[object]]:
+def lines(queue: cl.CommandQueue, asked: argparse.Namespace) -> Lines:
     """Yield the lines of all functions, or of those that are asked for."""
     device = find_device(asked.device)
     yield (

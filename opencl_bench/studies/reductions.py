@@ -96,7 +96,7 @@ def fixed(reduction: Reduce, version: TunedVersion | Mapping[str, int], device: 
 def arrays_of(queue: cl.CommandQueue, what: str, n: int, rows: int = 1) -> tuple[list[cl.array.Array], Any]:
     """Return the arrays of a reduction of rows of n elements, and its result."""
     draw = np.random.default_rng((n, rows))
-    shapes = [(rows, n), n] if what == "tmv" else [n] * (1 + (what == "dot"))
+    shapes: list[Any] = [(rows, n), n] if what == "tmv" else [n] * (1 + (what == "dot"))
     values = [draw.uniform(-1, 1, shape).astype(np.float32) for shape in shapes]
     wide = values[0].astype(np.float64)
     results: Mapping[str, Callable[[], Any]] = {
