@@ -12,6 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 from coarsen.errors import InvalidInputError
@@ -91,6 +92,8 @@ class Expression:
             raise InvalidInputError(f"'{self.text}' needs a whole number for {error}") from None
 
 
+# Calls of a pipeline ask for the same few again and again.
+@lru_cache(maxsize=1024)
 def parse_expression(text: str | int) -> Expression:
     """Read an expression: whole numbers, names, + - * // %, min, max and parentheses.
 

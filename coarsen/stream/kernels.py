@@ -360,7 +360,8 @@ class _Writing:
         axes = (x, dx, width), (y, dy, height)
         if actor.border == EDGE:
             for at, by, size in axes:
-                yield f"    {at} = {by} < 0 ? max({at} + {by}, 0) : {by} > 0 ? min({at} + {by}, {size} - 1) : {at};"
+                last = f"{by} > 0 ? min({at} + {by}, {size} - 1) : {at}"
+                yield f"    {at} = {by} < 0 ? max({at} + {by}, 0) : {last};"
         else:
             yield from (f"    {at} += {by};" for at, by, _ in axes)
             outside = (f"({by} < 0 ? {at} < 0 : {by} > 0 && {at} >= {size})" for at, by, size in axes)

@@ -99,7 +99,9 @@ class Stream:
         if not self._named:
             repetitions(self._channels)
         own = ((each.name, each.push, each.pop, each.peek) for each in self._pipeline.actors)
-        self._rated = (*self._channels, *(Channel("the one before", *each) for each in own))
+        rated = *self._channels, *(Channel("the one before", *each) for each in own)
+        # Numbers are at least 1, and so is the size of an image.
+        self._rated = tuple(each for each in rated if each.names - {"width", "height"})
         self._counts = tuple(map(parse_expression, self._pipeline.counts))
         # Arguments of a kernel object are a launch's: each thread has its own.
         self._kernels = threading.local()
@@ -156,7 +158,8 @@ class Stream:
             return self._reduced(self.reduction, queue, elements, out, wait_for, given)
         call = self._prepared(elements, given)
         dtype, count = self._pipeline.dtypes[-1], call.counts[-1]
-        found = pyopencl.array.empty(queue, call.shape, dtype) if out is None else out
+        allocator = getattr(elements, "allocator", None)
+        found = pyopencl.array.empty(queue, call.shape, dtype, allocator=allocator) if out is None else out
         _memory("out", found, dtype)
         is_in_place = self._pipeline.is_map and found.base_data == call.passed[0]
         read = (each for each in call.passed[is_in_place:] if hasattr(each, "int_ptr"))

@@ -5,16 +5,16 @@ A step is eleven operations on vectors (van der Vorst, "Bi-CGSTAB", 1992); r̂ s
     1 v = A p      2 r̂·v      3 r -= (ρ / r̂·v) v      4 t = A r      5 t·r      6 t·t      ω = t·r / t·t
     7 x += (ρ / r̂·v) p + ω r  8 r -= ω t              9 ρ = r̂·r     10 r·r     11 p = r + β (p - ω v)
 
-Without fusion these are eleven launches. With it, 5 and 6 are one `Reduce` to a `float2`, so are 9 and 10, and 7 and
-8 are one kernel by `coarsen.fuse`: eight. A reduction of large vectors takes a launch more.
-Scalars stay on the device: the kernels read ρ, r̂·v, t·r and t·t from memory, and the host reads r·r alone, to stop.
-Kernels are fused beforehand, since the steps are always the same; `Program.together` fuses launches as they come, and
-looks at each region anew.
+Without fusion these are eleven launches. With it, 5 and 6 are one `Reduce` to a `float2`, so are 9 and 10, and 7
+and 8 are one kernel by `coarsen.fuse`: eight. A reduction of large vectors takes a launch more.
+Scalars stay on the device: kernels read ρ, r̂·v, t·r and t·t from memory, and the host reads r·r alone, to stop.
+Kernels are fused beforehand, since the steps are always the same; `Program.together` fuses launches as they come,
+and looks at each region anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -75,7 +75,7 @@ class Solver:
 
     Attributes:
         x: the solution so far.
-        reductions: those that a step calls, in their order.
+        reductions: those that a step calls, by what makes them.
     """
 
     def __init__(self, queue: cl.CommandQueue, matrix: cl.array.Array, without: Collection[str] = ()) -> None:
@@ -91,22 +91,24 @@ class Solver:
             kernel = getattr(coarsen.Program(queue.context, text).build(), name)
             return partial(kernel, queue, (n,), None, *(memory[each] for each in arguments))
 
-        def reduce(made: Reduce, *given: cl.array.Array, out: cl.array.Array) -> Run:
-            self.reductions.append(made if "choice" not in without else one_version(made, queue.device))
-            return partial(self.reductions[-1], queue, *given, out=out)
+        self.reductions = {make: make() for make in (product, dot, both)}
+        for made in self.reductions.values() if "choice" in without else ():
+            one_version(made, queue.device)
+
+        def reduce(make: Callable[[], Reduce], *given: cl.array.Array, out: cl.array.Array) -> Run:
+            return partial(self.reductions[make], queue, *given, out=out)
 
         def dots(one: cl.array.Array, other: cl.array.Array, out: cl.array.Array) -> list[Run]:
             """Return what computes one · other and other · other, at one reading or at two."""
             if "fusion" in without:
-                return [reduce(dot(), one, other, out=out[:1]), reduce(dot(), other, other, out=out[1:])]
-            return [reduce(both(), one, other, out=out.view(float2))]
+                return [reduce(dot, one, other, out=out[:1]), reduce(dot, other, other, out=out[1:])]
+            return [reduce(both, one, other, out=out.view(float2))]
 
-        self.reductions: list[Reduce] = []
         self._steps = [
-            reduce(product(), matrix, p, out=v),
-            reduce(dot(), self._right, v, out=rv),
+            reduce(product, matrix, p, out=v),
+            reduce(dot, self._right, v, out=rv),
             launch(STEPS, "half_step", ("norms", "rv", "v", "r")),
-            reduce(product(), matrix, r, out=t),
+            reduce(product, matrix, r, out=t),
             *dots(r, t, stable),
         ]
         if "fusion" in without:

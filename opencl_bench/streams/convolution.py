@@ -7,6 +7,7 @@ the second, so that by default it is stored: two kernels. Tuning may choose one,
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyopencl as cl
 import pyopencl.array
 from numpy.typing import NDArray
 
-from coarsen.opencl_bench.streams import Problem, Program
+from coarsen.opencl_bench.streams import Problem, Program, Run
 from coarsen.stream import Stencil, Stream, pipeline
 
 RADIUS = 8
@@ -75,7 +76,7 @@ def convolved(queue: cl.CommandQueue, size: Sequence[int], without: Collection[s
     """Return the separable convolution of an image; `size` is its width and its height."""
     image, taps = _image(size), np.random.default_rng(1).uniform(-1, 1, len(_REACH)).astype(np.float32)
     own, weights = (cl.array.to_device(queue, each) for each in (image, taps))
-    between, result = (cl.array.empty_like(own) for _ in range(2))
+    between, result, other = (cl.array.empty_like(own) for _ in range(3))
     step, program = separable(), cl.Program(queue.context, PLAIN).build()
     along = program.along, cl.Kernel(program, "along")
 
@@ -87,21 +88,23 @@ def convolved(queue: cl.CommandQueue, size: Sequence[int], without: Collection[s
     rows = sum(taps[RADIUS + k] * _moved(image, k, 0) for k in _REACH)
     wanted = sum(taps[RADIUS + k] * _moved(rows, 0, k) for k in _REACH)
     close = 1e-5 * np.abs(taps).sum() ** 2
-    return Problem({"coarsen": lambda: step(queue, own, taps=weights), "plain": plain}, wanted, close)
+    runs: dict[str, Run] = {"coarsen": partial(step, queue, own, out=other, taps=weights), "plain": plain}
+    return Problem(runs, wanted, close)
 
 
 def averaged(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]) -> Problem:
     """Return the means of five points of an image; `size` is its width and its height."""
     image = _image(size)
     own = cl.array.to_device(queue, image)
-    result, step, kernel = cl.array.empty_like(own), five_point(), cl.Program(queue.context, PLAIN).build().mean
+    result, other = (cl.array.empty_like(own) for _ in range(2))
+    kernel = cl.Program(queue.context, PLAIN).build().mean
 
     def plain() -> cl.array.Array:
         kernel(queue, size, None, own.data, result.data)
         return result
 
     wanted = sum(_moved(image, dx, dy) for dx, dy in ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))) / 5
-    return Problem({"coarsen": lambda: step(queue, own), "plain": plain}, wanted, 1e-5)
+    return Problem({"coarsen": partial(five_point(), queue, own, out=other), "plain": plain}, wanted, 1e-5)
 
 
 def _image(size: Sequence[int]) -> NDArray[np.float32]:

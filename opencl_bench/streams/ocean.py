@@ -49,8 +49,15 @@ def slopes(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]
             kernel(queue, size, None, np.int32(dx), np.int32(1 - dx), own.data, result.data)
         return results
 
+    others, pairs = (
+        [cl.array.empty_like(own) for _ in apart],
+        cl.array.empty(queue, 2 * own.size, np.float32),
+    )
+
     def ours() -> Any:  # noqa: ANN401 (one array, or two)
-        return [each(queue, own) for each in apart] if "fusion" in without else both(queue, own)
+        if "fusion" in without:
+            return [each(queue, own, out=to) for each, to in zip(apart, others, strict=True)]
+        return both(queue, own, out=pairs)
 
     def joined(run: Run) -> Any:  # noqa: ANN401 (an array)
         found = run()

@@ -80,7 +80,8 @@ def tmv(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]) -
     generator = np.random.default_rng(rows)
     m, v = (generator.uniform(-1, 1, each).astype(np.float32) for each in ((rows, width), width))
     own, vector = (cl.array.to_device(queue, each) for each in (m, v))
-    result, other = (cl.array.empty(queue, rows, np.float32) for _ in range(2))
+    # CLBlast multiplies what is in the result by 0.
+    result, other = (cl.array.zeros(queue, rows, np.float32) for _ in range(2))
     kernel = cl.Program(queue.context, PLAIN).build().rows
 
     def plain() -> cl.array.Array:
@@ -116,8 +117,8 @@ def pairs(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str])
     reduce = _chosen(scalar_products(), queue, without)
     runs: dict[str, Run] = {"coarsen": partial(reduce, queue, own, other), "plain": plain}
     if "fusion" in without:
-        made = Map("product", "u * y[i]", arguments="const float *y")
-        runs["coarsen"] = _apart(queue, without, made, own, y=other)
+        made = Map("product", "u * other[i]", arguments="const float *other")
+        runs["coarsen"] = _apart(queue, without, made, own, other=other)
     return Problem(runs, (x.astype(np.float64) * y).sum(axis=1), _EPSILON * np.abs(x * y).sum(axis=1))
 
 

@@ -1,7 +1,7 @@
 """Training of a support-vector machine with radial basis functions, two points at a time, as GPUSVM does it.
 
-Sequential minimal optimisation (Platt 1998) with the choice of both points by Keerthi et al. (2001), in parallel as
-Catanzaro, Sundaram and Keutzer have it, "Fast Support Vector Machine Training and Classification on Graphics
+Sequential minimal optimisation (Platt 1998) with the choice of both points by Keerthi et al. (2001), in parallel
+as Catanzaro, Sundaram and Keutzer have it, "Fast Support Vector Machine Training and Classification on Graphics
 Processors" (ICML 2008). A step, with f the gradients, which are the sums of α y K less y:
 
     high = argmin f, low = argmax f    of the points that may still move up, and down: a `Reduce` each

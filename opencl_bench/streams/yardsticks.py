@@ -94,7 +94,7 @@ class CLBlast:
         self._queue = ctypes.c_void_p(queue.int_ptr)
 
     def __call__(self, name: str, *given: cl.array.Array | float) -> None:
-        """Call a function, `("Saxpy", n, 2.0, x, 1, y, 1)`: an array is a buffer and an offset, an `int` a size."""
+        """Call a function, `("Saxpy", n, 2.0, x, 1, y, 1)`: an array is a buffer and an offset."""
         words: list[Any] = []
         for each in given:
             if isinstance(each, cl.array.Array):
