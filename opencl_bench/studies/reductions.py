@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -29,10 +28,10 @@ from coarsen.devices.discovery import open_device
 from coarsen.devices.drivers import prepare_loader
 from coarsen.devices.selection import find_device
 from coarsen.dispatch.tree import Leaf
+from coarsen.opencl_bench.streams.yardsticks import in_turns
 from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_choice import default_file, version_of
 
-_ROUNDS, _SECONDS = 15, 2e-3
 _ONE, _TWO = "const float *x", "const float *x, const float *y"
 # Operator, identity, map, arguments.
 SUMS: Mapping[str, tuple[str, str, str, str]] = {
@@ -107,24 +106,6 @@ def rows(queue: cl.CommandQueue, what: str, sizes: Iterable[int], tuned: Reduce)
         best = min(others, key=medians.__getitem__)
         told = [medians["pyopencl"], medians["reduce"], *ratio, medians[best]]
         yield [queue.device.name.strip(), what, n, *(f"{each:.4g}" for each in told), best]
-
-
-def in_turns(queue: cl.CommandQueue, runs: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-    """Return the microseconds of a call in each round."""
-
-    def seconds(run: Callable[[], Any], calls: int) -> float:
-        # A device that has just done something else, such as PyTorch's, starts later.
-        run()
-        queue.finish()
-        start = time.perf_counter()
-        for _ in range(calls):
-            run()
-        queue.finish()
-        return (time.perf_counter() - start) / calls
-
-    calls = {name: max(1, min(200, int(_SECONDS / seconds(run, 3)))) for name, run in runs.items()}
-    times = [{name: seconds(run, calls[name]) for name, run in runs.items()} for _ in range(_ROUNDS)]
-    return {name: 1e6 * np.array([each[name] for each in times]) for name in runs}
 
 
 def main() -> None:

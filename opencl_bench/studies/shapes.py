@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import argparse
 import csv
-import ctypes
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,9 @@ import pyopencl.array
 from coarsen.devices.discovery import open_device
 from coarsen.devices.drivers import prepare_loader
 from coarsen.devices.selection import find_device
-from coarsen.opencl_bench.studies.reductions import fixed, in_turns
+from coarsen.opencl_bench.streams.products import product
+from coarsen.opencl_bench.streams.yardsticks import CLBlast, in_turns
+from coarsen.opencl_bench.studies.reductions import fixed
 from coarsen.stream.reduce import Reduce
 
 # Versions that take so many times as long as the fastest are left out.
@@ -40,18 +42,6 @@ FIXED: tuple[Mapping[str, int], ...] = (
     {"GROUPS": 64, "LOCAL": 1, "LANES": 8},
     {"GROUPS": 64, "LOCAL": 256, "LANES": 4, "ACCESS": 1},
 )
-
-
-def product() -> Reduce:
-    """Return the product of a matrix and a vector."""
-    return Reduce(
-        "a + b",
-        identity="0",
-        map="m[row][i] * v[i]",
-        arguments="const float *m, const float *v",
-        rows="rows",
-        length="width",
-    )
 
 
 def shapes(total: int) -> Iterator[tuple[int, int, bool]]:
@@ -83,38 +73,15 @@ def measured(queue: cl.CommandQueue, chosen: Reduce, total: int) -> Iterator[tup
             if not np.allclose(found, wanted, rtol=1e-3, atol=2e-5 * width):
                 sys.exit(f"{rows}×{width}: {name} has {found[:4]}…, and NumPy {wanted[:4]}…")
         runs = {name: runs[name] for name, each in seconds.items() if each < _MOST * min(seconds.values())}
-        runs |= {**dict(_clblast(queue, there[0], there[1])), **dict(_cublas(m, v))}
+        with suppress(OSError):
+            runs["clblast"] = partial(CLBlast(queue).product, *there, cl.array.zeros(queue, rows, np.float32))
+        runs |= _cublas(m, v)
         for name, times in in_turns(queue, runs).items():
             yield device, rows, width, is_judging, name, f"{np.median(times):.4g}"
 
 
 def _words(values: Mapping[str, int]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
-
-
-def _clblast(
-    queue: cl.CommandQueue, m: cl.array.Array, v: cl.array.Array
-) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """CLBlast's product; nothing where it isn't installed."""
-    try:
-        library = ctypes.CDLL("libclblast.so.1")
-    except OSError:
-        return
-    size, handle = ctypes.c_size_t, ctypes.c_void_p(queue.int_ptr)
-    rows, width = m.shape
-    result = cl.array.zeros(queue, rows, np.float32)
-    buffers = [each.base_data for each in (m, v, result) if isinstance(each.base_data, cl.MemoryObjectHolder)]
-    a, x, y = ((ctypes.c_void_p(each.int_ptr), size(0)) for each in buffers)
-    row_major, plain, one, zero = 101, 111, ctypes.c_float(1), ctypes.c_float(0)
-    words = (row_major, plain, size(rows), size(width), one, *a, size(width), *x, size(1), zero, *y, size(1))
-
-    def run() -> cl.array.Array:
-        status = library.CLBlastSgemv(*words, ctypes.byref(handle), None)
-        if status:
-            raise RuntimeError(f"CLBlast's error {status}")
-        return result
-
-    yield "clblast", run
 
 
 def _cublas(m: Any, v: Any) -> Iterator[tuple[str, Callable[[], Any]]]:  # noqa: ANN401 (arrays of NumPy's)

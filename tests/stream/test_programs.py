@@ -45,7 +45,7 @@ def test_a_step_is_eight_launches_and_reads_nothing(
     matrix = cl.array.to_device(queue, np.eye(53, dtype=np.float32) * 2)
     right = cl.array.to_device(queue, np.arange(53, dtype=np.float32))
     solver = Solver(queue, matrix)
-    assert [len(each._steps) for each in (solver, Solver(queue, matrix, PARTS))] == [8, 11]
+    assert [len(each.steps) for each in (solver, Solver(queue, matrix, PARTS))] == [8, 11]
     for each in solver.reductions.values():
         assert len(each.explain(queue, **dict.fromkeys(each.sizes, 53)).version.launches) == 1
     solver.start(right)
@@ -63,9 +63,8 @@ def test_sizes_are_drawn_alike_and_are_no_powers_of_two() -> None:
         assert one == other
         for size in one:
             assert np.prod(size) <= program.elements
-            assert all(
-                least <= each <= most for least, each, most in zip(program.least, size, program.most, strict=True)
-            )
+            bounds = zip(size, program.bounds, strict=True)
+            assert all(least <= each <= most for each, (least, most) in bounds)
             assert not any(each & (each - 1) == 0 for each in size)
 
 
@@ -74,15 +73,14 @@ def test_a_program_that_fails_is_told_and_the_others_run(
 ) -> None:
     monkeypatch.setattr("coarsen.opencl_bench.streams.yardsticks._ROUNDS", 2)
     monkeypatch.setattr("coarsen.opencl_bench.streams.yardsticks._SECONDS", 0)
-    words = ["streams", "tmv", "-d", queue.device.name.strip(), "--csv", "--size", "3", "--size", "3", "5"]
+    words = ["streams", "tmv", "-d", queue.device.name.strip(), "--size", "3", "--size", "3", "5"]
     monkeypatch.setattr("sys.argv", words)
     assert __main__.main() == 1
     out, err = capsys.readouterr()
     heading, *lines = out.splitlines()
     assert heading == "device,program,size,without,what,microseconds,q1,q3,error"
-    assert [line.split(",")[1:5] for line in lines][:2] == [
-        ["tmv", "3 5", "", what] for what in ("coarsen", "plain")
-    ]
+    told = [line.split(",")[1:5] for line in lines]
+    assert told[:2] == [["tmv", "3 5", "", what] for what in ("coarsen", "plain")]
     assert "tmv 3: InvalidInputError: its size is rows and columns" in err
     with pytest.raises(InvalidInputError, match="there have to be points of both"):
         found("svm").problem(queue, (1, 1))

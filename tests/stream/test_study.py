@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyopencl as cl
 import pytest
 
+from coarsen.opencl_bench.streams import yardsticks
 from coarsen.opencl_bench.studies import reductions
 from coarsen.stream.reduction_text import PARAMETERS
 
@@ -17,7 +18,7 @@ def test_fixed_versions_are_some_of_all() -> None:
 
 def test_a_line_for_each_size(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reductions, "FIXED", reductions.FIXED[:1])
-    monkeypatch.setattr(reductions, "_ROUNDS", 2)
+    monkeypatch.setattr(yardsticks, "_ROUNDS", 2)
     for what in ("max", "iamax"):
         lines = [*reductions.rows(queue, what, (64, 100), reductions.ours(what))]
         assert [line[1:3] for line in lines] == [[what, 64], [what, 100]]
