@@ -69,7 +69,7 @@ def tune_inputs(path: Path, find_device: Callable[[], DeviceDescription], asked:
     from coarsen.opencl_bench.inputs.described import check_described
     from coarsen.opencl_bench.inputs.over_inputs import tune_over_inputs
 
-    asked.stage_one()  # a mistake in it is said before anything is written
+    asked.over_inputs(asked.inputs)  # a mistake in it is said before anything is written
     listed = listed_inputs(path, asked.inputs)
     if asked.output is None:
         _check_no_loss(output, listed.path.name, len(listed_presets(read_description(listed.path), listed.count)))

@@ -1,0 +1,86 @@
+"""Convolutions of an image: a separable one of radius 8, as NVIDIA's SDK has it, and a stencil of five points.
+
+The separable one is two stencils, along rows and along columns. An element of the first is looked at 17 times by
+the second, so that by default it is stored: two kernels. Tuning may choose one, which computes it 17 times. There
+is nothing else here to be switched off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array
+from numpy.typing import NDArray
+
+from coarsen.opencl_bench.streams import Problem, Program, answers
+from coarsen.opencl_bench.streams.yardsticks import one_by_one, plain
+from coarsen.stream import Actor, Stencil, Stream, pipeline
+
+RADIUS = 8
+_REACH = range(-RADIUS, RADIUS + 1)
+
+
+def separable() -> Stream:
+    """Return the convolution with a row and a column of 17 weights; outside of the image there is 0."""
+
+    def along(name: str, neighbour: str) -> Actor:
+        terms = (f"taps[{RADIUS + k}] * {neighbour.format(k)}" for k in _REACH)
+        return Stencil(name, " + ".join(terms), border="0", arguments="const float *taps")
+
+    return pipeline(along("along_rows", "u({}, 0)"), along("along_columns", "u(0, {})"))
+
+
+def five_point() -> Stream:
+    """Return the mean of each element and its four neighbours; outside of the image there is 0."""
+    mean = "0.2f * (u(0, 0) + u(-1, 0) + u(1, 0) + u(0, -1) + u(0, 1))"
+    return pipeline(Stencil("mean", mean, border="0"))
+
+
+def convolved(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]) -> Problem:
+    """Return the separable convolution of an image; `size` is its width and its height."""
+    image, taps = _image(size), np.random.default_rng(1).uniform(-1, 1, len(_REACH)).astype(np.float32)
+    own, weights = (cl.array.to_device(queue, each) for each in (image, taps))
+    between, *to = (cl.array.empty_like(own) for _ in range(3))
+    rows = plain(queue, "along", size, 1, 0, weights, own, between)
+    columns = plain(queue, "along", size, 0, 1, weights, between, to[1])
+    runs = {
+        "coarsen": partial(separable(), queue, own, out=to[0], taps=weights),
+        "plain": one_by_one(rows, columns),
+    }
+    half = sum(taps[RADIUS + k] * _moved(image, k, 0) for k in _REACH)
+    wanted = np.asarray(sum(taps[RADIUS + k] * _moved(half, 0, k) for k in _REACH))
+    return Problem(
+        runs, wanted, 1e-6 * np.abs(taps).sum() ** 2, answers(runs, {"coarsen": to[:1], "plain": to[1:]})
+    )
+
+
+def averaged(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]) -> Problem:
+    """Return the means of five points of an image; `size` is its width and its height."""
+    image = _image(size)
+    own = cl.array.to_device(queue, image)
+    to = [cl.array.empty_like(own) for _ in range(2)]
+    runs = {
+        "coarsen": partial(five_point(), queue, own, out=to[0]),
+        "plain": plain(queue, "mean_of_five", size, own, to[1]),
+    }
+    wanted = sum(_moved(image, dx, dy) for dx, dy in ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))) / 5
+    return Problem(runs, wanted, 1e-6, answers(runs, {"coarsen": to[:1], "plain": to[1:]}))
+
+
+def _image(size: Sequence[int]) -> NDArray[np.float32]:
+    return np.random.default_rng(size[0]).uniform(-1, 1, size[::-1]).astype(np.float32)
+
+
+def _moved(image: Any, dx: int, dy: int) -> NDArray[np.float64]:  # noqa: ANN401 (of numbers of any type)
+    """Return the neighbours of all elements."""
+    height, width = image.shape
+    padded = np.pad(image.astype(np.float64), RADIUS)
+    return padded[RADIUS + dy : RADIUS + dy + height, RADIUS + dx : RADIUS + dx + width]
+
+
+_SIZES = ("width", "height"), (1000, 1000), ((64, 8192), (64, 8192)), 1 << 26
+PROGRAMS = {"convolution": Program(convolved, *_SIZES), "five-point": Program(averaged, *_SIZES)}

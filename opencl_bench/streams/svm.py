@@ -1,0 +1,207 @@
+"""Training of a support-vector machine with radial basis functions, two points at a time, as GPUSVM does it.
+
+Sequential minimal optimisation (Platt 1998) with the choice of both points by Keerthi et al. (2001), in parallel
+as Catanzaro, Sundaram and Keutzer have it, "Fast Support Vector Machine Training and Classification on Graphics
+Processors" (ICML 2008). A step, with f the gradients, which are the sums of α y K less y:
+
+    high = argmin f, low = argmax f    of the points that may still move up, and down: a `Reduce` each
+    distances of all points to both    a `Reduce` of rows to a `float2`: the points are read once
+    how far both move                  a kernel of one work-item
+    f += t (K(high) - K(low))          a `Map` in place
+
+Five launches, seven without fusion; their scalars stay on the device. The host reads the gap between both
+gradients every 64 steps, to stop. The two selections are two launches: a `Reduce` finds one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array
+from numpy.typing import NDArray
+from pyopencl.cltypes import float2
+
+import coarsen
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.streams import Problem, Program, Run
+from coarsen.opencl_bench.streams.yardsticks import one_version, plain
+from coarsen.stream import Map, Reduce, pipeline
+
+SOURCE = Path(__file__).with_name("svm.cl")
+STATE = "const float *f, const float *y, const float *alpha, float penalty"
+# Whose gradients count: a point at its bound moves only one way.
+HIGH = "(y[i] > 0 ? alpha[i] < penalty : alpha[i] > 0) ? f[i] : INFINITY"
+LOW = "(y[i] > 0 ? alpha[i] > 0 : alpha[i] < penalty) ? f[i] : -INFINITY"
+SQUARE = "(m[row][i] - m[{place}[0] * features + i]) * (m[row][i] - m[{place}[0] * features + i])"
+GIVEN = "const float *d, const float *moved, float gamma"
+
+
+def distances(places: Sequence[str]) -> Reduce:
+    """Return the squared distances of all points to one, a float each, or to two, a `float2`."""
+    squares = ", ".join(SQUARE.format(place=place) for place in places)
+    return Reduce(
+        "a + b",
+        identity="0",
+        map=f"(float2)({squares})" if len(places) == 2 else squares,
+        arguments=", ".join(["const float *m", *(f"const long *{place}" for place in places)]),
+        dtype=float2 if len(places) == 2 else np.float32,
+        rows="points",
+        length="features",
+    )
+
+
+class Trainer:
+    """The training for one set of points.
+
+    Args:
+        queue: where, in order.
+        points: n × features floats on the device.
+        labels: n floats, of which each is 1 or -1.
+        penalty: the largest weight of a point, C.
+        gamma: of the kernel exp(-γ |x - y|²).
+        without: what is switched off, of `fusion` and `choice`; `coarsen` for kernels of `plain.cl` alone.
+
+    Attributes:
+        alpha: the weights of the points, floats on the device.
+        steps: the launches of a step.
+    """
+
+    def __init__(
+        self,
+        queue: cl.CommandQueue,
+        points: cl.array.Array,
+        labels: NDArray[np.float32],
+        penalty: float,
+        gamma: float,
+        without: Collection[str] = (),
+    ) -> None:
+        if {*np.unique(labels)} != {-1, 1}:
+            raise InvalidInputError("labels are 1 and -1, and there have to be points of both")
+        n, features = points.shape
+        self._y = y = cl.array.to_device(queue, labels)
+        self._f, self.alpha = f, alpha = [cl.array.zeros(queue, n, np.float32) for _ in range(2)]
+        self._moved = moved = cl.array.zeros(queue, 2, np.float32)
+        high, low = (cl.array.zeros(queue, 1, np.int64) for _ in range(2))
+        is_fused = not {"fusion", "coarsen"} & {*without}
+        # Distances to both places lie side by side, or apart.
+        near = [cl.array.zeros(queue, each, np.float32) for each in ((2 * n,) if is_fused else (n, n))]
+        state = f, y, alpha, np.float32(penalty)
+        total = "alpha[i] - 0.5f * alpha[i] * y[i] * (f[i] + y[i])"
+        self._dual = partial(Reduce("a + b", identity="0", map=total, arguments=STATE), queue, *state)
+
+        def reduce(made: Reduce, *given: Any, out: cl.array.Array) -> Run:  # noqa: ANN401
+            return partial(
+                one_version(made, queue.device) if "choice" in without else made, queue, *given, out=out
+            )
+
+        def update(expression: str, d: cl.array.Array) -> Run:
+            made = pipeline(Map("update", expression, arguments=GIVEN))
+            return partial(made, queue, f, out=f, d=d, moved=moved, gamma=gamma)
+
+        kernel = coarsen.Program(queue.context, SOURCE.read_text(encoding="utf-8")).build().take_step
+        words = high.data, low.data, np.int32(3 - len(near)), near[0].data, np.float32(gamma), np.float32(penalty)
+        step = partial(kernel, queue, (1,), None, *words, *(each.data for each in (f, y, alpha, moved)))
+        if "coarsen" in without:
+            self.steps = [
+                plain(queue, "select_two", (256,), n, penalty, f, y, alpha, high, low, local=256),
+                plain(queue, "square_distance", (n,), features, points, high, near[0]),
+                plain(queue, "square_distance", (n,), features, points, low, near[1]),
+                step,
+                plain(queue, "update", (n,), 1.0, gamma, moved, near[0], f),
+                plain(queue, "update", (n,), -1.0, gamma, moved, near[1], f),
+            ]
+            return
+        self.steps = [
+            reduce(Reduce.argmin(STATE, map=HIGH), *state, out=high),
+            reduce(Reduce.argmax(STATE, map=LOW), *state, out=low),
+        ]
+        if is_fused:
+            self.steps += [
+                reduce(distances(("high", "low")), points, high, low, out=near[0].view(float2)),
+                step,
+                update("u + moved[0] * (exp(-gamma * d[2 * i]) - exp(-gamma * d[2 * i + 1]))", near[0]),
+            ]
+        else:
+            to_one = distances(("to",))
+            self.steps += [
+                *(reduce(to_one, points, place, out=d) for place, d in zip((high, low), near, strict=True)),
+                step,
+                *(
+                    update(f"u {sign} moved[0] * exp(-gamma * d[i])", d)
+                    for sign, d in zip("+-", near, strict=True)
+                ),
+            ]
+
+    def start(self) -> None:
+        """Begin anew, with no weights."""
+        self._f[:] = -self._y
+        self.alpha.fill(0)
+
+    def step(self) -> None:
+        """Move two points; it does not wait for the device."""
+        for launch in self.steps:
+            launch()
+
+    def train(self, gap: float = 1e-3, most: int = 100_000) -> int:
+        """Train until no two gradients are more than twice `gap` apart, and return the number of steps."""
+        self.start()
+        for number in range(1, most + 1):
+            self.step()
+            if number % 64 == 0 and self._moved.get()[1] <= 2 * gap:
+                return number
+        return most
+
+    def dual(self) -> float:
+        """Return the dual objective, Σ α - ½ ΣΣ α α y y K, which training makes as large as it can."""
+        return float(self._dual().get())
+
+
+_STEPS, _PENALTY = 50, 1.0
+
+
+def training(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]) -> Problem:
+    """Return fifty steps of a training; `size` is the number of points and of their features.
+
+    The answer is the dual objective of a whole training; that of scikit-learn is wanted.
+    """
+    n, features = size
+    generator = np.random.default_rng(n)
+    points = generator.standard_normal((n, features)).astype(np.float32)
+    lengths = (points**2).sum(axis=1)
+    is_outside = (lengths > np.median(lengths)) ^ (generator.random(n) < 0.05)
+    labels = np.where(is_outside, 1, -1).astype(np.float32)
+    labels[:2] = (1, -1)[:n]
+    given = queue, cl.array.to_device(queue, points), labels, _PENALTY, 1 / features
+    trainers = {"coarsen": Trainer(*given, without), "plain": Trainer(*given, ("coarsen",))}
+
+    def some(trainer: Trainer) -> None:
+        trainer.start()
+        for _ in range(_STEPS):
+            trainer.step()
+
+    def dual(trainer: Trainer) -> NDArray[np.float64]:
+        trainer.train()
+        return np.array([trainer.dual()])
+
+    wanted = np.array([_dual_of_scikit_learn(points, labels, 1 / features)])
+    runs, answers = ({name: partial(of, each) for name, each in trainers.items()} for of in (some, dual))
+    return Problem(runs, wanted, 1e-3 * np.abs(wanted), answers, _STEPS)
+
+
+def _dual_of_scikit_learn(points: NDArray[np.float32], labels: NDArray[np.float32], gamma: float) -> float:
+    try:
+        from sklearn.metrics.pairwise import rbf_kernel
+        from sklearn.svm import SVC
+    except ImportError:
+        raise InvalidInputError("svm is compared with scikit-learn: pip install 'coarsen[train]'") from None
+    machine = SVC(C=_PENALTY, gamma=gamma).fit(points, labels)
+    weights, vectors = machine.dual_coef_[0], machine.support_vectors_
+    return float(np.abs(weights).sum() - weights @ rbf_kernel(vectors, gamma=gamma) @ weights / 2)
+
+
+PROGRAMS = {"svm": Program(training, ("points", "features"), (1000, 20), ((64, 8192), (2, 256)), 1 << 20)}
