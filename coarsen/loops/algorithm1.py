@@ -119,7 +119,12 @@ class _Question:
                 wanted = reduce(isl.Set.intersect, (same_time[number] for number in numbers), self._kept)
                 solved = self._times.simplest(wanted)
                 if solved is not None:
-                    times = {name: self._sequential(name, row) for name, row in solved.items()}
+                    # None where a time is the same in the whole launch.
+                    owns = {name: self._of_iterators(name, row) for name, row in solved.items()}
+                    times = {
+                        name: (own,) if adds_a_dimension(self._around[name], own) else ()
+                        for name, own in owns.items()
+                    }
                     chosen = [reachable[number] for number in numbers]
                     places = self._places(times, chosen)
                     if places is not None:
@@ -135,11 +140,6 @@ class _Question:
             units = [row for row in self._units(statement) if row in parallel]
             places[statement.name] = (*units, *(row for row in parallel if row not in units))
         return times, places
-
-    def _sequential(self, name: str, row: Coefficients) -> Rows:
-        """The sequential loop of a time: none where it is the same in the whole launch."""
-        own = self._of_iterators(name, row)
-        return (own,) if adds_a_dimension(self._around[name], own) else ()
 
     def _of_iterators(self, name: str, row: Coefficients) -> Coefficients:
         return row[: len(self._nest.statement(name).iterators)]

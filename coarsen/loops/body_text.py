@@ -242,8 +242,7 @@ class Body:
         name = run.target.array
         declared = f"{self._type(name)} " if name in self._undeclared else ""
         self._undeclared.discard(name)
-        sides = (self._writer.text(each, run.iterators) for each in (run.target, run.code.value))
-        return f"{declared}{f' {run.code.operator}= '.join(sides)};"
+        return f"{declared}{self._writer.assignment(run.code, run.iterators)}"
 
 
 def _arrays_in(expression: tree.Expression) -> set[str]:

@@ -60,6 +60,11 @@ class Writer:
         """
         return self._part(expression, iterators)[0]
 
+    def assignment(self, each: tree.Assignment, iterators: Mapping[str, tree.Expression]) -> str:
+        """Return an assignment as a statement. Arguments and errors as of `text`."""
+        target, value = self.text(each.target, iterators), self.text(each.value, iterators)
+        return f"{target}{f' {each.operator}= '}{value};"
+
     def of_isl(self, made: isl.AstExpr) -> tree.Expression:
         """Return an expression that isl's code generator made, as one of OpenCL C."""
         return expression_of(made, suffix="L" * (self.whole == "long"))
@@ -148,7 +153,7 @@ def _function(name: str) -> str:
 
 # isl's expressions, as trees of the same kind.
 
-_NOWHERE = SourcePosition(1, 1, "")
+_NOWHERE = SourcePosition(1, 1)
 # The signs of isl's operators.
 _SIGNS = {
     "or_": "||", "or_else": "||", "and_": "&&", "and_then": "&&", "eq": "==", "le": "<=", "lt": "<", "ge": ">=",

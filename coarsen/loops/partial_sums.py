@@ -75,9 +75,7 @@ def _statements(
 ) -> Iterator[tree.Statement]:
     """Yield statements with shared loops in parts; `taken` are names."""
     for each in statements:
-        if isinstance(each, tree.Region):
-            yield replace(each, body=tuple(_statements(each.body, shared, taken)))
-        elif isinstance(each, tree.For) and each.place in shared:
+        if isinstance(each, tree.For) and each.place in shared:
             has_rows = any(isinstance(inner, tree.For) for inner in each.body)
             yield from _in_parts(each if has_rows else _in_blocks(each, taken), shared[each.place], taken)
         else:
