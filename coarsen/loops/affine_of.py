@@ -31,14 +31,7 @@ from coarsen.loops.nest import Access, Array, Loop, Nest, Statement
 
 
 def nest_of(function: tree.CFunction) -> Nest:
-    """Return the loop nest of a C function.
-
-    Args:
-        function: as `clang_tree.functions_of` has it.
-
-    Raises:
-        RefusalError: it is no affine loop nest; the error names the place.
-    """
+    """Return the loop nest of a C function. Raises RefusalError, with the place, for one that is none."""
     try:
         return _Reading(function).nest()
     except RecursionError:

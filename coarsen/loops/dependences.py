@@ -78,12 +78,7 @@ def limited(context: isl.Context, place: SourcePosition) -> Iterator[None]:
 
 
 def dependences(nest: Nest, arrays: Iterable[str] | None = None) -> tuple[Dependence, ...]:
-    """Return the dependences of a nest, array by array, those of a level apart from those of others.
-
-    Args:
-        nest: the loops.
-        arrays: the names of those that are asked for; all where it is None.
-    """
+    """Return the dependences of a nest, by array and by level; of the arrays of some names, or of all."""
     order = _union([isl.UnionMap(nest.schedule(each)) for each in nest.statements], nest)
     names = [f"t{place}" for place in range(2 * max(len(each.loops) for each in nest.statements) + 1)]
     turned = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{', '.join(f'-{name}' for name in names)}] }}")

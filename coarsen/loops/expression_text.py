@@ -52,11 +52,9 @@ class Writer:
     kept: dict[str, str] = field(default_factory=dict)
 
     def text(self, expression: tree.Expression, iterators: Mapping[str, tree.Expression]) -> str:
-        """Return an expression. Raises RefusalError for one that OpenCL C has not got.
+        """Return an expression in the nest's names, at a place where iterators have these values.
 
-        Args:
-            expression: in the nest's names, as `Statement.code` has it.
-            iterators: what these are at the place.
+        Raises RefusalError for one that OpenCL C has not got.
         """
         return self._part(expression, iterators)[0]
 
@@ -195,12 +193,7 @@ def expression_of(made: isl.AstExpr, quotient: str = "/", suffix: str = "") -> t
 
 
 def size_text(made: isl.AstExpr, names: Mapping[str, tree.Expression] | None = None) -> str:
-    """Return an expression as `dispatch.expressions` reads it: `//` is the quotient downwards.
-
-    Args:
-        made: by isl's code generator.
-        names: what stands for a name.
-    """
+    """Return an expression as `dispatch.expressions` reads it, with what stands for some of its names."""
     return Writer("int", frozenset())._part(expression_of(made, "//"), names or {}, True)[0]
 
 

@@ -49,11 +49,7 @@ def whole_type(nest: Nest) -> str:
 
 
 def kernel_text(kernel: NestKernel) -> KernelText:
-    """Write a kernel.
-
-    Raises:
-        RefusalError: `c-type` for types that OpenCL C has not got.
-    """
+    """Write a kernel. Raises RefusalError (`c-type`) for types that OpenCL C has not got."""
     writing = _Writing(kernel)
     nest, whole = kernel.nest, writing.whole
     lines, shared = [*writing.plain()], [*writing.shared()]
@@ -120,12 +116,7 @@ def macros_of(
 
 
 def opencl_text(kernels: Sequence[KernelText], macros: Mapping[str, int]) -> str:
-    """Return the text of a program of kernels.
-
-    Args:
-        kernels: all of them.
-        macros: what their macros are, unless others are defined; as `macros_of` returns them.
-    """
+    """Return the text of a program of kernels, with the values of their macros unless others are defined."""
     texts = [each.text for each in kernels]
     needs_double = any(re.search(r"\bdouble\b|\b\d+(?:\.\d*|e)[-+\de]*(?![-+\def])", text) for text in texts)
     head = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n\n" if needs_double else ""

@@ -328,11 +328,7 @@ def _check_order(nest: Nest, found: Sequence[Dependence], kernels: Sequence[Nest
 
 
 def extents_of(kernel: NestKernel) -> tuple[isl.Set, dict[str, tuple[isl.PwAff, isl.PwAff]]]:
-    """Return when a kernel is launched, and the values of its dimensions.
-
-    Returns:
-        A set of parameters and steps; by dimension, 0 first, the first value and the end, over these.
-    """
+    """Return when a kernel is launched, and each dimension's first value and end, over parameters and steps."""
     box = kernel.box()
     for name in kernel.steps:
         end = box.dim(isl.dim_type.param)

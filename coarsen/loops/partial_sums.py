@@ -31,8 +31,7 @@ _Sums = Mapping[SourcePosition, Sum]
 def nest_and_kernels(function: tree.CFunction) -> tuple[Nest, tuple[Dependence, ...], tuple[NestKernel, ...]]:
     """Return the nest of a function, its dependences and its kernels, with sums over everything in two launches.
 
-    Raises:
-        RefusalError: it is no affine loop nest, or none that OpenCL C can have.
+    Raises RefusalError for what is no affine loop nest, or none that OpenCL C can have.
     """
     nest, found = analysed(nest_of(function))
     if shared := dict(_over_everything(nest, found)):

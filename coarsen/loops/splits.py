@@ -92,11 +92,7 @@ def split_of(
 ) -> Split | None:
     """Return how lanes share the sums of a kernel; None where none is free, or they can't be made first.
 
-    Args:
-        nest: the loops.
-        statements: of the kernel.
-        steps, places: by statement, what is the same in a launch, and in a work-item.
-        found: the nest's dependences.
+    Of each statement `steps` are the same in a launch, and `places` in a work-item.
     """
     if max(len(rows) for rows in places.values()) > 1:
         return None  # with two parallel loops there are work-items enough
@@ -255,4 +251,4 @@ def _target(statement: Statement) -> tree.Element:
 def _of_a_part(statement: Statement, own: Sum) -> Statement:
     """A statement that adds to a lane's part."""
     part = tree.Element(own.part, (), (), statement.place)
-    return replace(statement, code=tree.replaced(statement.code, {_target(statement): part}))
+    return replace(statement, code=statement.code and tree.replaced(statement.code, {_target(statement): part}))
