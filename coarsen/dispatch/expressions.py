@@ -12,6 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 from coarsen.errors import InvalidInputError
@@ -91,6 +92,8 @@ class Expression:
             raise InvalidInputError(f"'{self.text}' needs a whole number for {error}") from None
 
 
+# A call of a pipeline asks for the same ones each time.
+@lru_cache(maxsize=4096, typed=True)
 def parse_expression(text: str | int) -> Expression:
     """Read an expression: whole numbers, names, + - * // %, min, max and parentheses.
 
