@@ -10,7 +10,8 @@ parts is parallel then, and lanes share both sums (`splits`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from coarsen.errors import RefusalError, SourcePosition
@@ -38,15 +39,9 @@ def nest_and_kernels(function: tree.CFunction) -> tuple[Nest, tuple[Dependence, 
         known = {*function.variables, *nest.arrays}
         taken = {*known}
         body = tuple(_statements(function.body, shared, taken))
-        try:
+        with suppress(RefusalError):  # then as the loops are
             spread, related = analysed(nest_of(replace(function, body=body)))
-            kernels = (
-                replace(kernel, makes_parts=any(_sets_one_of(each, taken - known) for each in kernel.statements))
-                for kernel in kernels_of(spread, related)
-            )
-            return spread, related, tuple(kernels)
-        except RefusalError:
-            pass  # as the loops are
+            return spread, related, kernels_of(spread, related, taken - known)
     return nest, found, kernels_of(nest, found)
 
 
@@ -67,10 +62,6 @@ def _over_everything(nest: Nest, found: Sequence[Dependence]) -> Iterator[tuple[
             sums = sums_of(nest, using, dict.fromkeys((each.name for each in using), 0))
             if sums is not None and all(is_free(nest, each, loop) for each in using):
                 yield loop.place, {each.place: sums[each.name] for each in using}
-
-
-def _sets_one_of(statement: Statement, names: Set[str]) -> bool:
-    return any(access.array in names for access in statement.writes)
 
 
 def _adds_to_one(statement: Statement) -> bool:
@@ -159,7 +150,7 @@ def _in_parts(loop: tree.For, sums: _Sums, taken: set[str]) -> Iterator[tree.Sta
     free = tree.Directive(("simd",), inner, place)
     body = [
         replace(each, directives=(*each.directives, free)) if isinstance(each, tree.For) else each
-        for each in tree.replaced(loop.body, parts)
+        for each in (tree.replaced(inner, parts) for inner in loop.body)
     ]
     yield replace(loop, body=(*begun, *body, *kept), directives=(tree.Directive(("for",), "", place),))
     yield replace(loop, body=tuple(added), directives=(tree.Directive(("for",), outer, place),))

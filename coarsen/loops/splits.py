@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from coarsen.loops import tree
 from coarsen.loops.algorithm1 import adds_a_dimension, is_next_along
 from coarsen.loops.dependences import REDUCTION, Dependence, carried_by, named
-from coarsen.loops.nest import Array, Loop, Nest, Statement, affine_text, free_name
-from coarsen.loops.schedules import Coefficients
+from coarsen.loops.nest import Array, Coefficients, Loop, Nest, Statement, affine_text, free_name
 
 LANES, GROUP_SIZE = "SPLIT", "GROUP_SIZE"
 """The macros of a kernel's text: how many lanes share a sum, and the work-items of a work-group.

@@ -221,6 +221,41 @@ class Kernel(NotedKernel):
         sizes = file.sizes(file.numbers(self._typed(args)))
         return self(queue, *sizes, *args, wait_for=wait_for)
 
+    @property
+    def called(self) -> Ready | None:
+        """What the last call launched, where another may `repeat` it; else None."""
+        ready = self._called
+        is_kept = ready is not None and ready.buffers is None and not ready.is_converted and ready.shown is None
+        return ready if is_kept and not self._local_places else None
+
+    def repeat(
+        self, queue: pyopencl.CommandQueue, ready: Ready, args: tuple[Argument, ...], wait_for: WaitList
+    ) -> pyopencl.Event | None:
+        """Launch what was `called` with arguments of other values; None where it has to be called.
+
+        It is for who has the kernel object alone, and sets no arguments: what is launched is given them, nothing
+        else.
+
+        Args:
+            queue: where, for the same device.
+            ready: of an earlier call.
+            args: of the same types; the numbers that a tuned file chooses by are the same.
+            wait_for: events to wait for.
+        """
+        self._called = self._up_to_date = None
+        try:
+            if ready.own is not None:
+                return self._launch_several(queue, ready.own, args, wait_for)
+            kernel = ready.kernel or self
+            SET_REFERENCES(kernel, ready.references(args) + ready.added_references)
+            SET_NUMBERS(kernel, ready.numbers(args) + ready.added_numbers)
+        except (struct.error, CoarsenError):
+            return None
+        event: pyopencl.Event = ENQUEUE(
+            queue, kernel, ready.global_size, ready.local_size, None, wait_for, False, False
+        )
+        return event
+
     def get_info(self, param_name: pyopencl.kernel_info) -> object:
         """As `pyopencl.Kernel.get_info`; the program is the coarsened one."""
         return self.program if param_name == pyopencl.kernel_info.PROGRAM else super().get_info(param_name)

@@ -19,7 +19,7 @@ from pyopencl.tools import dtype_to_ctype
 
 from coarsen.devices.building import build_for_launches
 from coarsen.errors import RefusalError, one_line
-from coarsen.stream.reduction_text import OPTIONS, Operation
+from coarsen.stream.reduction_text import OPTIONS, Operation, numbers_of
 
 # The operations that were found to keep the laws, in this process.
 _KEPT: set[tuple[str, ...]] = set()
@@ -44,21 +44,28 @@ def check_laws(queue: pyopencl.CommandQueue, operation: Operation) -> None:
     key = (operation.operator, operation.identity, operation.preamble, str(operation.dtype))
     if key in _KEPT:
         return
-    small = _SMALL_UNSIGNED if operation.dtype.kind == "u" else _SMALL
+    kind, count = numbers_of(operation.dtype)
+    small = _SMALL_UNSIGNED if kind.kind == "u" else _SMALL
     large = [_LARGE_REAL, -_LARGE_REAL, np.inf, -np.inf]
-    if operation.dtype.kind != "f":
-        large = [np.iinfo(operation.dtype).max, np.iinfo(operation.dtype).min]
-    values = np.array([*small, *large], operation.dtype)
-    broken = _broken(queue, operation, values, len(small if operation.dtype.kind == "f" else values))
+    if kind.kind != "f":
+        large = [np.iinfo(kind).max, np.iinfo(kind).min]
+    # Of a vector each component has another small number.
+    values = np.array([[*np.roll(small, turn), *large] for turn in range(count)], kind).T
+    broken = _broken(queue, operation, values, len(small if kind.kind == "f" else values))
     words, identity = f"`{one_line(operation.operator)}`", one_line(operation.identity)
-    if len(found := values[(broken & _NOT_ASSOCIATIVE) > 0]):
-        reason = f"{words} depends on how operands are grouped, as for a = {found[0]}"
+
+    def first(law: int) -> str:
+        found = values[(broken & law) > 0]
+        return ", ".join(map(str, found[0])).join(("", "") if count == 1 else "()") if len(found) else ""
+
+    if found := first(_NOT_ASSOCIATIVE):
+        reason = f"{words} depends on how operands are grouped, as for a = {found}"
         raise RefusalError("reduction-not-associative", reason)
-    if len(found := values[(broken & _NOT_COMMUTATIVE) > 0]):
-        reason = f"{words} depends on the order of a and b, as for a = {found[0]}"
+    if found := first(_NOT_COMMUTATIVE):
+        reason = f"{words} depends on the order of a and b, as for a = {found}"
         raise RefusalError("reduction-not-commutative", reason)
-    if len(found := values[(broken & _NOT_IDENTITY) > 0]):
-        raise RefusalError("reduction-identity", f"{identity} is no identity of {words}, as for {found[0]}")
+    if found := first(_NOT_IDENTITY):
+        raise RefusalError("reduction-identity", f"{identity} is no identity of {words}, as for {found}")
     _KEPT.add(key)
 
 
@@ -66,20 +73,24 @@ def _broken(
     queue: pyopencl.CommandQueue, operation: Operation, values: np.ndarray[Any, Any], small: int
 ) -> np.ndarray[Any, Any]:
     """Return for each operand which laws are broken with it as the first."""
+    kind, count = numbers_of(operation.dtype)
     text = _TEXT.substitute(
         preamble=operation.preamble,
         type=dtype_to_ctype(operation.dtype),
         identity=one_line(operation.identity),
+        number=dtype_to_ctype(kind),
+        count=count,
         operator=one_line(operation.operator),
-        same=_SAME_REAL if operation.dtype.kind == "f" else "a == b",
-        undefined="isinf(first) && isnan(found)" if operation.dtype.kind == "f" else "0",
+        same=_SAME_REAL if kind.kind == "f" else "a == b",
+        undefined="isnan(a) && isinf(b)" if kind.kind == "f" else "0",
         not_associative=_NOT_ASSOCIATIVE,
         not_commutative=_NOT_COMMUTATIVE,
         not_identity=_NOT_IDENTITY,
     )
     program = build_for_launches(queue.context, text, OPTIONS, [queue.device])
     flags = pyopencl.mem_flags
-    operands = pyopencl.Buffer(queue.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=values)
+    given = np.ascontiguousarray(values)
+    operands = pyopencl.Buffer(queue.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=given)
     broken = np.zeros(len(values), np.uint32)
     result = pyopencl.Buffer(queue.context, flags.WRITE_ONLY, broken.nbytes)
     kernel = pyopencl.Kernel(program, "reduce_laws")
@@ -101,14 +112,14 @@ reduce_t reduce_two(reduce_t a, reduce_t b)
     return $operator;
 }
 
-int reduce_same(reduce_t a, reduce_t b)
+int reduce_same(reduce_t found, reduce_t expected, int reduce_may_be_undefined)
 {
-    return $same;
-}
-
-int reduce_kept(reduce_t found, reduce_t first)
-{
-    return reduce_same(found, first) || ($undefined);
+    for (int component = 0; component < $count; ++component) {
+        const $number a = (($number *) &found)[component], b = (($number *) &expected)[component];
+        if (!($same) && !(reduce_may_be_undefined && $undefined))
+            return 0;
+    }
+    return 1;
 }
 
 kernel void reduce_laws(global const reduce_t *values, int small, global uint *broken)
@@ -118,16 +129,16 @@ kernel void reduce_laws(global const reduce_t *values, int small, global uint *b
     uint found = 0;
     for (int y = 0; y < small && x < small; ++y) {
         const reduce_t second = values[y];
-        if (!reduce_same(reduce_two(first, second), reduce_two(second, first)))
+        if (!reduce_same(reduce_two(first, second), reduce_two(second, first), 0))
             found |= $not_commutative;
         for (int z = 0; z < small; ++z)
             if (!reduce_same(reduce_two(reduce_two(first, second), values[z]),
-                             reduce_two(first, reduce_two(second, values[z]))))
+                             reduce_two(first, reduce_two(second, values[z])), 0))
                 found |= $not_associative;
     }
-    if (!reduce_kept(reduce_two(identity, first), first) || !reduce_kept(reduce_two(first, identity), first))
+    if (!reduce_same(reduce_two(identity, first), first, 1) || !reduce_same(reduce_two(first, identity), first, 1))
         found |= $not_identity;
-    if (!reduce_same(reduce_two(identity, identity), identity))
+    if (!reduce_same(reduce_two(identity, identity), identity, 0))
         found |= $not_identity;
     broken[x] = found;
 }

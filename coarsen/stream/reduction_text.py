@@ -26,6 +26,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from pyopencl.cltypes import vec_type_to_scalar_and_count
 from pyopencl.tools import (
     ScalarArg,
     VectorArg,
@@ -43,8 +44,8 @@ RESULT = "reduce_result"
 PARAMETERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {
         "GROUPS": (1, 4, 16, 64, 256, 1024),
-        "LOCAL": (1, 32, 256, 1024),
-        "LANES": (8, 4, 1, 32),
+        "LOCAL": (1, 16, 32, 256, 1024),
+        "LANES": (8, 4, 1, 64),
         "ACCESS": (0, 1),
         "FORM": (0, 1),
     }
@@ -71,7 +72,7 @@ class Operation:
         identity: an expression; the operator makes of it and any other value that value.
         map: an expression of `i`, of `row` and of the arguments.
         arguments: the kernel's.
-        dtype: of what is combined.
+        dtype: of what is combined, numbers or vectors of them.
         length: the name of the number of elements of a row.
         rows: the name of the number of rows; empty where there is one result.
         preamble: OpenCL C before the kernels.
@@ -92,6 +93,11 @@ class Operation:
     def result_dtype(self) -> np.dtype[Any]:
         """The type of a result: a place is a `long`."""
         return np.dtype(np.int64) if self.finds_place else self.dtype
+
+    @property
+    def number_types(self) -> set[np.dtype[Any]]:
+        """The types of numbers that the kernels have."""
+        return {numbers_of(self.dtype)[0], *(each.dtype for each in self.arguments)}
 
     @property
     def part_bytes(self) -> int:
@@ -126,6 +132,11 @@ def parsed_arguments(text: str) -> tuple[Argument, ...]:
     for each in found:
         check_number(each.dtype, f"the argument {each.name}")
     return tuple(each for each in found if isinstance(each, VectorArg | ScalarArg))
+
+
+def numbers_of(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], int]:
+    """Return the type of a vector's components and how many it has; of a number its own, and 1."""
+    return vec_type_to_scalar_and_count.get(dtype, (dtype, 1))
 
 
 def check_number(dtype: np.dtype[Any], what: str) -> None:
@@ -189,7 +200,7 @@ def _head(operation: Operation, is_pinned: bool) -> Iterator[str]:
         # The same bits on all devices: none makes one rounding of two, or a vector of a sum, as Intel's would.
         yield "#pragma OPENCL FP_CONTRACT OFF"
         yield '#define REDUCE_IN_ORDER _Pragma("clang loop vectorize(disable)")'
-    if any(each.dtype == np.float64 for each in operation.arguments) or operation.dtype == np.float64:
+    if np.dtype(np.float64) in operation.number_types:
         yield "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
     yield operation.preamble
 

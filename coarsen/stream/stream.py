@@ -30,11 +30,13 @@ from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, aligned
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.stream.actor import Map, Stage, actors_of, check_neighbours, is_array
+from coarsen.stream.calls import number, overlap
 from coarsen.stream.check_rates import check_rates
 from coarsen.stream.graph import MOST_FIRINGS, Channel, buffers, channels_of, repetitions
-from coarsen.stream.kernels import Pipeline, fused_text, opencl_text, reads_once
-from coarsen.stream.reduce import Reduce, number, overlap
+from coarsen.stream.kernels import fused_text, opencl_text
+from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_text import OPTIONS
+from coarsen.stream.stages import Pipeline, reads_once
 from coarsen.stream.versions import description_of, file_of, versions_of
 
 # Rounded up to whole work-groups, an `int` has the number of each work-item.
@@ -128,7 +130,7 @@ class Stream:
 
     @cached_property
     def versions(self) -> tuple[TunedVersion, ...]:
-        """The versions that differ in what is fused, the default one first."""
+        """The versions, the default one first: their macros differ."""
         return tuple(versions_of(self._pipeline))
 
     def __call__(
@@ -146,7 +148,8 @@ class Stream:
             queue: where to launch.
             elements: the input, an array of PyOpenCL's that starts where its buffer does; or a buffer. An image
                 has two dimensions, or its `width` and `height` are given.
-            out: where the output goes; a new array where it is left out. Its memory is not that of `elements`.
+            out: where the output goes; a new array where it is left out. Its memory is not that of `elements`,
+                unless all stages are maps: then it may be `elements` itself.
             wait_for: events before the first launch.
             given: the actors' arguments by name.
 
@@ -162,7 +165,8 @@ class Stream:
         dtype, count = self._pipeline.dtypes[-1], call.counts[-1]
         found = pyopencl.array.empty(queue, call.shape, dtype) if out is None else out
         _memory("out", found, dtype)
-        read = (each for each in call.passed if hasattr(each, "int_ptr"))
+        is_in_place = self._pipeline.is_map and found.base_data == call.passed[0]
+        read = (each for each in call.passed[is_in_place:] if hasattr(each, "int_ptr"))
         if out is not None and count and any(overlap(out, each) for each in read):
             raise InvalidInputError("the output is the memory of something that is read: it needs its own")
         if found.size != count:
@@ -173,7 +177,8 @@ class Stream:
             event = self._kernel(queue.context).launch(
                 queue, source, found.base_data, np.int32(call.counts[0]), *passed, wait_for=waiting
             )
-            found.add_event(event)
+            # It comes after all those that the array had: `add_event` would have the host wait for some of them.
+            found.events[:] = [event]
         return found
 
     def _reduced(
@@ -226,16 +231,24 @@ class Stream:
             shape if pipeline.keeps_shape else (counts[-1],),
         )
 
-    def describe(self, path: str | Path) -> None:
+    def describe(self, path: str | Path, **given: tuple[int, int] | float | str) -> None:
         """Write the kernels, and beside them their description for `coarsen tune`.
 
         Args:
             path: of the description, which ends with `.toml`; that of the kernels ends with `.cl`.
+            given: what it is tuned for, by name: the least and the largest `n`, or `width` and `height`, and
+                arguments in rates; values of other numbers; how many elements arrays have, an expression of sizes.
+                Left out, these are 256 to 4194304, 16 to 2048, 2 to 64; 1; and as many as the input's, or as
+                an actor looks at.
+
+        Raises:
+            InvalidInputError: a name that the pipeline doesn't have; it ends with a reduction.
         """
         self._check_whole("described")
         kernels = Path(path).with_suffix(".cl")
+        text = "\n".join((*description_of(self._pipeline, kernels.name, given), ""))
         replace_file(self.source.encode(), kernels)
-        replace_file("\n".join((*description_of(self._pipeline, kernels.name), "")).encode(), Path(path))
+        replace_file(text.encode(), Path(path))
 
     def save(self, path: str | Path, device: pyopencl.Device | None = None) -> None:
         """Write the tuned file that it runs by, which programs in Python and C take.
@@ -257,7 +270,7 @@ class Stream:
             raise InvalidInputError(f"a pipeline with a reduction is {how} by its parts, `front` and `reduction`")
 
     def explain(self, **sizes: int) -> str:
-        """Return rates, firings, channels and what is fused, in words.
+        """Return rates, firings, channels and versions, in words.
 
         Args:
             sizes: values of the names in rates, where there are some.

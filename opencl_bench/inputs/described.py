@@ -34,7 +34,6 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
     needs,
 )
-from coarsen.opencl_bench.workloads.described.inputs import InputSpace
 from coarsen.opencl_bench.workloads.described.read import is_scratch, read_description
 from coarsen.tuning.workload.benchmark import (
     Argument,
@@ -142,9 +141,8 @@ def _point(description: Description, benchmark: Benchmark, preset: str, values: 
         raise InvalidInputError(
             f"{description.path}: features: one of them has no value at {preset}: {dict(size)}"
         )
-    # What inputs with the same sizes have in common; where nothing is declared, no two have them.
-    space = description.inputs or InputSpace(dict.fromkeys(description.sizes[preset], (1, 1)))
-    return InputPoint(preset, space.group_of(description.sizes[preset]), found)
+    sizes = description.sizes[preset]
+    return InputPoint(preset, " ".join(f"{name}={sizes[name]}" for name in sorted(sizes)), found)
 
 
 def _first_launch(description: Description, benchmark: Benchmark, preset: str) -> Launch:

@@ -7,6 +7,7 @@ size in 4 rows to a quarter of their elements; rows between powers of two are fo
 
 from __future__ import annotations
 
+import time
 from argparse import Namespace
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from pyopencl.elementwise import ElementwiseKernel
 from pyopencl.reduction import ReductionKernel
 from pyopencl.tools import get_or_register_dtype, match_dtype_to_c_struct
 
@@ -29,6 +31,7 @@ from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, installed
 from coarsen.policy.tuned_tree import TunedExplanation
 from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_choice import default_file, version_of
+from coarsen.stream.reduction_text import OPTIONS
 
 _ONE, _TWO = "const float *x", "const float *x, const float *y"
 # Operator, identity, map, arguments.
@@ -40,18 +43,25 @@ SUMS: Mapping[str, tuple[str, str, str, str]] = {
 }
 FIXED = [
     {"GROUPS": groups, "LOCAL": local, "LANES": lanes, "ACCESS": access}
-    for groups, (local, lanes), access in product((1, 4, 64, 1024), ((1, 8), (256, 4)), (0, 1))
+    for groups, (local, lanes), access in product((1, 4, 64, 1024), ((1, 8), (1, 64), (16, 4), (256, 4)), (0, 1))
     if access < groups
 ]
 FIXED_BY_ROWS: tuple[Mapping[str, int], ...] = (
     {"FORM": 1, "LOCAL": 32},
+    {"FORM": 1, "LOCAL": 32, "LANES": 1},
+    {"GROUPS": 1, "LOCAL": 1, "LANES": 1},
     {"GROUPS": 1, "LOCAL": 1, "LANES": 8},
+    {"GROUPS": 1, "LOCAL": 1, "LANES": 64},
+    {"GROUPS": 1, "LOCAL": 16, "LANES": 4},
     {"GROUPS": 1, "LOCAL": 32, "LANES": 1},
     {"GROUPS": 1, "LOCAL": 256, "LANES": 4},
     {"GROUPS": 64, "LOCAL": 1, "LANES": 8},
     {"GROUPS": 64, "LOCAL": 256, "LANES": 4, "ACCESS": 1},
 )
 _MATRIX = "const float *m, const float *v"
+HOST_ROUNDS, _HOST_CALLS = 100, 50
+# Up to so many rows PyOpenCL's reduction is called for each.
+_MOST_CALLS = 64
 
 
 def ours(what: str) -> Reduce:
@@ -152,6 +162,40 @@ def rows(queue: cl.CommandQueue, what: str, sizes: Sequence[int], tuned: Reduce)
             yield (n, *(f"{each:.4g}" for each in told), best)
 
 
+def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
+    """Yield the microseconds of a call on the host, medians of rounds of some calls; the queue is empty before."""
+    yield "device", "way", "microseconds"
+    dot, (arrays, _) = ours("dot"), arrays_of(queue, "dot", 64)
+    buffers, kept = [each.base_data for each in arrays], dot(queue, *arrays)
+    kernel = cl.Program(queue.context, dot.source).build([*OPTIONS]).reduce
+    # Told once, or PyOpenCL finds the types of numbers out at each call, which takes 30 µs.
+    kernel.set_scalar_arg_dtypes([None, np.int64, None, np.int64, np.int64, None, np.int64])
+
+    def launch(result: cl.Buffer) -> cl.Event:
+        return kernel(queue, (1,), (1,), buffers[0], 0, buffers[1], 0, 64, result, 0)
+
+    ways: Mapping[str, Callable[[], object]] = {
+        "kernel": lambda: launch(kept.base_data),
+        "kernel, new buffer": lambda: launch(cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)),
+        "kernel, new array": lambda: launch(cl.array.empty(queue, (), np.float32).base_data),
+        "reduce, out": partial(dot, queue, *arrays, out=kept),
+        "reduce": partial(dot, queue, *arrays),
+        "pyopencl": partial(theirs("dot", queue.context), *arrays, queue=queue),
+    }
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(1 + HOST_ROUNDS):
+        for name, run in ways.items():
+            queue.finish()
+            start = time.perf_counter()
+            for _ in range(_HOST_CALLS):
+                run()
+            found[name].append((time.perf_counter() - start) / _HOST_CALLS * 1e6)
+    # The first round builds, and chooses.
+    medians = {name: float(np.median(each[1:])) for name, each in found.items()}
+    for name, each in {**medians, "choice": medians["reduce, out"] - medians["kernel"]}.items():
+        yield queue.device.name.strip(), name, f"{each:.3g}"
+
+
 def shapes(total: int) -> Iterator[tuple[int, int, bool]]:
     """Yield the rows and the width of matrices, and whether these are for judging alone."""
     for k in range(2, total.bit_length() - 2):
@@ -163,7 +207,7 @@ def shapes(total: int) -> Iterator[tuple[int, int, bool]]:
 
 def products(queue: cl.CommandQueue, asked: Namespace) -> Lines:
     """Yield the lines of products of matrices and vectors over shapes."""
-    yield "device", "rows", "width", "judging", "what", "microseconds"
+    yield "device", "rows", "width", "judging", "what", "microseconds", "version"
     totals = asked.totals or (1 << 20, 1 << 22, 1 << 24)
     ways = {"chosen": tuned_for("tmv", asked, max(totals))}
     for values in FIXED_BY_ROWS:
@@ -176,9 +220,29 @@ def products(queue: cl.CommandQueue, asked: Namespace) -> Lines:
             buffers = [each.base_data for each in (*there, cl.array.zeros(queue, height, np.float32))]
             blas = partial(clblast, queue, buffers, (height, width))
             others = dict(installed(clblast=blas, cublas=partial(cublas, *(each.get() for each in there))))
+            others |= dict(_by_pyopencl(queue, *there))
             kept = correct(f"{height}×{width}", runs | others, wanted, 2e-5 * width, {"chosen", *others})
+            told = ways["chosen"].explain(queue, rows=height, width=width).version.variant.definitions
+            version = " ".join(f"{name}={value}" for name, value in told)
             for name, microseconds, *_ in compared(queue, kept):
-                yield queue.device.name.strip(), height, width, is_judging, name, microseconds
+                of_it = version if name == "chosen" else ""
+                yield queue.device.name.strip(), height, width, is_judging, name, microseconds, of_it
+
+
+def _by_pyopencl(queue: cl.CommandQueue, m: cl.array.Array, v: cl.array.Array) -> Iterator[tuple[str, Way]]:
+    """Yield what PyOpenCL has: a reduction of each row, where these are few, and a work-item for each row."""
+    height, width = m.shape
+    if height <= _MOST_CALLS:
+        dot = theirs("dot", queue.context)
+        rows = list(m)
+        yield "pyopencl", Way(lambda: [dot(row, v) for row in rows], lambda found: [each.get() for each in found])
+    by_item = ElementwiseKernel(
+        queue.context,
+        "float *result, const float *m, const float *v, long width",
+        "float sum = 0; for (long j = 0; j < width; j++) sum += m[i * width + j] * v[j]; result[i] = sum",
+    )
+    result = cl.array.empty(queue, height, np.float32)
+    yield "elementwise", Way(lambda: by_item(result, m, v, np.int64(width)), lambda _: result.get())
 
 
 def breaks(queue: cl.CommandQueue, asked: Namespace) -> Lines:

@@ -11,6 +11,7 @@ factors along the image and tiles in local memory; the two stencils of a blur by
 `breaks`: the sizes at which one version of a reduction takes over from another, as the tree says, and between
 which neighbours of a grid of half powers of two it is so measured, where one step from one to the other costs the
 least; the distance is in powers of two, 0 between these.
+`host`: what a call of a reduction takes the host until all is enqueued, beside a kernel without a choice.
 
 Lines of CSV on standard output. Microseconds are medians of 15 rounds in turns, several calls at a time until the
 queue is empty, the host's part included; `of_best` is the time of the fastest over the own. Results are compared
@@ -27,7 +28,7 @@ from collections.abc import Callable, Mapping
 import pyopencl as cl
 
 from coarsen.opencl_bench.studies.chains import chains, stencils
-from coarsen.opencl_bench.studies.reductions import breaks, products, reductions
+from coarsen.opencl_bench.studies.reductions import breaks, host, products, reductions
 from coarsen.opencl_bench.studies.turns import Lines, study
 
 KINDS: Mapping[str, Callable[[cl.CommandQueue, Namespace], Lines]] = {
@@ -36,6 +37,7 @@ KINDS: Mapping[str, Callable[[cl.CommandQueue, Namespace], Lines]] = {
     "chains": chains,
     "stencils": stencils,
     "breaks": breaks,
+    "host": host,
 }
 
 if __name__ == "__main__":

@@ -217,7 +217,7 @@ def test_sizes_are_printed_as_they_are_declared(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(
     "options",
-    [("--seconds", 3), ("--space", "level=item"), ("--space", "wide-accesses=no"), ("--preset", "gpu")],
+    [("--space", "level=item"), ("--space", "wide-accesses=no"), ("--preset", "gpu")],
 )
 def test_options_for_one_size_are_refused_over_inputs(
     run: Run, described: Path, options: tuple[object, ...]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pyopencl as cl
 import pytest
+from pyopencl import cltypes
 
 from coarsen.errors import RefusalError
 from coarsen.stream.laws import check_laws
@@ -38,6 +41,27 @@ def test_what_breaks_a_law_is_refused(
     with pytest.raises(RefusalError) as refused:
         check(operator, identity, kind, queue)
     assert refused.value.code == code
+
+
+PRODUCT = "({0})(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x)"
+
+
+@pytest.mark.parametrize(
+    ("operator", "identity", "kind", "code"),
+    [
+        (PRODUCT.format("float2"), "(float2)(1, 0)", "float2", ""),
+        ("min(a, b)", "INT_MAX", "int4", ""),
+        (PRODUCT.format("float2"), "1", "float2", "reduction-identity"),
+        ("(double2)(a.x + b.x, a.y - b.y)", "0", "double2", "reduction-not-associative"),
+        ("(int4)(a.xyz + b.xyz, a.w)", "0", "int4", "reduction-not-commutative"),
+    ],
+)
+def test_vectors(operator: str, identity: str, kind: str, code: str, queue: cl.CommandQueue) -> None:
+    dtype = getattr(cltypes, kind)
+    operation = Reduce(operator, identity=identity, arguments="const float *x", dtype=dtype)._operation
+    with pytest.raises(RefusalError, match=r"as for (a = )?\(") if code else nullcontext() as refused:
+        check_laws(queue, operation)
+    assert code == (refused.value.code if refused else "")
 
 
 @pytest.mark.parametrize(

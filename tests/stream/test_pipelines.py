@@ -69,6 +69,7 @@ CASES: Mapping[str, tuple[Stages, Sequence[str]]] = {
     "joined and taken by loops": ((BOTH, SplitJoin(LOOP, (FURTHER, PAIRS), name="loops")), ""),
     "joined by more": ((SplitJoin(Map("all", "u"), PAIRS, join=(2, 1)), NEAR), ""),
     "an image joined": ((SplitJoin(EDGES, Map("own", "u")), PAIRS), ""),
+    "images joined at the end": ((GAIN, SplitJoin(EDGES, (CROSS, Map("half", "u / 2")))), "k"),
 }
 NUMBERS = {"n": 210, "width": 14, "height": 15, "taps": 3}
 GIVEN: Mapping[str, Any] = {"k": 1.5, "h": np.array([1, -2, 3], np.float32), "taps": 3}
@@ -82,6 +83,18 @@ def by_turns(stream: Stream, device: cl.Device) -> Any:  # noqa: ANN401 (a tuned
         tree = Split("turn", number - 0.5, tree, Leaf(number))
     features = (Feature("turn", f"n % {len(versions)}"),)
     return replace(file_of(stream._pipeline, stream.source, versions, device), tree=tree, features=features)
+
+
+def test_maps_may_be_in_place(queue: cl.CommandQueue) -> None:
+    stages = GAIN, Map("square", "u * u")
+    plain = pipeline(*stages)
+    stream = pipeline(*stages, tuned=by_turns(plain, queue.device))
+    for n in range(1021, 1021 + len(plain.versions)):
+        elements = np.random.default_rng(n).integers(-8, 9, n).astype(np.float32)
+        own = cl.array.to_device(queue, elements)
+        assert stream(queue, own, k=1.5, out=own) is own
+        assert len(own.events) == 1
+        np.testing.assert_allclose(own.get(), interpret(stages, elements, k=1.5), rtol=1e-5)
 
 
 def shaped(elements: NDArray[Any], has_image: bool) -> NDArray[Any]:
@@ -126,6 +139,26 @@ def test_a_channel_is_transposed(queue: cl.CommandQueue) -> None:
     assert [dict(each.variant.definitions) for each in pipeline(GAIN, PAIRS).versions] == [
         {"FUSE_gain": fused, "LAYOUT_gain": layout} for fused, layout in (("1", "0"), ("0", "0"), ("0", "1"))
     ]
+
+
+def test_an_interior_has_no_border(queue: cl.CommandQueue) -> None:
+    wide = Stencil("wide", "u(5, 0) + 2 * u(-5, 0) - u(0, 5) - 2 * u(0, -5)", border="k", arguments="float k")
+    stages = (wide, replace(wide, name="wider"))
+    plain = pipeline(*stages)
+    assert plain._pipeline.macros.keys() == {"FUSE_wide", "INTERIOR_wide", "INTERIOR_wider"}
+    stream = pipeline(*stages, tuned=by_turns(plain, queue.device))
+    # Each version has work-groups that just see the border, and some that just don't.
+    for height in range(17, 25):
+        image = np.random.default_rng(height).integers(-8, 9, (height, 49)).astype(np.float32)
+        expected = interpret(stages, image, width=49, height=height, k=100)
+        found = stream(queue, cl.array.to_device(queue, image), k=100).get()
+        np.testing.assert_array_equal(found.reshape(-1), expected, err_msg=f"{height} rows")
+
+
+@pytest.mark.parametrize("expression", ["u(x % 2, 0)", "u(k, 0)", "u(0, 0)", "u(1, 0) + u(k, 0)"])
+def test_neighbours_that_numbers_do_not_tell_have_no_interior(expression: str) -> None:
+    step = pipeline(Stencil("near", expression, border="0", arguments="int k"))
+    assert step._pipeline.macros == {}
 
 
 SUM = Reduce("a + b", identity="0", arguments="const float *x", checks_laws=False)
@@ -255,7 +288,9 @@ def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
             step(queue, own, **{**given, **changed})
         assert words in str(error.value)
     with pytest.raises(InvalidInputError, match="the output is the memory of something"):
-        pipeline(GAIN)(queue, own, out=own, k=1)
+        pipeline(GAIN, NEAR)(queue, own, out=own, k=1)
+    with pytest.raises(InvalidInputError, match="the output is the memory of something"):
+        pipeline(Map("plus", "u + h[i]", arguments="const float *h"))(queue, 2 * own, out=own, h=own)
     with pytest.raises(InvalidInputError, match="the argument h is missing"):
         step(queue, own, k=1, taps=3)
     with pytest.raises(InvalidInputError, match="elements is of float64, not float32"):

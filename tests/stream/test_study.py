@@ -39,10 +39,18 @@ def test_a_line_for_each_size(queue: cl.CommandQueue, monkeypatch: pytest.Monkey
     assert not any(turns.SAID.values())
 
 
+def test_what_a_call_takes_the_host(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reductions, "HOST_ROUNDS", 1)
+    _, *lines = reductions.host(queue, asked())
+    times = {way: float(each) for _, way, each in lines}
+    assert min(times.pop("kernel"), times.pop("reduce")) > 0
+    assert {"kernel, new array", "reduce, out", "pyopencl", "choice"} <= times.keys()
+
+
 def test_products_over_shapes(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reductions, "FIXED_BY_ROWS", reductions.FIXED_BY_ROWS[:1])
     found = {line[1:5] for line in reductions.products(queue, asked(totals=[32]))}
-    assert {(4, 8, False, "chosen"), (10, 3, True, "FORM=1 LOCAL=32")} <= found
+    assert {(4, 8, False, "chosen"), (4, 8, False, "pyopencl"), (10, 3, True, "FORM=1 LOCAL=32")} <= found
     assert not any(turns.SAID.values())
 
 
@@ -68,18 +76,19 @@ def test_stencils(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(chains, "GROUPS", ((16, 4),))
     monkeypatch.setattr(chains, "FACTORS", (2,))
     ways = [line[1] for line in chains.stencil_lines(queue, "5-point", [(9, 21)])]
-    versions = [f"FUSE_first_stage={fused} 16×4 by 2" for fused in (0, 1)]
+    macros = [f"FUSE_first_stage={fused} INTERIOR_second_stage={own}" for fused in (0, 1) for own in (0, 1)]
+    versions = [f"{each} 16×4 by 2" for each in macros]
     assert {*ways} <= {"untuned", *versions, *(f"{each} tile" for each in versions)}
     assert ways[0] == "untuned"
     assert not any(turns.SAID.values())
 
 
 def test_break_evens(queue: cl.CommandQueue) -> None:
-    _, *found, middle = reductions.breaks(queue, asked(what=["tmv"], powers=(6, 8)))
+    _, *found, middle = reductions.breaks(queue, asked(what=["iamax"], powers=(16, 18)))
     assert found
     for *_, predicted, low, high, distance in found:
         assert (float(distance) == 0) == (low <= predicted <= high)
-    assert middle[1:5] == ("tmv", "", "", "median")
+    assert middle[1:5] == ("iamax", "", "", "median")
     assert not any(turns.SAID.values())
 
 
