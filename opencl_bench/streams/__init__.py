@@ -1,7 +1,7 @@
 """The programs of the paper on streams, written with `coarsen.stream` and `coarsen.fuse`: read them, run them.
 
     python -m coarsen.opencl_bench.streams tmv -d intel --size 300 4000
-    python -m coarsen.opencl_bench.streams -d intel --csv --drawn 5        every program at 5 drawn sizes
+    python -m coarsen.opencl_bench.streams -d intel --drawn 5              every program at 5 drawn sizes
 
 | program | module | what it shows |
 | --- | --- | --- |
@@ -13,14 +13,16 @@
 | `svm` | `svm` | `Reduce.argmin`, distances to two rows at once, a map in place |
 
 After Samadi, Hormati, Mehrara, Lee, Mahlke, "Adaptive Input-aware Compilation for Graphics Engines" (PLDI 2012),
-section 5. Each module has a factory for each of its programs, which returns a `Problem`, and is read from its top.
+section 5. A module has a function for each of its programs, which returns a `Problem`. What a program is compared
+with, one kernel for each operation as one writes them first, is in `plain.cl`.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,16 +33,14 @@ from coarsen.errors import InvalidInputError
 
 # The module of each program.
 PROGRAMS: Mapping[str, str] = {
-    "tmv": "products",
-    "scalar-products": "products",
-    "convolution": "convolution",
-    "five-point": "convolution",
+    **dict.fromkeys(("tmv", "scalar-products"), "products"),
+    **dict.fromkeys(("convolution", "five-point"), "convolution"),
     "ocean": "ocean",
     "monte-carlo": "monte_carlo",
     "bicgstab": "bicgstab",
     "svm": "svm",
 }
-# What can be switched off: what is one launch, or one reading, is several; one version is taken at all sizes.
+# What can be switched off: several operations as one; a version for each size.
 PARTS = ("fusion", "choice")
 Run: TypeAlias = Callable[[], Any]
 
@@ -50,29 +50,42 @@ class Problem:
     """A program at one size on a device: how to run it, and what has to come of it.
 
     Attributes:
-        runs: what is timed, by names: `coarsen`; `plain`, the same with PyOpenCL alone; others beside them.
-        wanted: the answer as NumPy has it, or another library.
-        close: how far answers may be from it, each number for itself.
+        runs: what is timed: `coarsen`; `plain`, with PyOpenCL alone; others beside them.
+        wanted: the answer of NumPy or another library, numbers.
+        close: how far from it an answer may be, each number for itself.
+        answers: what returns the answer of each run, an array of NumPy's.
         steps: those of an iterative program in a run.
-        answers: by the names of runs what returns the answer, where a run does not.
     """
 
     runs: Mapping[str, Run]
     wanted: NDArray[Any]
     close: NDArray[Any] | float
+    answers: Mapping[str, Run]
     steps: int = 1
-    answers: Mapping[str, Run] = field(default_factory=dict)
 
     def error(self, name: str) -> float:
         """Return how far the answer of a run is from the right one, 1 for as far as it may be."""
-        found = self.answers.get(name, self.runs[name])()
-        found = found.get() if hasattr(found, "get") else np.asarray(found)
-        numbers = found.view(np.float32) if found.dtype.names else found
-        if numbers.size != self.wanted.size:
-            raise ValueError(f"{name} has {numbers.size} numbers, not {self.wanted.size}")
-        off = np.abs(numbers.astype(np.float64).reshape(self.wanted.shape) - self.wanted) / self.close
+        found = self.answers[name]().astype(np.float64).reshape(self.wanted.shape)
         # What is no number is wrong.
-        return float(np.nan_to_num(off, nan=np.inf).max(initial=0))
+        return float(np.nan_to_num(np.abs(found - self.wanted) / self.close, nan=np.inf).max(initial=0))
+
+
+def answers(
+    runs: Mapping[str, Run], results: Mapping[str, Sequence[Any]], read: Callable[[Any], Any] = np.concatenate
+) -> dict[str, Run]:
+    """Return what returns the answers of runs that leave them in arrays.
+
+    Args:
+        runs: by their names.
+        results: the arrays of each, PyOpenCL's.
+        read: makes the answer of NumPy's arrays; one after the other where it is left out.
+    """
+
+    def answer(name: str) -> Any:  # noqa: ANN401 (an array)
+        runs[name]()
+        return read([each.get() for each in results[name]])
+
+    return {name: partial(answer, name) for name in runs}
 
 
 @dataclass(frozen=True)
@@ -80,20 +93,18 @@ class Program:
     """A program of any size.
 
     Attributes:
+        make: the program of a queue, its sizes, and what is switched off.
         sizes: their names.
         usual: those that it has unless others are asked for.
-        least: of each, those that are drawn.
-        most: likewise.
-        elements: the most that the sizes may have as a product.
-        make: the factory: of a queue, the sizes and what is switched off.
+        bounds: of each, the least and the most that is drawn.
+        elements: the most that drawn sizes have as a product.
     """
 
+    make: Callable[[cl.CommandQueue, Sequence[int], Collection[str]], Problem]
     sizes: tuple[str, ...]
     usual: tuple[int, ...]
-    least: tuple[int, ...]
-    most: tuple[int, ...]
+    bounds: tuple[tuple[int, int], ...]
     elements: int
-    make: Callable[[cl.CommandQueue, Sequence[int], Collection[str]], Problem]
 
     def problem(self, queue: cl.CommandQueue, size: Sequence[int], without: Collection[str] = ()) -> Problem:
         """Return the program at a size. Raises InvalidInputError for another number of sizes, or none of them."""
@@ -104,9 +115,8 @@ class Program:
     def drawn(self, generator: np.random.Generator) -> tuple[int, ...]:
         """Return sizes, each octave as likely as another, of which none is a power of two."""
         while True:
-            bounds = np.log2(self.least), np.log2(self.most)
-            found = tuple(int(each) for each in 2 ** generator.uniform(*bounds))
-            if np.prod(found, dtype=np.int64) <= self.elements and all(each & (each - 1) for each in found):
+            found = tuple(int(2 ** generator.uniform(*np.log2(each))) for each in self.bounds)
+            if np.prod(found) <= self.elements and all(each & (each - 1) for each in found):
                 return found
 
 

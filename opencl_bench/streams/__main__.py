@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from ctypes.util import find_library
 
 import numpy as np
@@ -17,7 +17,7 @@ from coarsen.devices.drivers import prepare_loader
 from coarsen.devices.selection import find_device
 from coarsen.errors import CoarsenError, one_line
 from coarsen.opencl_bench.streams import PARTS, PROGRAMS, Program, found
-from coarsen.opencl_bench.streams.yardsticks import in_turns
+from coarsen.opencl_bench.studies.turns import in_turns
 
 _COLUMNS = ("device", "program", "size", "without", "what", "microseconds", "q1", "q3", "error")
 
@@ -32,8 +32,7 @@ def main() -> int:
     if find_library("clblast") is None:
         _say("CLBlast (Debian's libclblast1) isn't installed: nothing is compared with it")
     lines, is_right = csv.writer(sys.stdout, lineterminator="\n"), True
-    if asked.csv:
-        lines.writerow(_COLUMNS)
+    lines.writerow(_COLUMNS)
     for name, program, size in _programs(asked):
         try:
             rows = [*_rows(queue, name, program, size, asked.without)]
@@ -42,10 +41,7 @@ def main() -> int:
             is_right = False
             continue
         for row in rows:
-            if asked.csv:
-                lines.writerow(row.values())
-            else:
-                print(_told(row, rows[0]))
+            lines.writerow(row.values())
             if float(row["error"]) > 1:
                 _say(f"{name} {row['size']}: the answer of {row['what']} is wrong")
                 is_right = False
@@ -61,13 +57,10 @@ def _parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m coarsen.opencl_bench.streams", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"all if left out: {', '.join(PROGRAMS)}")
     parser.add_argument("-d", "--device", required=True)
-    parser.add_argument(
-        "--size", nargs="+", type=int, action="append", help="of a program; may come several times"
-    )
+    parser.add_argument("--size", nargs="+", type=int, action="append", help="of a program; may be given again")
     parser.add_argument("--drawn", type=int, metavar="N", help="N sizes of each, drawn, none a power of two")
     parser.add_argument("--seed", type=int, default=2012, help="that they are drawn with (2012)")
     parser.add_argument("--without", nargs="+", choices=PARTS, default=(), help="what is switched off")
-    parser.add_argument("--csv", action="store_true", help="lines of CSV, with quartiles")
     asked = parser.parse_args()
     if unknown := [name for name in asked.names if name not in PROGRAMS]:
         parser.error(f"there is no program {unknown[0]}{did_you_mean(unknown[0], PROGRAMS)}")
@@ -96,13 +89,6 @@ def _rows(
     for what, times in in_turns(queue, problem.runs).items():
         median, q1, q3 = (f"{each:.4g}" for each in np.quantile(times, (0.5, 0.25, 0.75)) / problem.steps)
         yield dict(zip(_COLUMNS, [*own, what, median, q1, q3, f"{errors[what]:.2g}"], strict=True))
-
-
-def _told(row: Mapping[str, str], first: Mapping[str, str]) -> str:
-    without = f" without {row['without']}" if row["without"] and row is first else ""
-    told = f"{row['program']} {row['size']}: {row['what']}{without} {row['microseconds']} µs"
-    ratio = float(row["microseconds"]) / float(first["microseconds"])
-    return told if row is first else f"{told}, {ratio:.2f} times as long"
 
 
 if __name__ == "__main__":

@@ -9,25 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
-import pyopencl.clmath
 from numpy.typing import NDArray
 from pyopencl.cltypes import float2
 
-from coarsen.opencl_bench.streams import Problem, Program, Run
-from coarsen.opencl_bench.streams.yardsticks import one_version
+from coarsen.opencl_bench.streams import Problem, Program, answers
+from coarsen.opencl_bench.streams.yardsticks import one_by_one, one_version, plain
 from coarsen.stream import Reduce
 
 RATE, VOLATILITY = 0.06, 0.1
-PAYOFF = (
-    f"""
-#define RATE {RATE}f
-#define VOLATILITY {VOLATILITY}f
-"""
-    + """
+PAYOFF = """
 float payoff(float price, float strike, float years, float normal)
 {
     const float drift = (RATE - 0.5f * VOLATILITY * VOLATILITY) * years, spread = VOLATILITY * sqrt(years);
@@ -39,43 +34,40 @@ float2 with_square(float value)
     return (float2)(value, value * value);
 }
 """
-)
-ARGUMENTS = "const float *normals, const float *price, const float *strike, const float *years"
 _PAYOFF = "payoff(price[row], strike[row], years[row], normals[i])"
 
 
-def sums() -> Reduce:
-    """Return the sums of payoffs and of their squares, a `float2` for each option."""
+def summed(map: str, dtype: Any = np.float32) -> Reduce:  # noqa: ANN401 (whatever NumPy takes)
+    """Return sums for each option."""
     return Reduce(
         "a + b",
         identity="0",
-        map=f"with_square({_PAYOFF})",
-        arguments=ARGUMENTS,
-        dtype=float2,
+        map=map,
+        arguments="const float *normals, const float *price, const float *strike, const float *years",
+        dtype=dtype,
         rows="options",
         length="paths",
-        preamble=PAYOFF,
+        preamble=f"#define RATE {RATE}f\n#define VOLATILITY {VOLATILITY}f\n{PAYOFF}",
     )
 
 
-def one_sum(map: str) -> Reduce:
-    """Return one of both sums."""
-    return Reduce(
-        "a + b", identity="0", map=map, arguments=ARGUMENTS, rows="options", length="paths", preamble=PAYOFF
-    )
+def both_sums() -> Reduce:
+    """Return the sums of payoffs and of their squares, a `float2` for each option."""
+    return summed(f"with_square({_PAYOFF})", float2)
 
 
-def prices(sums: NDArray[np.float64], paths: int, years: NDArray[np.float32]) -> NDArray[np.float64]:
+def prices(found: Sequence[NDArray[Any]], paths: int, years: NDArray[Any]) -> NDArray[np.float64]:
     """Return the price of each option, and half the width of its 95 % interval.
 
     Args:
-        sums: of payoffs and of their squares, 2 × options.
+        found: sums of payoffs and of their squares, each of all options; or pairs of them.
         paths: of each option.
         years: until each option ends.
     """
-    total, squares = sums
-    deviation = np.sqrt(np.maximum(paths * squares - total**2, 0) / (paths * max(paths - 1, 1)))
-    return np.exp(-RATE * years) * np.stack([total / paths, 1.96 * deviation / np.sqrt(paths)])
+    total, squares = (found[0]["x"], found[0]["y"]) if len(found) == 1 else found
+    variance = (paths * squares.astype(np.float64) - total.astype(np.float64) ** 2) / (paths * max(paths - 1, 1))
+    width = 1.96 * np.sqrt(np.maximum(variance, 0) / paths)
+    return np.exp(-RATE * years) * np.stack([total / paths, width])
 
 
 def options(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]) -> Problem:
@@ -87,41 +79,30 @@ def options(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str
         generator.uniform(*bounds, many).astype(np.float32) for bounds in ((5, 50), (10, 25), (1, 5))
     )
     given = [cl.array.to_device(queue, each) for each in (normals, price, strike, years)]
-    drift, spread = (RATE - VOLATILITY**2 / 2) * years, VOLATILITY * np.sqrt(years)
-    is_apart = "fusion" in without
-    reductions = [one_sum(_PAYOFF), one_sum(f"pown({_PAYOFF}, 2)")] if is_apart else [sums()]
+    reductions = [both_sums()]
+    if "fusion" in without:
+        reductions = [summed(_PAYOFF), summed(f"pown({_PAYOFF}, 2)")]
     if "choice" in without:
         reductions = [one_version(each, queue.device) for each in reductions]
-
-    def ours() -> list[cl.array.Array]:
-        return [each(queue, *given, options=many, paths=paths) for each in reductions]
-
-    def plain() -> list[cl.array.Array]:
-        found = []
-        for own in range(many):
-            ends = price[own] * cl.clmath.exp(given[0] * spread[own] + drift[own])
-            payoffs = cl.array.maximum(ends - strike[own], cl.array.zeros_like(ends))
-            found += [cl.array.sum(payoffs), cl.array.sum(payoffs * payoffs)]
-        return found
-
-    def answer(run: Run) -> NDArray[np.float64]:
-        found = np.concatenate([each.get().reshape(-1).view(np.float32) for each in run()]).astype(np.float64)
-        by_sums = found.reshape(2, many) if is_apart and run is ours else found.reshape(many, 2).T
-        return prices(by_sums, paths, years)
-
-    wanted = np.empty((2, many))
-    for own in range(many):
-        payoffs = np.maximum(
-            price[own] * np.exp(drift[own] + spread[own] * normals.astype(np.float64)) - strike[own], 0
-        )
-        wanted[:, own] = payoffs.sum(), (payoffs**2).sum()
-    runs: dict[str, Run] = {"coarsen": ours, "plain": plain}
-    right = prices(wanted, paths, years)
+    own = [cl.array.empty(queue, many, float2 if len(reductions) == 1 else np.float32) for _ in reductions]
+    between, *apart = (cl.array.empty(queue, each, np.float32) for each in (many * paths, many, many))
+    launches = [plain(queue, "payoffs", (paths, many), RATE, VOLATILITY, *given, between)]
+    for power, to in enumerate(apart, 1):
+        launches.append(plain(queue, "sum_powers", (many,), power, paths, between, to))
+    sizes = {"options": many, "paths": paths}
+    ours = (partial(each, queue, *given, out=to, **sizes) for each, to in zip(reductions, own, strict=True))
+    runs = {"coarsen": one_by_one(*ours), "plain": one_by_one(*launches)}
+    sums = np.empty((2, many))
+    drift, spread = (RATE - VOLATILITY**2 / 2) * years, VOLATILITY * np.sqrt(years)
+    for option in range(many):
+        ends = price[option] * np.exp(drift[option] + spread[option] * normals.astype(np.float64))
+        payoffs = np.maximum(ends - strike[option], 0)
+        sums[:, option] = payoffs.sum(), (payoffs**2).sum()
+    wanted, read = prices([*sums], paths, years), partial(prices, paths=paths, years=years)
     # A width is as much smaller as there are more paths.
-    close = 1e-3 * np.outer((1, paths**-0.5), 1 + right[0])
-    return Problem(runs, right, close, answers={name: partial(answer, run) for name, run in runs.items()})
+    close = 1e-3 * np.outer((1, paths**-0.5), 1 + wanted[0])
+    return Problem(runs, wanted, close, answers(runs, {"coarsen": own, "plain": apart}, read))
 
 
-PROGRAMS = {
-    "monte-carlo": Program(("options", "paths"), (256, 16_000), (1, 256), (4096, 1 << 22), 1 << 24, options)
-}
+_BOUNDS = (1, 4096), (256, 1 << 22)
+PROGRAMS = {"monte-carlo": Program(options, ("options", "paths"), (256, 16_000), _BOUNDS, 1 << 24)}

@@ -1,59 +1,28 @@
-"""What programs are compared with: runs in turns, one version at all sizes, PyOpenCL's and CLBlast's functions."""
+"""What programs are compared with: one version at all sizes, plain kernels, CLBlast's functions."""
 
 from __future__ import annotations
 
 import ctypes
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
-from pyopencl.reduction import ReductionKernel
-from pyopencl.tools import get_or_register_dtype, match_dtype_to_c_struct
 
 from coarsen.dispatch.tree import Leaf, answer
+from coarsen.opencl_bench.streams import Run
 from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_choice import default_file
 
-_ROUNDS, _SECONDS = 15, 2e-3
 _ROWS = 4096
-# A value and its index, as `best_place` finds it.
-PLACED = np.dtype([("value", np.float32), ("place", np.int64)])
-
-
-def in_turns(queue: cl.CommandQueue, runs: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-    """Return the microseconds of a call in each round, the host's part included.
-
-    Args:
-        queue: that the calls use, and nobody else.
-        runs: the calls by their names; a round has as many of each as take 2 ms, 200 at most.
-    """
-
-    def seconds(run: Callable[[], Any], calls: int) -> float:
-        # A device that has just done something else, such as PyTorch's, starts later.
-        run()
-        queue.finish()
-        start = time.perf_counter()
-        for _ in range(calls):
-            run()
-        queue.finish()
-        return (time.perf_counter() - start) / calls
-
-    calls = {name: max(1, min(200, int(_SECONDS / seconds(run, 3)))) for name, run in runs.items()}
-    times = [{name: seconds(run, calls[name]) for name, run in runs.items()} for _ in range(_ROUNDS)]
-    return {name: 1e6 * np.array([each[name] for each in times]) for name in runs}
 
 
 def one_version(reduction: Reduce, device: cl.Device) -> Reduce:
-    """Make a reduction take one version at all sizes, and return it: what it would take for 2²⁴ elements.
-
-    Args:
-        reduction: untuned; of rows it is the version for 4096 of these.
-        device: where.
-    """
+    """Make a reduction take one version at all sizes, and return it: that for 2²⁴ elements, 4096 rows of 4096."""
     operation = reduction._operation
     file = default_file(operation, reduction.source, device, is_pinned=False)
     sizes = {operation.length: _ROWS if operation.rows else _ROWS**2, operation.rows: _ROWS}
@@ -61,25 +30,34 @@ def one_version(reduction: Reduce, device: cl.Device) -> Reduce:
     return reduction
 
 
-def best_place(context: cl.Context, better: str, mapped: str, arguments: str) -> ReductionKernel:
-    """Return PyOpenCL's reduction to the best value with its index, in structures of the type `PLACED`.
+@cache
+def _plain(context: cl.Context) -> cl.Program:
+    return cl.Program(context, Path(__file__).with_name("plain.cl").read_text(encoding="utf-8")).build()
+
+
+def plain(queue: cl.CommandQueue, kernel: str, size: Sequence[int], *given: Any, local: int = 0) -> Run:  # noqa: ANN401
+    """Return a launch of a kernel of `plain.cl`.
 
     Args:
-        context: with the device.
-        better: "<" or ">", what the best value is to others; of equal ones the first counts.
-        mapped: the value of element `i`, in OpenCL C.
-        arguments: what that needs.
+        queue: where.
+        kernel: its name.
+        size: the work-items.
+        given: what it is passed: arrays of PyOpenCL's, an `int`, a `float`.
+        local: the work-items of a work-group; the device chooses if 0.
     """
-    fields, declared = match_dtype_to_c_struct(context.devices[0], "placed", PLACED)
-    fields = get_or_register_dtype("placed", fields)
-    preamble = (
-        f"{declared} placed at(float value, long place)"
-        "{ placed found; found.value = value; found.place = place; return found; }"
-        "placed best(placed a, placed b)"
-        f"{{ return b.value {better} a.value || (b.value == a.value && b.place < a.place) ? b : a; }}"
-    )
-    worst = f"at({'-' if better == '>' else ''}INFINITY, LONG_MAX)"
-    return ReductionKernel(context, fields, worst, "best(a, b)", f"at({mapped}, i)", arguments, preamble=preamble)
+    kinds = {int: np.int32, float: np.float32}
+    passed = [each.data if hasattr(each, "data") else kinds[type(each)](each) for each in given]
+    return partial(cl.Kernel(_plain(queue.context), kernel), queue, size, (local,) if local else None, *passed)
+
+
+def one_by_one(*runs: Run) -> Run:
+    """Return a run of several, one after the other."""
+
+    def run() -> None:
+        for each in runs:
+            each()
+
+    return run
 
 
 class CLBlast:
@@ -91,10 +69,10 @@ class CLBlast:
 
     def __init__(self, queue: cl.CommandQueue) -> None:
         self._library = ctypes.CDLL("libclblast.so.1")
-        self._queue = ctypes.c_void_p(queue.int_ptr)
+        self._queue, self._found = ctypes.c_void_p(queue.int_ptr), cl.array.zeros(queue, 1, np.float32)
 
     def __call__(self, name: str, *given: cl.array.Array | float) -> None:
-        """Call a function, `("Saxpy", n, 2.0, x, 1, y, 1)`: an array is a buffer and an offset, an `int` a size."""
+        """Call a function, `("Saxpy", n, 2.0, x, 1, y, 1)`: an array is a buffer and an offset."""
         words: list[Any] = []
         for each in given:
             if isinstance(each, cl.array.Array):
@@ -105,8 +83,21 @@ class CLBlast:
         if status:
             raise RuntimeError(f"CLBlast{name}: error {status}")
 
-    def product(self, m: cl.array.Array, v: cl.array.Array, result: cl.array.Array) -> cl.array.Array:
-        """Multiply a matrix by a vector; return the result."""
-        row_major, plain, (rows, width) = 101, 111, m.shape
-        self("Sgemv", row_major, plain, rows, width, 1.0, m, width, v, 1, 0.0, result, 1)
-        return result
+    def product(self, m: cl.array.Array, v: cl.array.Array, to: cl.array.Array) -> cl.array.Array:
+        """Multiply a matrix by a vector, and return the result, whose numbers must be some before."""
+        row_major, as_it_is, (rows, width) = 101, 111, m.shape
+        self("Sgemv", row_major, as_it_is, rows, width, 1.0, m, width, v, 1, 0.0, to, 1)
+        return to
+
+    def dot(self, one: cl.array.Array, other: cl.array.Array) -> float:
+        """Return a scalar product, read by the host."""
+        self("Sdot", one.size, self._found, one, 1, other, 1)
+        return float(self._found.get()[0])
+
+    def add(self, factor: float, one: cl.array.Array, to: cl.array.Array) -> None:
+        """Add a multiple of a vector to another."""
+        self("Saxpy", one.size, factor, one, 1, to, 1)
+
+    def scale(self, factor: float, to: cl.array.Array) -> None:
+        """Multiply a vector by a number."""
+        self("Sscal", to.size, factor, to, 1)
