@@ -134,8 +134,9 @@ def _halide(queue: cl.CommandQueue) -> Theirs:
 def _in_blocks(hl: Theirs, out: Theirs, given: Theirs, group: Sequence[int], rows: int, arrays: Theirs) -> Way:
     """A function of columns and rows, by work-items that have some rows of a column; arrays stay on the device."""
     (x, y), (bx, by, tx, ty, row) = out.args(), map(hl.Var, ("bx", "by", "tx", "ty", "row"))
-    out.tile(x, y, bx, by, tx, ty, group[0], group[1] * rows, hl.TailStrategy.GuardWithIf)
-    out.split(ty, ty, row, rows).reorder(row, tx, ty, bx, by).unroll(row)
+    guarded = hl.TailStrategy.GuardWithIf
+    out.split(x, bx, tx, group[0], guarded).split(y, by, ty, group[1] * rows, guarded).split(ty, ty, row, rows)
+    out.reorder(row, tx, ty, bx, by).unroll(row)
     call = out.gpu_blocks(bx, by).gpu_threads(tx, ty).compile_to_callable(given, hl.Target("host-opencl"))
     buffers = [hl.Buffer(each) for each in arrays]
 
