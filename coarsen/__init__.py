@@ -103,5 +103,4 @@ _MODULE_OF["stream"] = "coarsen.stream"
 # Whatever handlers a program gives it.
 logging.getLogger("coarsen").addFilter(makes_readable)
 __path__ += folders_of_parts(Path(__file__).parent)
-_INSTEAD_OF = {"LaidOutProgram": 'coarsen.Program(context, source, arrays={"name": layout})'}
-__getattr__, __dir__ = lazy_names(__name__, _MODULE_OF, _INSTEAD_OF)
+__getattr__, __dir__ = lazy_names(__name__, _MODULE_OF)

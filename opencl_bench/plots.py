@@ -1,4 +1,4 @@
-"""Figures: each function draws one, `coarsen results plot` and `coarsen evaluate` and the notebooks alike.
+"""Figures: each function draws one, `coarsen results plot` and the notebooks alike.
 
     figure = plots.draw_curves(results.frame())
     plots.save(figure, Path("curves.svg"))
@@ -14,26 +14,16 @@ from __future__ import annotations
 
 from coarsen.opencl_bench.inputs.evidence import worth_of_choice, worth_of_versions
 from coarsen.opencl_bench.reporting.draw_curves import curve_points, draw_curves
-from coarsen.opencl_bench.reporting.draw_evaluations import (
-    choice_table,
-    draw_predictions,
-    factor_table,
-    markdown,
-)
 from coarsen.opencl_bench.reporting.sheet import legend_entry, page, rendered, save
 from coarsen.opencl_bench.results.rows import best_table, comparisons, geometric_means
 
 __all__ = [
     "best_table",
-    "choice_table",
     "comparisons",
     "curve_points",
     "draw_curves",
-    "draw_predictions",
-    "factor_table",
     "geometric_means",
     "legend_entry",
-    "markdown",
     "page",
     "rendered",
     "save",

@@ -8,10 +8,8 @@ second run goes on where the first one ended.
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from coarsen.base.files import whole_output
@@ -19,10 +17,8 @@ from coarsen.errors import CoarsenError, printable
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.sweep.pack.plan import Pack
 from coarsen.opencl_bench.sweep.pack.running import RunRequest, device_for, run_pack
-from coarsen.tuning.measure.session import KEPT_BYTES
-from coarsen.tuning.records.measurement import QUICK, Method
+from coarsen.tuning.records.measurement import QUICK
 
-GIBIBYTE = 1 << 30
 BAD_INPUT = 2
 INTERRUPTED = 130
 
@@ -40,9 +36,7 @@ def _run(options: argparse.Namespace) -> int:
         device = device_for(options.device, options.form)
         request = RunRequest(
             benchmarks=tuple(options.benchmark),
-            method=lambda packed: _method(options, packed),
-            minutes=options.minutes,
-            kept_bytes=round(options.keep * GIBIBYTE),
+            method=QUICK if options.quick else None,
             confirms=not options.no_confirmation,
             part=options.part,
         )
@@ -86,47 +80,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--benchmark", action="append", default=[], metavar="NAME", help="only this one; may be repeated")
     add("--quick", action="store_true", help="few repetitions, for a first look")
-    add("--repetitions", type=_positive, metavar="N", help="at most so many timed runs of a configuration")
     add("--no-confirmation", action="store_true", help="don't time the best once more in new processes")
-    add("--keep", type=_amount, metavar="GIB", default=KEPT_BYTES / GIBIBYTE, help="memory for inputs that wait")
-    add("--minutes", type=_amount, metavar="M", help="stop after so long; benchmarks share the time evenly")
     add("--part", type=_part, default=(1, 1), metavar="K/N", help="only the K-th of N parts, for one of N devices")
     return parser
 
 
 def _part(text: str) -> tuple[int, int]:
     try:
-        part, parts = map(_positive, text.split("/"))
+        part, parts = map(int, text.split("/"))
     except ValueError:
         part, parts = 0, 0
     if not 0 < part <= parts:
         raise argparse.ArgumentTypeError(f"give K/N, such as 1/2, not {text!r}")
     return part, parts
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"give a whole number of at least 1, not {text!r}")
-    return int(text)
-
-
-def _amount(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number < math.inf:
-        raise argparse.ArgumentTypeError(f"give a number of at least 0, not {text!r}")
-    return number
-
-
-def _method(options: argparse.Namespace, packed: Method) -> Method:
-    """The pack's method, changed by what the command line says."""
-    method = QUICK if options.quick else packed
-    if options.repetitions is None:
-        return method
-    minimum = min(method.minimum_repetitions, options.repetitions)
-    return replace(method, repetitions=options.repetitions, minimum_repetitions=minimum)
 
 
 if __name__ == "__main__":

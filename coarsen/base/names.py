@@ -7,7 +7,6 @@ import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 # Of difflib's measure of likeness, 0 to 1: one wrong letter of three is still found.
@@ -49,20 +48,15 @@ def similar_names(name: str, known: Iterable[str]) -> list[str]:
 # package without what it depends on, so this needs the standard library alone.
 
 
-def lazy_names(
-    package: str, module_of: Mapping[str, str], instead_of: Mapping[str, str] = MappingProxyType({})
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_names(package: str, module_of: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions `__getattr__` and `__dir__` of a package.
 
     Args:
         package: its name.
         module_of: for each name that it offers the module that defines it, or that it is.
-        instead_of: what to write instead of names that it offered once.
     """
 
     def load(name: str) -> Any:  # noqa: ANN401 (each name has its own type)
-        if name in instead_of:
-            raise AttributeError(f"'{package}.{name}' is gone: write {instead_of[name]}")
         if name not in module_of:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         is_collecting = gc.isenabled()

@@ -94,7 +94,7 @@ def _print_chains(recording: Path) -> None:
 
     chains = chains_of(recording)
     if not chains:
-        note("nowhere would one launch save anything; lists of earlier versions have no order: record again")
+        note("nowhere would one launch save anything")
     for chain in chains[:_MOST_CHAINS]:
         print_line(
             f"{' → '.join(chain.kernels)}, {counted(len(chain.found), 'time')}: {chain.reason or _saved(chain)}"

@@ -106,8 +106,8 @@ def _has_64_bits(value: Number) -> bool:
 class FeatureValues:
     """Computes features from the numbers of a launch.
 
-    `inputs` are the names of the numbers that it takes, in their order: those that formulas need, then those of
-    supplied features. `names` are the features', in the order of the results.
+    `inputs` are the names of the numbers that it takes, in their order; `names` are the features', in the order of
+    the results.
     """
 
     inputs: tuple[str, ...]

@@ -92,8 +92,8 @@ class Expression:
             raise InvalidInputError(f"'{self.text}' needs a whole number for {error}") from None
 
 
-# Calls of a pipeline ask for the same few again and again.
-@lru_cache(maxsize=1024)
+# A call of a pipeline asks for the same ones each time.
+@lru_cache(maxsize=4096, typed=True)
 def parse_expression(text: str | int) -> Expression:
     """Read an expression: whole numbers, names, + - * // %, min, max and parentheses.
 

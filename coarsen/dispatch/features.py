@@ -1,8 +1,7 @@
 """Features of a launch: numbers by which a version is chosen.
 
 They are computed from what the launch passes: scalar arguments by their names, `bytes_NAME` of buffers,
-`global_size_0` to `global_size_2`, `local_size_0` to `local_size_2`. What only the contents of buffers would tell
-is supplied by the caller.
+`global_size_0` to `global_size_2`, `local_size_0` to `local_size_2`. Nothing reads the contents of buffers.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from types import MappingProxyType
 
 from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression, parse_formula
-from coarsen.dispatch.steps import Kind, Named, Steps, steps_of
+from coarsen.dispatch.steps import Kind, Steps, steps_of
 from coarsen.errors import InvalidInputError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -58,34 +57,26 @@ class Feature:
 
     Args:
         name: of the feature, as in C.
-        expression: a formula over what the launch passes; None where the caller supplies the number.
+        expression: a formula over what the launch passes.
 
     Raises:
         InvalidInputError: a name that is none, an expression that is none.
     """
 
     name: str
-    expression: str | None
+    expression: str
 
     def __post_init__(self) -> None:
         check_name("a feature", self.name)
         self.formula()
 
     @property
-    def is_supplied(self) -> bool:
-        """Return True if the caller supplies it."""
-        return self.expression is None
-
-    @property
     def names(self) -> frozenset[str]:
-        """Return the names of what a launch passes that it is computed from; none where it is supplied."""
-        formula = self.formula()
-        return frozenset() if formula is None else frozenset(formula.names)
+        """Return the names of what a launch passes that it is computed from."""
+        return frozenset(self.formula().names)
 
-    def formula(self) -> Expression | None:
-        """Return its expression, read; None where it is supplied."""
-        if self.expression is None:
-            return None
+    def formula(self) -> Expression:
+        """Return its expression, read."""
         if not isinstance(self.expression, str):
             raise InvalidInputError(f"the feature {self.name} has no text as its expression")
         return parse_formula(self.expression)
@@ -112,7 +103,7 @@ def input_kinds(arguments: Iterable[KernelArgument]) -> Mapping[str, Kind]:
 def needed_kinds(
     features: Collection[Feature], kinds: Mapping[str, Kind], besides: Iterable[str] = ()
 ) -> dict[str, Kind]:
-    """Return the numbers that features are computed from, then the supplied ones, each with its kind.
+    """Return the numbers that features are computed from, each with its kind.
 
     Args:
         features: of a kernel's launches.
@@ -120,17 +111,12 @@ def needed_kinds(
         besides: names of what is needed anyway.
     """
     needed = frozenset(besides).union(*(feature.names for feature in features))
-    supplied = {feature.name: Kind.REAL for feature in features if feature.is_supplied}
-    return {name: kind for name, kind in kinds.items() if name in needed} | supplied
+    return {name: kind for name, kind in kinds.items() if name in needed}
 
 
 def feature_steps(feature: Feature, kinds: Mapping[str, Kind]) -> Steps:
-    """Return how a feature is computed, of a supplied one itself; raises InvalidInputError where it can't be."""
+    """Return how a feature is computed; raises InvalidInputError where it can't be."""
     formula = feature.formula()
-    if formula is None:
-        if feature.name in kinds:
-            raise InvalidInputError(f"the supplied feature {feature.name} has the name of what a launch passes")
-        return Steps((), Named(feature.name), Kind.REAL)
     unknown = sorted(formula.names - set(kinds))
     if unknown:
         hint = did_you_mean(unknown[0], kinds)

@@ -132,7 +132,7 @@ def _types(file: TunedFile, kinds: Mapping[str, Kind]) -> str:
         comment += "\n * Bytes of local memory by the index of the caller's argument; 0: as the caller has it."
         sizes.append(f"size_t local_memory[{len(file.arguments)}];")
     return (
-        "/* What the launch passes: arguments, bytes of buffers, and features that only the caller knows. */\n"
+        "/* What the launch passes: arguments and bytes of buffers. */\n"
         f"struct {name}_inputs {{\n{indented(members)}}};\n\n"
         f"/* {comment} */\nstruct {name}_launch {{\n{indented(sizes)}}};\n"
     )
@@ -175,20 +175,13 @@ static inline int {name}_sizes(int version, const struct {name}_inputs *in, stru
 enum {{ {name}_default = {file.default}, {name}_versions = {len(file.versions)} }};
 
 /* The version to launch, and its sizes; the default version where those of the chosen one have no value or don't
- * divide. -1 where the default version's have none either. `has_supplied` says that features that only the caller
- * knows are there. */
-static inline int
-{name}_choose_with(const struct {name}_inputs *in, int has_supplied, struct {name}_launch *launch)
+ * divide. -1 where the default version's have none either. */
+static inline int {name}_choose(const struct {name}_inputs *in, struct {name}_launch *launch)
 {{
-    const int version = has_supplied ? {name}_version(in) : {name}_default;
+    const int version = {name}_version(in);
     if ({name}_sizes(version, in, launch))
         return version;
     return {name}_sizes({name}_default, in, launch) ? {name}_default : -1;
-}}
-
-static inline int {name}_choose(const struct {name}_inputs *in, struct {name}_launch *launch)
-{{
-    return {name}_choose_with(in, {int(not file.needs_supplied)}, launch);
 }}
 """
 

@@ -28,7 +28,7 @@ from coarsen.dispatch.features import (
     feature_steps,
     input_kinds,
 )
-from coarsen.dispatch.tree import Leaf, Tree, check_tree, features_of, tree_from_json
+from coarsen.dispatch.tree import Leaf, Tree, check_tree, tree_from_json
 from coarsen.dispatch.tuned_version import (
     MOST_ARGUMENTS,
     TunedVersion,
@@ -104,12 +104,6 @@ class TunedFile:
         return self.versions[self.default]
 
     @property
-    def needs_supplied(self) -> bool:
-        """Return True if the tree asks for a feature that the caller supplies."""
-        supplied = {feature.name for feature in self.features if feature.is_supplied}
-        return bool(supplied & features_of(self.tree))
-
-    @property
     def has_sizes(self) -> bool:
         """Return True if the versions say their launches' sizes, so that a caller need not."""
         return bool(self.default_version.launches)
@@ -161,7 +155,7 @@ class TunedFile:
 
 def _feature(value: object) -> Feature:
     if not isinstance(value, list) or len(value) != 2:
-        raise InvalidInputError("a feature of the tuned file must be a name and an expression, or null")
+        raise InvalidInputError("a feature of the tuned file must be a name and an expression")
     return Feature(*value)
 
 
@@ -190,7 +184,7 @@ def check_arguments(arguments: Sequence[KernelArgument]) -> None:
 
 
 def check_features(features: Sequence[Feature], arguments: Sequence[KernelArgument]) -> None:
-    """Check that each feature can be computed of what a launch passes, or is supplied."""
+    """Check that each feature can be computed of what a launch passes."""
     if len(features) > MOST_FEATURES:
         raise InvalidInputError(f"a tuned file has over {MOST_FEATURES} features")
     _check_distinct("a feature", [feature.name for feature in features])

@@ -37,20 +37,20 @@ def _by_lanes(
     """The launch of a kernel with one parallel loop for each number of lanes, the program's own first."""
     # Imported late, as all that loads islpy.
     from coarsen.loops.launches import operations_in
-    from coarsen.loops.splits import GROUP_SIZE, GROUP_SIZES, LANE_COUNTS, LANES
+    from coarsen.loops.splits import GROUP_SIZES, LANE_COUNTS
 
     kernel, found = text.kernel, list[MacroSizes]()
     assert kernel.split is not None, "only lanes that there are can be tried"
     lane_dimension = kernel.split.dimension
     rows = request.launch.global_size[1 - lane_dimension]
-    own = macros[LANES], macros[GROUP_SIZE]
+    own = tuple(macros[name] for name in kernel.lane_macros)
     for lanes, size in dict.fromkeys((own, *product(LANE_COUNTS, GROUP_SIZES))):
         if size % lanes == 0:
             local = [size // lanes] * 2
             whole = [-(-rows // local[0]) * local[0]] * 2
             local[lane_dimension] = whole[lane_dimension] = lanes
-            definitions = (GROUP_SIZE, str(size)), (LANES, str(lanes))
-            found.append(MacroSizes(definitions, tuple(whole), tuple(local)))
+            definitions = zip(kernel.lane_macros, (str(lanes), str(size)), strict=True)
+            found.append(MacroSizes(tuple(sorted(definitions)), tuple(whole), tuple(local)))
     given = zip(text.arguments, request.arguments or (), strict=False)
     values = {
         name: int(np.frombuffer(value, whole_type)[0]) for name, value in given if name in kernel.nest.parameters
@@ -93,7 +93,9 @@ class LoopProgram:
         tune: TuneChoice = None,
         tuned: TunedChoice = None,
     ) -> None:
-        self._program = read_program(Path(path), function, options)
+        # A tuned file is of the text for all devices.
+        is_for_cpus = tuned is None and all(each.type & pyopencl.device_type.CPU for each in context.devices)
+        self._program = read_program(Path(path), function, options, is_for_cpus=is_for_cpus)
         # Imported late, as all that loads islpy.
         from coarsen.loops.expression_text import opencl_type
         from coarsen.loops.kernel_text import whole_type
@@ -194,7 +196,8 @@ class LoopProgram:
     def _policy_of(self, text: KernelText) -> TuneChoice | Policy:
         """Return what decides about a kernel: about the number of its lanes, too, where that may be another."""
         kernel, mode = text.kernel, mode_of(self._tune)
-        has_lanes = kernel.split is not None and len(kernel.dimensions) == 1 and not self._program.has_own_lanes
+        is_split = kernel.split is not None and len(kernel.dimensions) == 1
+        has_lanes = is_split and not self._program.has_own_lanes(kernel)
         if not has_lanes or self._tuned is not None or mode is None or mode[0] is Otherwise.PREDICT:
             return self._tune
         by_macros = partial(_by_lanes, text, self._program.macros, self._whole_type)

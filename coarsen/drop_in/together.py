@@ -252,8 +252,8 @@ class Together:
             raise InvalidInputError(f"{name}: another thread collects launches of this program by `together`")
         if queue != self._queue:
             raise InvalidInputError(f"{name}: `together` collects launches of another queue than this one")
-        if kernel._supplied or kernel._layouts is not None:
-            raise InvalidInputError(f"{name}: `together` takes neither features nor arrays that lie otherwise")
+        if kernel._layouts is not None:
+            raise InvalidInputError(f"{name}: `together` takes no arrays that lie otherwise")
         if arguments is None:
             arguments = kernel._set.in_order()
             held: object = kernel._set.copy()

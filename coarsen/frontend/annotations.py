@@ -6,7 +6,6 @@
     #pragma coarsen select IMPL rows,lanes             `#if IMPL == lanes` chooses, below `#define lanes 1`
     #pragma coarsen where BLKSZ % ROWS == 0
     #pragma coarsen input aspect = log2(height / width)
-    #pragma coarsen input row_cv                       supplied by the caller at the launch
 
 The first form is that of Liu, Zhang and Shen's G-ADAPT (2009). Pragmas in comments are none.
 """
@@ -43,7 +42,7 @@ class Annotations:
     Args:
         parameters: in the order of the source.
         conditions: the `where`s.
-        features: the `input`s; one whose text is empty is supplied by the caller.
+        features: the `input`s.
         pragmas: the numbers of their lines, from 1.
     """
 
@@ -183,13 +182,13 @@ def _features(pragmas: Sequence[_Pragma]) -> Iterator[Declaration]:
     for pragma in pragmas:
         if pragma.word != "input":
             continue
-        name, equals, text = (part.strip() for part in pragma.rest.partition("="))
+        name, _, text = (part.strip() for part in pragma.rest.partition("="))
         try:
             check_name(name)
         except InvalidInputError as error:
             raise InvalidInputError(f"{pragma.place}: {error}") from None
-        if equals and not text:
-            raise InvalidInputError(f"{pragma.place}: '{name} =' lacks the feature's expression")
+        if not text:
+            raise InvalidInputError(f"{pragma.place}: the feature {name} lacks '= EXPRESSION'")
         if name in seen:
             raise InvalidInputError(f"{pragma.place}: there is a feature {name} already, at {seen[name]}")
         seen[name] = pragma.place

@@ -26,7 +26,7 @@ from coarsen.loops.bindings import (
 )
 from coarsen.loops.delinearise import constraint_text, located
 from coarsen.loops.forms import check_kept, condition, counted_from, limits, loop_form, polynomial, step_of
-from coarsen.loops.memory import Root, alias, shape_of, unsupported
+from coarsen.loops.memory import alias, shape_of, unsupported
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement
 
 
@@ -195,7 +195,6 @@ class _Reading:
         accesses: dict[tuple[str, tree.Element], Access] = {}
         for name, found in grouped.items():
             root, (_, first) = self._bindings.arrays[name], found[0]
-            _check_apart(root, [self._bindings.arrays[other] for other in grouped], first.place)
             extents = [None if each is None else polynomial(each) for each in first.extents]
             where = located(root.spelled, found, extents, parameters)
             self._assumed |= dict.fromkeys(where.assumed)
@@ -226,19 +225,6 @@ class _Reading:
         return tuple(assumed)
 
 
-def _check_apart(root: Root, others: Sequence[Root], place: SourcePosition) -> None:
-    """Raise RefusalError (`pointer-alias`) for records that are accessed whole and by their members."""
-    start = f"{root.spelled}.".replace("->", ".")
-    for other in others:
-        is_inside = other.spelled != root.spelled and other.spelled.replace("->", ".").startswith(start)
-        if is_inside and other.variable.identity == root.variable.identity:
-            raise alias(f"'{root.spelled}', a record accessed whole and by its members,", place)
-
-
 def _once(accesses: Sequence[Access]) -> tuple[Access, ...]:
     """Accesses without those that were there before, wherever they stand."""
-    found: list[Access] = []
-    for each in accesses:
-        if each not in found:
-            found.append(each)
-    return tuple(found)
+    return tuple(each for place, each in enumerate(accesses) if each not in accesses[:place])

@@ -8,20 +8,18 @@ from dataclasses import dataclass
 import islpy as isl
 
 from coarsen.loops import tree
-from coarsen.loops.expression_text import Writer, c_text, in_parentheses, names_in, opencl_type
+from coarsen.loops.expression_text import Writer, names_in, opencl_type, operation, variable
 from coarsen.loops.nest import Nest, Statement, free_name
-from coarsen.loops.splits import LANES
 
 INDENT = "    "
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A node that runs a statement, and what the statement's iterators are there: text, and the names in it."""
+    """A node that runs a statement, and what the statement's iterators are there."""
 
     statement: Statement
-    iterators: Mapping[str, str]
-    names: Mapping[str, frozenset[str]]
+    iterators: Mapping[str, tree.Expression]
 
     @property
     def code(self) -> tree.Assignment:
@@ -48,10 +46,11 @@ class _Kept:
 class Lanes:
     """What work-items share: `shared` has the iterator of a shared loop by statement, `parts` what they add to.
 
-    `lane` is what a work-item's own number is called.
+    `lane` is what a work-item's own number is called, `count` how many there are.
     """
 
     lane: str
+    count: str
     shared: Mapping[str, str]
     parts: frozenset[str]
 
@@ -87,7 +86,7 @@ class Body:
         return opencl_type(self._nest.arrays[array].element, self._nest.place)
 
     def _c(self, expression: isl.AstExpr) -> str:
-        return c_text(expression, self._writer.whole)
+        return self._writer.plain(self._writer.of_isl(expression))
 
     # Blocks, loops and conditions.
 
@@ -165,11 +164,12 @@ class Body:
             self._c(node.for_get_init()),
             node.for_is_degenerate(),
         )
-        lanes = self._lanes
+        lanes, writer = self._lanes, self._writer
         if lanes is not None and all(lanes.shared.get(run.statement.name) == name for run in self._runs(node)):
             step = "1" if is_once else self._c(node.for_get_inc())
-            own, all_steps = (each if step == "1" else f"{step} * {each}" for each in (lanes.lane, LANES))
-            start = own if first == "0" else f"{in_parentheses(first)} + {own}"
+            own, all_steps = (each if step == "1" else f"{step} * {each}" for each in (lanes.lane, lanes.count))
+            begin = operation("+", writer.of_isl(node.for_get_init()), variable(own))
+            start = own if first == "0" else writer.plain(begin)
             last = f"{name} <= {first}" if is_once else self._c(node.for_get_cond())
             yield f"for ({self._writer.whole} {name} = {start}; {last}; {name} += {all_steps}) {{"
             self._lanes = None
@@ -223,8 +223,8 @@ class Body:
             for each in tree.inside(run.code):
                 if isinstance(each, tree.Element) and each.array == array:
                     names = found.setdefault(self._writer.element(each, run.iterators), set())
-                    inner = (one.variable.name for one in tree.inside(each) if isinstance(one, tree.Name))
-                    names |= {name for own in inner for name in run.names.get(own, ())}
+                    inner = (run.iterators.get(own) for own in names_in(each))
+                    names |= {name for own in inner if own is not None for name in names_in(own)}
         return found
 
     # Statements.
@@ -232,9 +232,8 @@ class Body:
     def _run(self, node: isl.AstNode) -> _Run:
         call = node.user_get_expr()
         statement = self._statements[call.op_get_arg(0).id_get_id().get_name()]
-        given = {name: call.op_get_arg(place) for place, name in enumerate(statement.iterators, 1)}
-        texts = {name: self._c(each) for name, each in given.items()}
-        return _Run(statement, texts, {name: names_in(each) for name, each in given.items()})
+        given = (call.op_get_arg(place) for place in range(1, call.op_get_n_arg()))
+        return _Run(statement, dict(zip(statement.iterators, map(self._writer.of_isl, given), strict=True)))
 
     def _runs(self, node: isl.AstNode) -> list[_Run]:
         return [self._run(each) for each in _all(node) if kind_of(each) == "user"]

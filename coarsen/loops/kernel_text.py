@@ -12,11 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import islpy as isl
 
+from coarsen.errors import InvalidInputError
 from coarsen.loops.body_text import INDENT, Body, Lanes
-from coarsen.loops.expression_text import Writer, c_text, in_parentheses, opencl_type
+from coarsen.loops.expression_text import Writer, opencl_type, operation, variable
 from coarsen.loops.kernels import NestKernel, extents_of
 from coarsen.loops.nest import Nest, Statement, free_name
 from coarsen.loops.splits import GROUP_SIZE, LANES
@@ -68,21 +70,53 @@ def kernel_text(kernel: NestKernel) -> KernelText:
     for name in (*numbers, *steps):
         is_real = name in nest.types and name not in nest.parameters
         parameters.append(f"{opencl_type(nest.types[name], nest.place) if is_real else whole} {name}")
-    head = [*_head(kernel.name, parameters)]
+    head = _head(kernel.name, parameters)
     text = _function(head, lines)
     if shared:
         sizes = ", ".join((*group_size(kernel), "1", "1")[:3]).replace("//", "/")
         head.insert(0, f"__attribute__((reqd_work_group_size({sizes})))")
-        text = f"#if {LANES} > 1\n{_function(head, shared)}#else\n{text}#endif\n"
+        text = f"#if {kernel.lane_macros[0]} > 1\n{_function(head, shared)}#else\n{text}#endif\n"
     return KernelText(kernel, text, (*(each.name for each in buffers), *numbers, *steps))
 
 
 def group_size(kernel: NestKernel) -> tuple[str, ...]:
     """Return the local size of a kernel whose sums lanes share: for each dimension an expression of macros."""
     assert kernel.split is not None
-    sizes = [f"{GROUP_SIZE} // {LANES}"] * len(kernel.dimensions)
-    sizes.insert(kernel.split.dimension, LANES)
+    lanes, size = kernel.lane_macros
+    sizes = [f"{size} // {lanes}"] * len(kernel.dimensions)
+    sizes.insert(kernel.split.dimension, lanes)
     return tuple(sizes)
+
+
+def macros_of(
+    kernels: Sequence[KernelText], given: Mapping[str, str], *, is_for_cpus: bool = False
+) -> dict[str, int]:
+    """Return the values of the macros of kernels whose sums lanes share.
+
+    Args:
+        kernels: all of a nest.
+        given: what is said of them: of one by its own name, `SPLIT_0`, else of all, `SPLIT`.
+        is_for_cpus: whether all devices that they are for are CPUs.
+
+    Raises:
+        InvalidInputError: what is said are no numbers of work-items, or don't go together.
+    """
+    found: dict[str, int] = {}
+    for kernel in (each.kernel for each in kernels if each.kernel.split):
+        lanes, size = kernel.lane_macros
+        found |= zip((lanes, size), kernel.usual_lanes(is_for_cpus=is_for_cpus), strict=True)
+        said = {name: each for name, each in ((lanes, LANES), (size, GROUP_SIZE)) if {name, each} & given.keys()}
+        for name, other in said.items():
+            asked, word = (name, given[name]) if name in given else (other, given[other])
+            if not re.fullmatch(r"[1-9]\d{0,4}", word):
+                what = f"not '{word}'" if word else f"and -D {asked} gives none: write -D {asked}=64"
+                raise InvalidInputError(f"{asked} is a number of work-items, {what}")
+            found[name] = int(word)
+        if size not in said:
+            found[size] = max(1, found[size] // found[lanes]) * found[lanes]
+        if found[size] % found[lanes]:
+            raise InvalidInputError(f"{size} must be a multiple of {lanes}: {found[size]}, {found[lanes]}")
+    return found
 
 
 def opencl_text(kernels: Sequence[KernelText], macros: Mapping[str, int]) -> str:
@@ -90,15 +124,13 @@ def opencl_text(kernels: Sequence[KernelText], macros: Mapping[str, int]) -> str
 
     Args:
         kernels: all of them.
-        macros: what their macros are, unless others are defined; those of `splits.DEFAULTS`.
+        macros: what their macros are, unless others are defined; as `macros_of` returns them.
     """
     texts = [each.text for each in kernels]
     needs_double = any(re.search(r"\bdouble\b|\b\d+(?:\.\d*|e)[-\de]*(?![-\def])", text) for text in texts)
     head = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n\n" if needs_double else ""
-    if any(each.kernel.split for each in kernels):
-        head += (
-            "".join(f"#ifndef {name}\n#define {name} {value}\n#endif\n" for name, value in macros.items()) + "\n"
-        )
+    own = [name for each in kernels if each.kernel.split for name in each.kernel.lane_macros]
+    head += "".join(f"#ifndef {name}\n#define {name} {macros[name]}\n#endif\n" for name in own) + "\n" * bool(own)
     return head + "\n".join(texts)
 
 
@@ -121,19 +153,19 @@ class _Writing:
     def __init__(self, kernel: NestKernel) -> None:
         self._kernel, self._nest, self.whole = kernel, kernel.nest, whole_type(kernel.nest)
         context, extents = extents_of(kernel)
-        build = isl.AstBuild.from_context(context)
+        build, writer = isl.AstBuild.from_context(context), Writer(self.whole, frozenset())
         self._fixed = {each.name: kernel.fixed(each) for each in kernel.statements}
         self._loops = [*_loop_names(kernel)]
         self._inside, self._tests, self._places = context, list[str](), list[str]()
-        for number, each in enumerate(extents, kernel.split is not None and kernel.split.dimension == 0):
-            first, end = (
-                in_parentheses(c_text(build.expr_from_pw_aff(one), self.whole)) for one in (each.first, each.end)
-            )
-            offset = "" if first == "0" else f" + {first}"
-            self._places.append(f"const {self.whole} {each.name} = get_global_id({number}){offset};")
-            self._tests.insert(0, f"{each.name} < {end}")
-            own = isl.PwAff(f"[{each.name}] -> {{ [({each.name})] }}")
-            within = own.ge_set(each.first).params().intersect(own.lt_set(each.end).params())
+        lanes_first = kernel.split is not None and kernel.split.dimension == 0
+        for number, (name, ends) in enumerate(extents.items(), lanes_first):
+            first, end = (writer.of_isl(build.expr_from_pw_aff(one)) for one in ends)
+            number_of_item = variable(f"get_global_id({number})")
+            place = number_of_item if getattr(first, "value", None) == 0 else operation("+", number_of_item, first)
+            self._places.append(f"const {self.whole} {name} = {writer.plain(place)};")
+            self._tests.insert(0, writer.plain(operation("<", variable(name), end)))
+            own = isl.PwAff(f"[{name}] -> {{ [({name})] }}")
+            within = own.ge_set(ends[0]).params().intersect(own.lt_set(ends[1]).params())
             self._inside = self._inside.intersect(within)
 
     def plain(self) -> list[str]:
@@ -145,6 +177,7 @@ class _Writing:
         kernel, nest, split = self._kernel, self._nest, self._kernel.split
         if split is None:
             return
+        lanes, group = kernel.lane_macros
         taken = {*nest.arrays, *nest.types, *kernel.dimensions, *kernel.steps, *self._loops}
         lane, own, count, after = (free_name(each, taken) for each in ("lane", "own", "count", "next"))
         types = {each: opencl_type(each.array.element, nest.place) for each in split.sums}
@@ -152,19 +185,19 @@ class _Writing:
         yield f"const int {lane} = get_local_id({split.dimension});"
         yield from (f"{type_} {each.part} = {each.neutral};" for each, type_ in types.items())
         iterators = {name: self._loops[2 * depth + 1] for name, depth in split.depths.items()}
-        lanes = Lanes(lane, iterators, frozenset(each.part for each in split.sums))
-        yield from _tested(self._tests, self._body(split.first, lanes))
+        shared = Lanes(lane, lanes, iterators, frozenset(each.part for each in split.sums))
+        yield from _tested(self._tests, self._body(split.first, shared))
         # Parts lie as work-items do.
-        size, row, stride = LANES, "", ""
+        size, row, stride = lanes, "", ""
         if kernel.dimensions:
-            size, rows = GROUP_SIZE, f"({GROUP_SIZE} / {LANES})"
-            row, stride = (f" + {LANES} * ", "") if split.dimension == 0 else (f" + {rows} * ", f"{rows} * ")
+            size, rows = group, f"({group} / {lanes})"
+            row, stride = (f" + {lanes} * ", "") if split.dimension == 0 else (f" + {rows} * ", f"{rows} * ")
             row += "get_local_id(1)"
         yield f"const int {own} = get_local_id(0){row};"
         for each, type_ in types.items():
             yield f"local {type_} {each.parts}[{size}];"
             yield f"{each.parts}[{own}] = {each.part};"
-        yield f"for (int {count} = {LANES}, {after}; {count} > 1; {count} = {after}) {{"
+        yield f"for (int {count} = {lanes}, {after}; {count} > 1; {count} = {after}) {{"
         yield f"{INDENT}{after} = ({count} + 1) / 2;"
         yield f"{INDENT}barrier(CLK_LOCAL_MEM_FENCE);"
         yield f"{INDENT}if ({lane} < {count} - {after}) {{"
@@ -212,13 +245,8 @@ def _loop_names(kernel: NestKernel) -> Iterator[str]:
         yield free_name(f"c{depth + 1}", taken)
 
 
-def _head(name: str, parameters: Sequence[str]) -> Iterator[str]:
-    """The head of a kernel function, in lines of a page's width."""
-    line = f"kernel void {name}("
-    for number, each in enumerate(parameters):
-        part = each + (")" if number == len(parameters) - 1 else ",")
-        if len(line) + len(part) > _WIDEST:
-            yield line.rstrip()
-            line = INDENT * 2
-        line += f"{part} "
-    yield line.rstrip() + ("" if parameters else ")")
+def _head(name: str, parameters: Sequence[str]) -> list[str]:
+    """The head of a kernel function, in lines of a page's width that end behind parameters."""
+    text = ", ".join(each.replace(" ", "\0") for each in parameters)
+    lines = wrap(f"kernel\0void\0{name}({text})", _WIDEST, subsequent_indent=INDENT * 2, break_long_words=False)
+    return [line.replace("\0", " ") for line in lines]

@@ -7,23 +7,23 @@ alone, become one kernel, in which a work-item runs its statements in the order 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import compress, takewhile
 
 import islpy as isl
 import networkx
 
 from coarsen.errors import RefusalError
-from coarsen.loops.algorithm1 import adds_a_dimension, combined, transformation
+from coarsen.loops.algorithm1 import adds_a_dimension, transformation
 from coarsen.loops.bindings import is_taken
 from coarsen.loops.dependences import Dependence
 from coarsen.loops.nest import Nest, Statement, free_name
-from coarsen.loops.schedules import Band, Coefficients, Piece, bands, pieces_of
-from coarsen.loops.splits import Split, split_of
+from coarsen.loops.schedules import Band, Piece, Rows, bands, in_one_step, pieces_of
+from coarsen.loops.splits import GROUP_SIZE, LANES, Split, split_of
 
 MOST_DIMENSIONS = 3
-Rows = Mapping[str, tuple[Coefficients, ...]]
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,29 @@ class NestKernel:
         around: the sequential bands in which it is launched, the outermost first.
         places: by statement, the coefficients of its iterators for each parallel dimension, 0 first.
         split: how lanes, which have a dimension of their own, share its sums; None where they don't.
+        makes_parts: whether its sums are parts of one over everything.
     """
 
     name: str
     nest: Nest
     statements: tuple[Statement, ...]
     around: tuple[Band, ...]
-    places: Rows
+    places: Mapping[str, Rows]
     split: Split | None = None
+    makes_parts: bool = False
+
+    @property
+    def lane_macros(self) -> tuple[str, str]:
+        """The macros of its text: how many lanes share a sum, and how many work-items a work-group has."""
+        number = self.name.removeprefix(self.nest.function)
+        return f"{LANES}{number}", f"{GROUP_SIZE}{number}"
+
+    def usual_lanes(self, *, is_for_cpus: bool) -> tuple[int, int]:
+        """Return what these are where nothing says more.
+
+        On a CPU work-items that make a sum each are faster, others have too few of these in a sum over everything.
+        """
+        return (256, 256) if not self.dimensions or (self.makes_parts and not is_for_cpus) else (1, 64)
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -57,12 +72,12 @@ class NestKernel:
         return self._named(self.around_rows, "t", ())
 
     @property
-    def around_rows(self) -> Rows:
+    def around_rows(self) -> Mapping[str, Rows]:
         """By statement, the coefficients of its iterators in the sequential loops around the launch.
 
         As many for each: a loop is left out if outer ones count the same for all of them.
         """
-        found: dict[str, tuple[Coefficients, ...]] = {each.name: () for each in self.statements}
+        found: dict[str, Rows] = {each.name: () for each in self.statements}
         for band in self.around:
             for number in range(len(band.coincident)):
                 rows = {name: band.rows[name][number] for name in found}
@@ -70,7 +85,7 @@ class NestKernel:
                     found = {name: (*own, rows[name]) for name, own in found.items()}
         return found
 
-    def _named(self, rows: Rows, letter: str, others: Sequence[str]) -> tuple[str, ...]:
+    def _named(self, rows: Mapping[str, Rows], letter: str, others: Sequence[str]) -> tuple[str, ...]:
         """A name for each row, other than some: an iterator's of the first statement of which it is one."""
         taken = {
             *self.nest.arrays,
@@ -79,7 +94,7 @@ class NestKernel:
         }
         found: list[str] = []
         for number in range(len(rows[self.statements[0].name])):
-            texts = ((each.iterators, combined(each, rows[each.name][number])) for each in self.statements)
+            texts = ((each.iterators, each.combined(rows[each.name][number])) for each in self.statements)
             free = (text for iterators, text in texts if text in iterators and text not in (*found, *others))
             own = next(free, None)
             found.append(own or free_name(f"{letter}{number}", taken))
@@ -94,25 +109,20 @@ class NestKernel:
     def spread(self, statement: Statement) -> isl.Map:
         """Return the relation of a statement's instances to their steps and places."""
         rows = (*self.around_rows[statement.name], *self.places[statement.name])
-        target = ", ".join(combined(statement, row) for row in rows)
-        relation = isl.Map(self.nest.set_text(f"{statement.instance} -> [{target}]"))
-        return relation.intersect_domain(isl.Set(self.nest.domain(statement)))
+        return statement.values(rows).intersect_domain(isl.Set(self.nest.domain(statement)))
 
     def box(self) -> isl.Set:
         """Return the steps and places of all its instances."""
-        parts = [self.spread(each).range() for each in self.statements]
-        whole = parts[0]
-        for each in parts[1:]:
-            whole = whole.union(each)
-        return whole.coalesce()
+        return reduce(isl.Set.union, (self.spread(each).range() for each in self.statements)).coalesce()
 
 
-def kernels_of(nest: Nest, found: Sequence[Dependence]) -> tuple[NestKernel, ...]:
+def kernels_of(nest: Nest, found: Sequence[Dependence], parts: Set[str] = frozenset()) -> tuple[NestKernel, ...]:
     """Return the kernels of a nest in the order in which they are launched.
 
     Args:
         nest: with private variables, as `explain.analysed` returns it.
         found: its dependences.
+        parts: names, of which the arrays hold parts of sums over everything.
 
     Raises:
         RefusalError: `no-parallel-loop` for loops that would run in a single work-item; `scalar-between-launches`
@@ -131,7 +141,8 @@ def kernels_of(nest: Nest, found: Sequence[Dependence]) -> tuple[NestKernel, ...
     _check_order(nest, found, kernels)
     for number, kernel in enumerate(kernels):
         split = split_of(nest, kernel.statements, kernel.around_rows, kernel.places, found)
-        kernels[number] = replace(kernel, split=split)
+        makes_parts = any(access.array in parts for each in kernel.statements for access in each.writes)
+        kernels[number] = replace(kernel, split=split, makes_parts=makes_parts)
         looping = next((each for each in kernel.statements if each.loops), None)
         if looping is not None and not (kernel.places[looping.name] or kernel.around or split):
             what = f"{', '.join(each.name for each in kernel.statements)}: no loop is parallel"
@@ -153,14 +164,15 @@ def _as_in_the_text(
 
     isl may have moved statements along the loops around them, by numbers; a launch's steps leave these out.
     """
-    names = [{*each.members} for each in siblings]
+    names = [{*each.rows} for each in siblings]
     at = {name: number for number, own in enumerate(names) for name in own}
     order = networkx.DiGraph()
     order.add_nodes_from(range(len(siblings)))
     for each in found:
-        ends = each.source, each.sink
-        if {*ends} <= {*at} and at[each.source] != at[each.sink] and _is_in_one_step(nest, each, around):
-            order.add_edge(at[each.source], at[each.sink])
+        if {each.source, each.sink} <= {*at} and at[each.source] != at[each.sink]:
+            together = in_one_step(around, nest.statement(each.source), nest.statement(each.sink))
+            if not isl.Map(each.relation).intersect(together).is_empty():
+                order.add_edge(at[each.source], at[each.sink])
     first = [min(int(name[1:]) for name in own) for own in names]
     try:
         numbers = [*networkx.lexicographical_topological_sort(order, key=first.__getitem__)]
@@ -170,18 +182,6 @@ def _as_in_the_text(
         replace(band, below=_as_in_the_text(band.below, nest, found, (*around, band)))
         for band in (siblings[number] for number in numbers)
     )
-
-
-def _is_in_one_step(nest: Nest, each: Dependence, around: Sequence[Band]) -> bool:
-    """Return True if a dependence is between instances for which the loops around launches count the same."""
-    if not around:
-        return True
-    steps = []
-    for name in (each.source, each.sink):
-        statement = nest.statement(name)
-        rows = ", ".join(combined(statement, row) for band in around for row in band.rows[name])
-        steps.append(isl.Map(nest.set_text(f"{statement.instance} -> [{rows}]")))
-    return not isl.Map(each.relation).intersect(steps[0].apply_range(steps[1].reverse())).is_empty()
 
 
 def _alone(nest: Nest, found: Sequence[Dependence], piece: Piece) -> NestKernel:
@@ -260,7 +260,7 @@ def _over(first: NestKernel, second: NestKernel, loops: Sequence[int]) -> NestKe
     return _one(first, second, places)
 
 
-def _one(first: NestKernel, second: NestKernel, places: Rows) -> NestKernel:
+def _one(first: NestKernel, second: NestKernel, places: Mapping[str, Rows]) -> NestKernel:
     statements = sorted((*first.statements, *second.statements), key=lambda each: int(each.name[1:]))
     return replace(first, statements=tuple(statements), places=places)
 
@@ -310,7 +310,7 @@ def _check_order(nest: Nest, found: Sequence[Dependence], kernels: Sequence[Nest
     spread: dict[str, tuple[int, isl.Map]] = {}
     for number, (kernel, positions) in enumerate(_positions(kernels)):
         for own in kernel.statements:
-            rows = [combined(own, row) for row in kernel.around_rows[own.name]]
+            rows = [*map(own.combined, kernel.around_rows[own.name])]
             times[own.name] = isl.Map(nest.set_text(f"{own.instance} -> [{_interleaved(positions, rows)}]"))
             spread[own.name] = number, kernel.spread(own)
     for each in found:
@@ -333,29 +333,23 @@ def _check_order(nest: Nest, found: Sequence[Dependence], kernels: Sequence[Nest
 # How large launches are, and the loops around them.
 
 
-@dataclass(frozen=True)
-class Extent:
-    """The values of a dimension: from a first one to below another, over parameters and steps."""
+def extents_of(kernel: NestKernel) -> tuple[isl.Set, dict[str, tuple[isl.PwAff, isl.PwAff]]]:
+    """Return when a kernel is launched, and the values of its dimensions.
 
-    name: str
-    first: isl.PwAff
-    end: isl.PwAff
-
-
-def extents_of(kernel: NestKernel) -> tuple[isl.Set, tuple[Extent, ...]]:
-    """Return when a kernel is launched, as a set of parameters and steps, and its dimensions' extents, 0 first."""
+    Returns:
+        A set of parameters and steps; by dimension, 0 first, the first value and the end, over these.
+    """
     box = kernel.box()
     for name in kernel.steps:
         end = box.dim(isl.dim_type.param)
         box = box.move_dims(isl.dim_type.param, end, isl.dim_type.set, 0, 1)
         box = box.set_dim_name(isl.dim_type.param, end, name)
     context = box.params()
-    found = []
+    found = {}
     for number, name in enumerate(kernel.dimensions):
-        first: isl.PwAff = box.dim_min(number).coalesce().gist(context)
-        last: isl.PwAff = box.dim_max(number).coalesce().gist(context)
-        found.append(Extent(name, first, last.add(last.domain().indicator_function())))
-    return context, tuple(found)
+        first, last = (end.coalesce().gist(context) for end in (box.dim_min(number), box.dim_max(number)))
+        found[name] = first, last.add(last.domain().indicator_function())
+    return context, found
 
 
 def launch_tree(kernels: Sequence[NestKernel]) -> isl.AstNode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import TypeAlias
 
 import islpy as isl
@@ -14,11 +14,10 @@ from coarsen.dispatch.expressions import parse_condition, parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.loops import tree
 from coarsen.loops.body_text import children_of, kind_of
-from coarsen.loops.expression_text import size_text
+from coarsen.loops.expression_text import size_text, variable
 from coarsen.loops.kernel_text import KernelText, group_size
 from coarsen.loops.kernels import NestKernel, extents_of, launch_tree
 from coarsen.loops.nest import Array, Nest, Statement, affine_text, free_name
-from coarsen.loops.splits import LANES
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class _Reading:
         self._nest = kernels[0].kernel.nest
         self._taken = {*self._nest.types, *self._nest.arrays}
 
-    def launchings(self, node: isl.AstNode, names: Mapping[str, str]) -> Iterator[Launching]:
+    def launchings(self, node: isl.AstNode, names: Mapping[str, tree.Expression]) -> Iterator[Launching]:
         """Yield what a node runs; `names` has the names of the loops around it by isl's."""
         for each in children_of(node):
             match kind_of(each):
@@ -128,7 +127,7 @@ class _Reading:
                         _size(each.for_get_init(), names),
                         last if is_before else f"{last} + 1",
                         int(each.for_get_inc().int_get_val().to_python()),
-                        tuple(self.launchings(each.for_get_body(), {**names, iterator: name})),
+                        tuple(self.launchings(each.for_get_body(), {**names, iterator: variable(name)})),
                     )
                 case "user":
                     call = each.user_get_expr()
@@ -139,7 +138,7 @@ class _Reading:
                 case kind:
                     raise self._refusal(f"the launches need isl's '{kind}' around them")
 
-    def _conditions(self, condition: isl.AstExpr, names: Mapping[str, str]) -> Iterator[str]:
+    def _conditions(self, condition: isl.AstExpr, names: Mapping[str, tree.Expression]) -> Iterator[str]:
         operator = isl.ast_expr_op_type(condition.op_get_type()).name
         if operator in ("and_", "and_then"):
             for place in range(condition.op_get_n_arg()):
@@ -153,7 +152,7 @@ class _Reading:
         return RefusalError("launch-form", what, self._nest.place)
 
 
-def _size(expression: isl.AstExpr, names: Mapping[str, str]) -> str:
+def _size(expression: isl.AstExpr, names: Mapping[str, tree.Expression]) -> str:
     """An expression as `each_launch` reads it. Raises InvalidInputError for one that it can't."""
     return parse_expression(size_text(expression, names)).text
 
@@ -166,17 +165,18 @@ def _sizes(kernel: NestKernel) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The global and the local size; one work-item where no loop is parallel or shared."""
     context, extents = extents_of(kernel)
     build = isl.AstBuild.from_context(context)
-    sizes = [_largest(build, each.end.sub(each.first)) for each in extents]
+    sizes = [_largest(build, end.sub(first)) for first, end in extents.values()]
     if kernel.split is None:
         return tuple(sizes) or ("1",), _LOCAL_SIZES[len(sizes)]
-    sizes.insert(kernel.split.dimension, LANES)
+    sizes.insert(kernel.split.dimension, kernel.lane_macros[0])
     return tuple(sizes), group_size(kernel)
 
 
 def _largest(build: isl.AstBuild, values: isl.PwAff) -> str:
     """The largest of the values that an expression has by cases."""
     pieces = (isl.PwAff.from_aff(form) for _, form in values.coalesce().get_pieces())
-    first, *others = dict.fromkeys(_size(build.expr_from_pw_aff(each), {}) for each in pieces)
+    # Of what never runs there is none.
+    first, *others = dict.fromkeys(_size(build.expr_from_pw_aff(each), {}) for each in pieces) or ("0",)
     return f"max({', '.join((first, *others))})" if others else first
 
 
@@ -201,9 +201,7 @@ def extents_in(nest: Nest, array: Array) -> tuple[str, ...]:
         for access in statement.accesses
         if access.array == array.name
     ]
-    whole = parts[0]
-    for each in parts[1:]:
-        whole = whole.union(each).coalesce()
+    whole = reduce(isl.Set.union, parts).coalesce()
     build = isl.AstBuild.from_context(whole.params())
     found = []
     for place, known in enumerate(array.extents):

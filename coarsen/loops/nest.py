@@ -6,11 +6,14 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import islpy as isl
 import numpy as np
 
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops.tree import Assignment, Directive
+
+Coefficients = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,15 @@ class Statement:
     def instance(self) -> str:
         """An instance in isl's notation: `S1[i, j]`."""
         return f"{self.name}[{', '.join(self.iterators)}]"
+
+    def combined(self, row: Coefficients) -> str:
+        """Return a sum of its iterators, each times a coefficient, as an expression."""
+        numbers = zip(self.iterators, row, strict=True)
+        return affine_text(Polynomial({(name,): number for name, number in numbers if number}))
+
+    def values(self, rows: Sequence[Coefficients]) -> isl.Map:
+        """Return the relation of its instances to such sums."""
+        return isl.Map(f"{{ {self.instance} -> [{', '.join(map(self.combined, rows))}] }}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ parts is parallel then, and lanes share both sums (`splits`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from coarsen.errors import RefusalError, SourcePosition
@@ -35,12 +36,12 @@ def nest_and_kernels(function: tree.CFunction) -> tuple[Nest, tuple[Dependence, 
     """
     nest, found = analysed(nest_of(function))
     if shared := dict(_over_everything(nest, found)):
-        body = tuple(_statements(function.body, shared, {*function.variables, *nest.arrays}))
-        try:
+        known = {*function.variables, *nest.arrays}
+        taken = {*known}
+        body = tuple(_statements(function.body, shared, taken))
+        with suppress(RefusalError):  # then as the loops are
             spread, related = analysed(nest_of(replace(function, body=body)))
-            return spread, related, kernels_of(spread, related)
-        except RefusalError:
-            pass  # as the loops are
+            return spread, related, kernels_of(spread, related, taken - known)
     return nest, found, kernels_of(nest, found)
 
 
@@ -149,7 +150,7 @@ def _in_parts(loop: tree.For, sums: _Sums, taken: set[str]) -> Iterator[tree.Sta
     free = tree.Directive(("simd",), inner, place)
     body = [
         replace(each, directives=(*each.directives, free)) if isinstance(each, tree.For) else each
-        for each in tree.replaced(loop.body, parts)
+        for each in (tree.replaced(inner, parts) for inner in loop.body)
     ]
     yield replace(loop, body=(*begun, *body, *kept), directives=(tree.Directive(("for",), "", place),))
     yield replace(loop, body=tuple(added), directives=(tree.Directive(("for",), outer, place),))

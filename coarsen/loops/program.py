@@ -17,6 +17,7 @@ from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from coarsen.loops.kernel_text import KernelText
+    from coarsen.loops.kernels import NestKernel
     from coarsen.loops.launches import Launching
     from coarsen.loops.native import NativeFunction
     from coarsen.loops.nest import Nest
@@ -67,10 +68,11 @@ class NestProgram:
 
         return tuple(map(parse_expression, ends_in(self.nest))) if self.shares_sums else ()
 
-    @property
-    def has_own_lanes(self) -> bool:
-        """Return True if an option says how many lanes share a sum, or how large a work-group is."""
-        return not {*self.macros}.isdisjoint(_given_macros(self.options))
+    def has_own_lanes(self, kernel: NestKernel) -> bool:
+        """Return True if an option says how many lanes share a kernel's sums, or how large a work-group is."""
+        from coarsen.loops.splits import GROUP_SIZE, LANES
+
+        return not _given_macros(self.options).keys().isdisjoint((LANES, GROUP_SIZE, *kernel.lane_macros))
 
     @property
     def text(self) -> str:
@@ -135,13 +137,16 @@ class NestProgram:
         return tuple(each.name for each in self.nest.arrays.values() if each.name in written and not each.is_local)
 
 
-def read_program(path: Path, name: str | None = None, options: Sequence[str] = ()) -> NestProgram:
+def read_program(
+    path: Path, name: str | None = None, options: Sequence[str] = (), *, is_for_cpus: bool = False
+) -> NestProgram:
     """Return what the loops of a C function become.
 
     Args:
         path: the C file.
         name: that of the function, or of one of its kernels; needed where several functions have loops.
         options: further words for clang: definitions of macros, folders of headers.
+        is_for_cpus: whether all devices that it is for are CPUs.
 
     Raises:
         InvalidInputError: the file can't be read, has no such function or several; islpy is missing.
@@ -152,7 +157,7 @@ def read_program(path: Path, name: str | None = None, options: Sequence[str] = (
     import islpy as isl
 
     from coarsen.loops.dependences import limited
-    from coarsen.loops.kernel_text import kernel_text
+    from coarsen.loops.kernel_text import kernel_text, macros_of
     from coarsen.loops.launches import launches_of
     from coarsen.loops.partial_sums import nest_and_kernels
 
@@ -160,29 +165,8 @@ def read_program(path: Path, name: str | None = None, options: Sequence[str] = (
     with limited(isl.DEFAULT_CONTEXT, function.place):
         nest, _, made = nest_and_kernels(function)
         kernels = tuple(map(kernel_text, made))
-        macros = _macros(kernels, options)
+        macros = macros_of(kernels, _given_macros(options), is_for_cpus=is_for_cpus)
         return NestProgram(path, function, nest, kernels, launches_of(kernels), tuple(options), macros)
-
-
-def _macros(kernels: Sequence[KernelText], options: Sequence[str]) -> dict[str, int]:
-    """The values of the kernels' macros: as options for clang define them. Raises InvalidInputError."""
-    from coarsen.loops.splits import DEFAULTS, GROUP_SIZE, LANES
-
-    shared = [each.kernel for each in kernels if each.kernel.split]
-    # Where one work-item would do all of the work it has help.
-    alone = {LANES: 256, GROUP_SIZE: 256} if any(not each.dimensions for each in shared) else {}
-    found = {**DEFAULTS, **alone}
-    given = _given_macros(options)
-    for name in found.keys() & given.keys() if shared else ():
-        if not re.fullmatch(r"[1-9]\d{0,4}", given[name]):
-            what = f"not '{given[name]}'" if given[name] else f"and -D {name} gives none: write -D {name}=64"
-            raise InvalidInputError(f"{name} is a number of work-items, {what}")
-        found[name] = int(given[name])
-    if GROUP_SIZE not in given:
-        found[GROUP_SIZE] = max(1, found[GROUP_SIZE] // found[LANES]) * found[LANES]
-    if found[GROUP_SIZE] % found[LANES]:
-        raise InvalidInputError(f"{GROUP_SIZE} must be a multiple of {LANES}: {found[GROUP_SIZE]}, {found[LANES]}")
-    return found
 
 
 def _given_macros(options: Sequence[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ loop over time stays outside, and below it each statement has its parallel loops
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -16,9 +16,8 @@ import islpy as isl
 
 from coarsen.errors import RefusalError
 from coarsen.loops.dependences import Dependence, limited
-from coarsen.loops.nest import Nest, Statement
+from coarsen.loops.nest import Coefficients, Nest, Statement
 
-Coefficients = tuple[int, ...]
 Rows = tuple[Coefficients, ...]
 
 
@@ -27,16 +26,14 @@ class Band:
     """Loops that isl found: for each of their statements what they count, and which of them are parallel.
 
     Attributes:
-        members: by statement: the loops as expressions of its iterators, the outermost first.
+        rows: by statement: the coefficients of its iterators in each loop, the outermost first.
         coincident: of each loop, whether its iterations are independent.
         below: the bands inside, one after the other.
-        rows: by statement: the coefficients of its iterators in each loop.
     """
 
-    members: dict[str, tuple[str, ...]]
+    rows: Mapping[str, Rows]
     coincident: tuple[bool, ...]
     below: tuple[Band, ...] = ()
-    rows: dict[str, Rows] = field(default_factory=dict)
 
     @property
     def is_sequential(self) -> bool:
@@ -54,7 +51,13 @@ class Piece:
     @property
     def statements(self) -> tuple[str, ...]:
         """The names of its statements."""
-        return tuple(self.band.members)
+        return tuple(self.band.rows)
+
+
+def in_one_step(around: Sequence[Band], source: Statement, sink: Statement) -> isl.Map:
+    """Return the pairs of instances of two statements for which all loops around launches count the same."""
+    ends = (each.values([row for band in around for row in band.rows[each.name]]) for each in (source, sink))
+    return next(ends).apply_range(next(ends).reverse())
 
 
 def bands(nest: Nest, found: Sequence[Dependence]) -> tuple[Band, ...]:
@@ -115,16 +118,12 @@ def _bands(node: isl.ScheduleNode, nest: Nest) -> Iterator[Band]:
     elif kind == isl.schedule_node_type.band:
         coincident = tuple(bool(node.band_member_get_coincident(place)) for place in range(node.band_n_member()))
         relation = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())
-        loops = {each.get_tuple_name(isl.dim_type.in_): _loops(each) for each in _parts(relation.foreach_map)}
-        ordered = [each.name for each in nest.statements if each.name in loops]
+        found = {each.get_tuple_name(isl.dim_type.in_): _rows(each) for each in _parts(relation.foreach_map)}
+        rows = {each.name: found[each.name] for each in nest.statements if each.name in found}
         inner = node.child(0)
         is_last = isl.schedule_node_type(inner.get_type()) == isl.schedule_node_type.leaf
-        below = () if is_last else tuple(_bands(inner, nest))
-        members, rows = (
-            {name: tuple(each[place] for each in loops[name]) for name in ordered} for place in (0, 1)
-        )
-        if ordered:  # statements that never run are in bands without members
-            yield Band(members, coincident, below, rows)  # type: ignore[arg-type]
+        if rows:  # statements that never run are in bands without any
+            yield Band(rows, coincident, () if is_last else tuple(_bands(inner, nest)))
     else:
         for place in range(node.n_children()):
             yield from _bands(node.child(place), nest)
@@ -136,16 +135,12 @@ def _parts(each: Callable[[Callable[[Any], None]], Any]) -> list[Any]:
     return found
 
 
-def _loops(relation: isl.Map) -> list[tuple[str, Coefficients]]:
-    """The loops of a band as expressions of a statement's iterators, and their coefficients."""
-    whole = isl.PwMultiAff.from_map(relation)
-    found = []
-    for loop in (whole.get_pw_aff(place) for place in range(relation.dim(isl.dim_type.out))):
-        _, form = loop.get_pieces()[0]
-        places = range(relation.dim(isl.dim_type.in_))
-        row = tuple(int(form.get_coefficient_val(isl.dim_type.in_, place).to_python()) for place in places)
-        found.append((str(loop).partition("-> [(")[2].partition(")]")[0], row))
-    return found
+def _rows(relation: isl.Map) -> Rows:
+    """The coefficients of a statement's iterators in the loops of a band."""
+    whole, end = isl.PwMultiAff.from_map(relation), isl.dim_type.in_
+    forms = (whole.get_pw_aff(place).get_pieces()[0][1] for place in range(relation.dim(isl.dim_type.out)))
+    places = range(relation.dim(end))
+    return tuple(tuple(int(form.get_coefficient_val(end, at).to_python()) for at in places) for form in forms)
 
 
 # Functions of instances that keep their distance, by the affine form of Farkas' lemma.

@@ -11,20 +11,23 @@ that the kernel writes, and no sum; what they need of its variables each compute
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.loops import tree
 from coarsen.loops.algorithm1 import adds_a_dimension, is_next_along
 from coarsen.loops.dependences import REDUCTION, Dependence, carried_by, named
-from coarsen.loops.nest import Array, Loop, Nest, Statement, affine_text, free_name
-from coarsen.loops.schedules import Coefficients
+from coarsen.loops.nest import Array, Coefficients, Loop, Nest, Statement, affine_text, free_name
 
 LANES, GROUP_SIZE = "SPLIT", "GROUP_SIZE"
-"""The macros of a kernel's text: how many lanes share a sum, and the work-items of a work-group."""
-DEFAULTS = {LANES: 1, GROUP_SIZE: 64}
+"""The macros of a kernel's text: how many lanes share a sum, and the work-items of a work-group.
+
+Of a function with several kernels each has its own, with its number behind them: `SPLIT_0`.
+"""
 LANE_COUNTS, GROUP_SIZES = (1, 8, 32, 64, 256), (64, 256)
 """Their values worth trying."""
+_MACROS = re.compile(rf"({LANES}|{GROUP_SIZE})(_\d+)?")
 _FUNCTIONS = {"max": "fmaxf", "min": "fminf"}
 _NEUTRAL = {"*": "1", "&": "~0", "max": "NAN", "min": "NAN"}
 _TRUTHS = frozenset(("<", ">", "<=", ">=", "==", "!=", "&&", "||", "!"))
@@ -103,7 +106,8 @@ def split_of(
     """
     if max(len(rows) for rows in places.values()) > 1:
         return None  # with two parallel loops there are work-items enough
-    if {*DEFAULTS} & {nest.function, *nest.arrays, *nest.types, *(loop.iterator for loop in nest.loops)}:
+    names = (nest.function, *nest.arrays, *nest.types, *(loop.iterator for loop in nest.loops))
+    if any(map(_MACROS.fullmatch, names)):
         return None
     depths: dict[str, int] = {}
     for each in statements:

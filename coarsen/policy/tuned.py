@@ -169,7 +169,7 @@ class _Chooser(KernelFile):
         self._problem: Problem | None = None
         self._problems: dict[int, Problem] = {}
         self._say_once: Callable[[Any, str], None] = lambda occasion, message: None
-        self._tree = TreeChoice(file, lambda occasion, message: self._say_once(occasion, message))
+        self._tree = TreeChoice(file)
         self._local_places = [i for i, each in enumerate(file.arguments) if each.kind is ArgumentKind.LOCAL]
         self._take = _numbers_function(file, (*self._tree.names, *self._local_places))
 
@@ -254,10 +254,6 @@ class _Chooser(KernelFile):
         is_other = self._problem is not None and self._problem.is_other_code
         return () if is_other or len(arguments) != len(self._file.arguments) else self._take(arguments)
 
-    def supplied(self, features: Mapping[str, float]) -> Numbers:
-        """Return the supplied features that count, None for those that aren't there."""
-        return self._tree.supplied_values(features)
-
     def explain(self, values: Mapping[str, float]) -> TunedExplanation:
         """Return what is chosen for numbers by name, and why."""
         return self._tree.explain(values)
@@ -296,10 +292,7 @@ class _Chooser(KernelFile):
             if has_offset:
                 return otherwise("an offset of the first work-item")
         count = len(self._tree.names)
-        supplied = numbers[count + len(self._local_places) :]
-        named = zip(self._tree.supplied, supplied, strict=False)
-        by_name = {name: value for name, value in named if value is not None}
-        number = None if len(numbers) < count else self._tree.number(numbers[:count], passed, by_name)
+        number = None if len(numbers) < count else self._tree.number(numbers[:count], passed)
         if number is None:
             return otherwise("a feature or a size that has no value")
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
-
-import numpy as np
 
 from coarsen.base.names import did_you_mean
 from coarsen.dispatch.choosing import Number, asked_values
 from coarsen.dispatch.features import SIZE_NAMES
 from coarsen.dispatch.launch_sizes import SequenceSizes, VersionSizes, sequence_function, size_inputs
-from coarsen.dispatch.tree import Split, answer, features_of, walk
+from coarsen.dispatch.tree import Split, answer, walk
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
@@ -24,60 +22,26 @@ class TreeChoice:
 
     Args:
         file: the tuned file.
-        say_once: logs a warning the first time.
     """
 
-    def __init__(self, file: TunedFile, say_once: Callable[[object, str], None]) -> None:
+    def __init__(self, file: TunedFile) -> None:
         self._file = file
-        self._say_once = say_once
         self._sizes = sizes = size_inputs(file)
         # The names of the arguments' numbers, and of sizes of buffers, that a decision depends on, in order: first
         # those that launches' sizes are computed from.
         needed = {name for feature in file.features for name in feature.names}
         self.names = (*sizes, *sorted(needed - {*SIZE_NAMES, *sizes}))
         self._asked = asked_values(file)
-        asked = features_of(file.tree)
-        # The features that the caller supplies, as far as they count.
-        self.supplied = tuple(each.name for each in file.features if each.is_supplied and each.name in asked)
 
-    def supplied_values(self, features: Mapping[str, float]) -> tuple[float | None, ...]:
-        """Return the supplied features that count, None for those that aren't there.
-
-        Args:
-            features: by name.
-
-        Raises:
-            InvalidInputError: one that the file doesn't have, or that is no number.
-        """
-        known = [feature.name for feature in self._file.features if feature.is_supplied]
-        for name, value in features.items():
-            if name not in known:
-                hint = did_you_mean(str(name), known)
-                raise InvalidInputError(f"the tuned file has no supplied feature {name!r}{hint}")
-            if not isinstance(value, int | float | np.number):
-                raise InvalidInputError(f"the supplied feature {name} must be a number, not {value!r}")
-        return tuple(float(features[name]) if name in features else None for name in self.supplied)
-
-    def number(
-        self, numbers: Sequence[Number | None], sizes: PassedSizes, supplied: Mapping[str, float]
-    ) -> int | None:
-        """Return the number of the version; None where a number or a feature has no value, or isn't supplied.
+    def number(self, numbers: Sequence[Number | None], sizes: PassedSizes) -> int | None:
+        """Return the number of the version; None where a number or a feature has no value.
 
         Args:
             numbers: those of `names`.
             sizes: of the default version's launch.
-            supplied: features that the caller supplies.
         """
-        if missing := [name for name in self.supplied if name not in supplied]:
-            self._say_once(
-                ("supplied", self._file.kernel),
-                f"kernel {self._file.kernel}: launched without the feature {missing[0]}, which its tuned file "
-                "asks for: launch(…, features={…}) takes it (said once)",
-            )
-            return None
         named: dict[str, Number | None] = dict(zip(self.names, numbers, strict=True))
         named |= zip(SIZE_NAMES, _padded(sizes), strict=True)
-        named |= supplied
         if any(named[name] is None for name in self._asked.inputs):
             return None
         found = self._asked.of(cast("Mapping[str, Number]", named))
@@ -87,7 +51,7 @@ class TreeChoice:
         """Return what is chosen for a launch.
 
         Args:
-            values: numbers by name: of arguments, of supplied features, sizes of buffers as `bytes_NAME`, and
+            values: numbers by name: of arguments, sizes of buffers as `bytes_NAME`, and
                 `global_size_0` and so on where the file has no sizes.
 
         Raises:
@@ -103,8 +67,7 @@ class TreeChoice:
                 numbers |= zip(SIZE_NAMES, _padded(default.launches[0][:2]), strict=True)
         needed = self._asked.inputs
         own = (argument.name for argument in file.arguments)
-        supplied = (feature.name for feature in file.features if feature.is_supplied)
-        _check_names(values, {*self.names, *own, *supplied, *needed}, needed, numbers)
+        _check_names(values, {*self.names, *own, *needed}, needed, numbers)
         found = self._asked.of(numbers)
         path = () if found is None else walk(file.tree, found)
         number = file.default if found is None else answer(file.tree, found)

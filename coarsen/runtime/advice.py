@@ -104,10 +104,6 @@ class KernelFile:
         """Return the numbers of arguments that a decision depends on: launches with others are other launches."""
         raise NotImplementedError
 
-    def supplied(self, features: Mapping[str, float]) -> Numbers:
-        """Return the features that a caller supplies, in the file's order; raises InvalidInputError for others."""
-        raise NotImplementedError
-
     def sizes(self, numbers: Numbers) -> PassedSizes:
         """Return the sizes of a launch with these numbers; raises InvalidInputError where the file has none."""
         raise NotImplementedError

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import struct
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, cast
 from weakref import WeakValueDictionary
 
@@ -202,24 +202,16 @@ class Kernel(NotedKernel):
         copy._lacks_arguments = True
         return copy
 
-    def launch(
-        self,
-        queue: pyopencl.CommandQueue,
-        *args: Argument,
-        features: Mapping[str, float] | None = None,
-        wait_for: WaitList = None,
-    ) -> pyopencl.Event:
+    def launch(self, queue: pyopencl.CommandQueue, *args: Argument, wait_for: WaitList = None) -> pyopencl.Event:
         """Launch a kernel of a tuned file with the sizes that this has for the arguments.
 
         Args:
             queue: where to launch.
             args: the kernel's arguments.
-            features: numbers that only the caller knows, by the names that the file has for them.
             wait_for: events to wait for.
 
         Raises:
-            InvalidInputError: there is no file, or it has no sizes for these arguments; a feature that it doesn't
-                have.
+            InvalidInputError: there is no file, or it has no sizes for these arguments.
         """
         file, count = self._own_file(), self._launches.argument_count
         if len(args) != count:
@@ -227,11 +219,42 @@ class Kernel(NotedKernel):
                 f"kernel {self._launches.name} takes {count} arguments, {len(args)} were given"
             )
         sizes = file.sizes(file.numbers(self._typed(args)))
-        self._supplied = file.supplied(features) if features else ()
+        return self(queue, *sizes, *args, wait_for=wait_for)
+
+    @property
+    def called(self) -> Ready | None:
+        """What the last call launched, where another may `repeat` it; else None."""
+        ready = self._called
+        is_kept = ready is not None and ready.buffers is None and not ready.is_converted and ready.shown is None
+        return ready if is_kept and not self._local_places else None
+
+    def repeat(
+        self, queue: pyopencl.CommandQueue, ready: Ready, args: tuple[Argument, ...], wait_for: WaitList
+    ) -> pyopencl.Event | None:
+        """Launch what was `called` with arguments of other values; None where it has to be called.
+
+        It is for who has the kernel object alone, and sets no arguments: what is launched is given them, nothing
+        else.
+
+        Args:
+            queue: where, for the same device.
+            ready: of an earlier call.
+            args: of the same types; the numbers that a tuned file chooses by are the same.
+            wait_for: events to wait for.
+        """
+        self._called = self._up_to_date = None
         try:
-            return self(queue, *sizes, *args, wait_for=wait_for)
-        finally:
-            self._supplied = ()
+            if ready.own is not None:
+                return self._launch_several(queue, ready.own, args, wait_for)
+            kernel = ready.kernel or self
+            SET_REFERENCES(kernel, ready.references(args) + ready.added_references)
+            SET_NUMBERS(kernel, ready.numbers(args) + ready.added_numbers)
+        except (struct.error, CoarsenError):
+            return None
+        event: pyopencl.Event = ENQUEUE(
+            queue, kernel, ready.global_size, ready.local_size, None, wait_for, False, False
+        )
+        return event
 
     def get_info(self, param_name: pyopencl.kernel_info) -> object:
         """As `pyopencl.Kernel.get_info`; the program is the coarsened one."""
@@ -266,7 +289,7 @@ class Kernel(NotedKernel):
         """Return what a launch depends on besides its sizes and the types of its arguments."""
         more: list[Hashable] = [args[place].size for place in self._local_places]
         if self._file is not None:
-            more += [*self._file.numbers(self._typed(args)), *self._supplied]
+            more += self._file.numbers(self._typed(args))
         return [*more, queue.device.int_ptr] if self._launches.has_several_devices else more
 
     def _launch_ready(

@@ -130,16 +130,14 @@ class NotedKernel(pyopencl.Kernel):
         # The indices of arguments that are local memory, once one was passed.
         self._local_places: tuple[int, ...] = ()
         self._file = launches.file
-        # What the caller supplies for one launch to what a tuned file chooses by.
-        self._supplied: Numbers = ()
         self._has_long_keys = launches.has_several_devices or self._file is not None
 
     def explain(self, **values: float) -> Any:  # noqa: ANN401 (a `TunedExplanation`)
         """Return what a tuned file chooses for a launch, and why.
 
         Args:
-            values: whole and real arguments by their names, sizes of buffers in bytes as `bytes_NAME`, supplied
-                features by theirs; `global_size_0` and so on where the file has no sizes.
+            values: whole and real arguments by their names, sizes of buffers in bytes as `bytes_NAME`;
+                `global_size_0` and so on where the file has no sizes.
 
         Raises:
             InvalidInputError: there is no file; a name that it doesn't have, or a number that it needs is missing.
@@ -335,7 +333,7 @@ class NotedKernel(pyopencl.Kernel):
         if self._file is not None and self._set.are_complete:
             own = self._file.numbers(self._typed(self._set.in_order()))
         offset = options["global_offset"]
-        return (*own, *self._supplied, offset is not None and any(offset))
+        return (*own, offset is not None and any(offset))
 
     def _typed(self, args: tuple[Argument, ...]) -> tuple[Argument, ...]:
         """Return arguments, of a call or as they are set, numbers made of the types that were set for them."""

@@ -235,16 +235,17 @@ def _tidy(expression: str) -> str:
     return ast.unparse(parsed(expression))
 
 
-def c_text(expression: Rate, plain: Sequence[str]) -> str:
+def c_text(expression: Rate, plain: Sequence[str], prefix: str = "") -> str:
     """Return an expression of whole numbers in C, all of whose numbers are `int`.
 
     Args:
         expression: as `dispatch.expressions` reads it, of which no part is negative.
         plain: names that are `int` anyway.
+        prefix: what stands before each name.
     """
 
     def named(match: re.Match[str]) -> str:
-        return match[0] if match[0] in plain else f"(int){match[0]}"
+        return prefix + match[0] if match[0] in plain else f"(int){prefix}{match[0]}"
 
     tree = _Pairs().visit(parsed(str(expression)))
     return _NAME.sub(named, ast.unparse(tree).replace("//", "/"))

@@ -8,197 +8,32 @@ the actor before it (Samadi et al., "Adaptic", PLDI 2012, section 4.3.1). So nei
 first one puts out one element a firing; one that is looked at twice is computed twice.
 The branches of a split-join are one kernel, which looks at their common elements once (section 4.3.2); what they
 put out is joined by where it is written or looked for, never by a copy.
+
+A channel in memory holds its elements in their order, or transposed (section 4.1.1), so that the k-th elements of
+neighbouring firings are neighbours, of those that take or put out several. Who writes it puts them there:
+
+    LAYOUT_scale=0   a0 a1 a2  b0 b1 b2  c0 c1 c2  d0          three elements a firing
+    LAYOUT_scale=1   a0 b0 c0 d0  a1 b1 c1 --  a2 b2 c2 --
+
+Work-groups that look at nothing outside of the image have no border to ask for (INTERIOR_blur=1):
+
+    if (the group is inside) output[…] = (in[x - 1] + in[x + 1]) / 2;
+    else if (x < width) output[…] = (in[max(x - 1, 0)] + in[min(x + 1, width - 1)]) / 2;
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-import numpy as np
 from pyopencl.tools import dtype_to_ctype
 
-from coarsen.errors import InvalidInputError
-from coarsen.stream.actor import (
-    EDGE,
-    HIDDEN,
-    Actor,
-    SplitJoin,
-    Stage,
-    actors_of,
-    arguments_of,
-    branches_of,
-    check_neighbours,
-    is_array,
-)
-from coarsen.stream.graph import c_text, element_counts, firings, turns
-from coarsen.stream.reduction_text import Argument
+from coarsen.stream.actor import EDGE, HIDDEN, Actor, Rate, SplitJoin, Stage, branches_of, is_array
+from coarsen.stream.graph import c_text
+from coarsen.stream.stages import SIZES, Pipeline
 
-SIZES = ("n", "width", "height")
+# Farther than any image is wide and high.
+_FAR = 1 << 24
 _VECTORS = (2, 4, 8, 16)
-# Of what is fused: each doubles the number of versions.
-MOST_CHOICES = 8
-
-
-@dataclass(frozen=True)
-class StreamLaunch:
-    """A launch of a stage's kernel.
-
-    Attributes:
-        stage: its number.
-        source: the number of the channel that it reads, 0 for the input; it writes the one behind its stage.
-        when: the values of macros with which it is made.
-    """
-
-    stage: int
-    source: int
-    when: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Pipeline:
-    """Stages one after the other: what their kernels are.
-
-    Attributes:
-        name: of the kernel that writes the output; others have it before their own.
-        stages: actors and split-joins.
-
-    Raises:
-        InvalidInputError: neighbours that don't go together, a name that is there twice.
-    """
-
-    name: str
-    stages: tuple[Stage, ...]
-
-    def __post_init__(self) -> None:
-        if not self.stages:
-            raise InvalidInputError("a pipeline has one actor at least")
-        check_neighbours(self.stages)
-        joins = [each.name for each in self.stages if isinstance(each, SplitJoin)]
-        names = [*self.arguments, *(each.name for each in self.actors), *joins]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise InvalidInputError(f"there are two of the name '{twice[0]}': give one of them another")
-        for actor in self.actors:
-            if actor.border and not self.is_image[actor.name]:
-                raise InvalidInputError(
-                    f"{actor.name}: it takes an image, and what comes before it makes none: maps and stencils do"
-                )
-
-    @cached_property
-    def actors(self) -> tuple[Actor, ...]:
-        """All actors, those of branches too."""
-        return tuple(actor for stage in self.stages for actor in actors_of(stage))
-
-    @cached_property
-    def arguments(self) -> Mapping[str, Argument]:
-        """The arguments of all actors by name."""
-        return arguments_of(self.stages)
-
-    @cached_property
-    def dtypes(self) -> tuple[np.dtype[Any], ...]:
-        """NumPy's types of the elements of each channel."""
-        return (self.actors[0].dtype, *(branches_of(each)[-1][-1].result_dtype for each in self.stages))
-
-    @cached_property
-    def is_image(self) -> Mapping[str, bool]:
-        """Return whether an actor makes an image of one, by its name; a split-join, whether each element of an
-        image becomes one of each branch."""
-        found, is_so = {}, any(each.border for each in self.actors)
-        for stage in self.stages:
-            for branch in branches_of(stage):
-                inner = is_so
-                for actor in branch:
-                    inner = found[actor.name] = inner and actor.is_elementwise
-            if isinstance(stage, SplitJoin):
-                is_even = {*stage.join} == {1}
-                found[stage.name] = is_even and all(found[branch[-1].name] for branch in stage.branches)
-            is_so = is_so and isinstance(stage, Actor) and stage.is_elementwise
-        return found
-
-    @property
-    def keeps_shape(self) -> bool:
-        """Return True if the output has an element in the place of each of the input."""
-        return all(isinstance(each, Actor) and each.is_elementwise for each in self.stages)
-
-    @property
-    def is_map(self) -> bool:
-        """Return True if each element becomes another of its type, and is read for no other one."""
-        actors = [each for each in self.stages if isinstance(each, Actor) and not each.border]
-        is_elementwise = len(actors) == len(self.stages) and all(each.is_elementwise for each in actors)
-        return is_elementwise and self.dtypes[0] == self.dtypes[-1]
-
-    @cached_property
-    def counts(self) -> tuple[str, ...]:
-        """Return how many elements each channel gets, expressions of `n` and arguments."""
-        return element_counts(self.stages)
-
-    @cached_property
-    def sizes(self) -> tuple[str, ...]:
-        """The names of the sizes that kernels are given."""
-        return SIZES if any(each.border for each in self.actors) else SIZES[:1]
-
-    @cached_property
-    def macros(self) -> Mapping[str, tuple[int, ...]]:
-        """The macros that say what is fused, with their values, the default first.
-
-        By default neighbours are one kernel where each branch looks at each element once. Only the first few
-        of them are a choice.
-        """
-        choices = [
-            (stage, (1, 0) if reads_once(after) else (0, 1))
-            for stage, after in pairwise(self.stages)
-            if all(each.puts_one for each in actors_of(stage))
-        ]
-        return {
-            f"FUSE_{stage.name}": values if number < MOST_CHOICES else values[:1]
-            for number, (stage, values) in enumerate(choices)
-        }
-
-    def kernel(self, stage: int) -> str:
-        """Return the name of a stage's kernel."""
-        return self.name if stage == len(self.stages) - 1 else f"{self.name}_{self.stages[stage].name}"
-
-    def work_items(self, stage: int) -> str:
-        """Return how many work-items a stage has, as an expression."""
-        own, elements = self.stages[stage], self.counts[stage]
-        return firings(own, elements) if isinstance(own, Actor) else turns(own, elements)
-
-    def global_size(self, stage: int) -> tuple[str, ...]:
-        """Return the work-items of a stage along each dimension, 0 first, as expressions."""
-        is_image = self.is_image.get(self.stages[stage].name)
-        return ("width", "height") if is_image else (self.work_items(stage),)
-
-    @cached_property
-    def launches(self) -> tuple[StreamLaunch, ...]:
-        """The launches of all versions, in their order."""
-        found = []
-        for number, stage in enumerate(self.stages):
-            after = f"FUSE_{stage.name}"
-            for source, fused in self._sources(number):
-                own = {after: 0} if after in self.macros else {}
-                found.append(StreamLaunch(number, source, {**fused, **own}))
-        return tuple(
-            each for each in found if all(value in self.macros[name] for name, value in each.when.items())
-        )
-
-    def _sources(self, place: int) -> Iterator[tuple[int, dict[str, int]]]:
-        """Yield the channels that a stage may read in memory, each with what must be fused for that."""
-        fused: dict[str, int] = {}
-        for source in range(place, -1, -1):
-            macro = f"FUSE_{self.stages[source - 1].name}" if source else ""
-            if macro not in self.macros:
-                yield source, dict(fused)
-                return
-            yield source, {**fused, macro: 0}
-            fused[macro] = 1
-
-
-def reads_once(stage: Stage) -> bool:
-    """Return True if each element is looked at by one firing alone, of each branch."""
-    return all(branch[0].peek == branch[0].pop and not branch[0].border for branch in branches_of(stage))
 
 
 def opencl_text(pipeline: Pipeline) -> str:
@@ -213,18 +48,28 @@ def fused_text(pipeline: Pipeline, place: str) -> tuple[str, str]:
         pipeline: all of whose stages put out one element a firing.
         place: of the element, an expression of type `int`.
     """
-    writing = _Writing(pipeline, has_places=True)
-    head = [f"#define {macro} 1" for macro in pipeline.macros]
+    writing = _Writing(pipeline, has_places=True, has_channels=False)
+    head = [f"#define {macro} 1" for macro in pipeline.fusions]
     functions = [line for number in range(len(pipeline.stages)) for line in writing.functions(number)]
     return "\n".join((*head, *functions)), writing.value(pipeline.stages[-1], (place,), "input", "")
 
 
 class _Writing:
-    """Writes the kernels of one pipeline; `has_places` where elements of an image are taken by one number."""
+    """Writes the kernels of one pipeline.
 
-    def __init__(self, pipeline: Pipeline, has_places: bool) -> None:
+    Args:
+        pipeline: whose they are.
+        has_places: whether elements of an image are taken by one number.
+        has_channels: whether what is between stages may be in memory.
+    """
+
+    def __init__(self, pipeline: Pipeline, has_places: bool, has_channels: bool = True) -> None:
         self._pipeline, self._has_places = pipeline, has_places
-        self._names = [*pipeline.sizes[1:], *pipeline.arguments]
+        self._layouts = pipeline.layouts if has_channels else {}
+        images = (each for each in pipeline.stages if isinstance(each, Actor) and each.border)
+        self._has_interior = has_channels and any(images)
+        own = ["inside"] if self._has_interior else []
+        self._names = [*pipeline.sizes[0 if self._layouts else 1 :], *own, *pipeline.arguments]
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the text."""
@@ -236,9 +81,39 @@ class _Writing:
         for macro, values in pipeline.macros.items():
             yield f"#pragma coarsen values {','.join(map(str, values))}"
             yield f"#define {macro} {values[0]}"
+        if self._layouts:
+            # A function, since `stream_pops++` for a place is to be counted once.
+            yield "int STREAM_TRANSPOSED(int at, int each, int count)"
+            yield "{ return at % each * ((count - 1) / each + 1) + at / each; }"
+        for channel in self._layouts:
+            yield from self._layout(pipeline.stages[channel - 1].name)
         for place in range(len(pipeline.stages)):
             yield from self.functions(place)
             yield from self._kernel(place)
+
+    def _layout(self, name: str) -> Iterator[str]:
+        """Yield where a channel has its elements: one by its number, one by that of a firing and its own there."""
+        if f"FUSE_{name}" in self._pipeline.fusions:
+            yield f"#pragma coarsen where FUSE_{name} * LAYOUT_{name} == 0"
+        yield f"#if LAYOUT_{name}"
+        yield f"#define STREAM_LAID_{name}(i, at, each, count) ((at) * (((count) - 1) / (each) + 1) + (i))"
+        yield f"#define STREAM_PLACE_{name}(at, each, count) STREAM_TRANSPOSED(at, each, count)"
+        yield "#else"
+        yield f"#define STREAM_LAID_{name}(i, at, each, count) ((i) * (each) + (at))"
+        yield f"#define STREAM_PLACE_{name}(at, each, count) (at)"
+        yield "#endif"
+
+    def _place(self, channel: int, at: str, each: Rate = 1, firing: str = "", prefix: str = HIDDEN) -> str:
+        """The place of an element in a channel: of the `at`-th of all, or of a firing of so many elements."""
+        together = self._layouts.get(channel)
+        number = f"{firing} * ({c_text(each, (), prefix)}) + {at}" if firing else at
+        if together is None:
+            return number
+        name, count = self._pipeline.stages[channel - 1].name, self._pipeline.counts[channel]
+        told = f"{c_text(together, (), prefix)}, {c_text(count, SIZES, prefix)}"
+        if firing and each == together:
+            return f"STREAM_LAID_{name}({firing}, {at}, {told})"
+        return f"STREAM_PLACE_{name}({number}, {told})"
 
     def functions(self, place: int) -> Iterator[str]:
         """Yield the functions of a stage: of its actors, and of what branches put out by turns."""
@@ -250,7 +125,7 @@ class _Writing:
                 read = f"STREAM_{'PIXEL' if len(at) > 1 else 'ELEMENT'}_{stage.name}({', '.join(at)})"
                 own = self.value(branch[number - 1], at) if number else read
                 yield f"#define STREAM_AT_{actor.name}({', '.join(at)}) {own}"
-                yield from self._function(actor, f"STREAM_SOURCE_{stage.name}")
+                yield from self._function(actor, place, is_first=not number)
         if isinstance(stage, SplitJoin):
             given = [
                 f"global const STREAM_SOURCE_{stage.name} *{HIDDEN}from",
@@ -274,10 +149,16 @@ class _Writing:
             yield f"#define STREAM_SOURCE_{stage.name} STREAM_SOURCE_{before.name}"
             yield f"#define STREAM_ELEMENT_{stage.name}(place) {self.value(before, ('place',))}"
             yield f"#define STREAM_PIXEL_{stage.name}(x, y) {self.value(before, ('x', 'y'))}"
+            if place in self._layouts:
+                yield f"#define STREAM_TAKEN_{stage.name}(at) {self.value(before, (f'{HIDDEN}first + (at)',))}"
             yield "#else"
+        pixel = self._place(place, f"(y) * {HIDDEN}width + (x)")
         yield f"#define STREAM_SOURCE_{stage.name} {stage.type}"
-        yield f"#define STREAM_ELEMENT_{stage.name}(place) {HIDDEN}from[place]"
-        yield f"#define STREAM_PIXEL_{stage.name}(x, y) {HIDDEN}from[(y) * {HIDDEN}width + (x)]"
+        yield f"#define STREAM_ELEMENT_{stage.name}(place) {HIDDEN}from[{self._place(place, 'place')}]"
+        yield f"#define STREAM_PIXEL_{stage.name}(x, y) {HIDDEN}from[{pixel}]"
+        if place in self._layouts:
+            taken = self._place(place, "(at)", self._layouts[place], f"{HIDDEN}i")
+            yield f"#define STREAM_TAKEN_{stage.name}(at) {HIDDEN}from[{taken}]"
         if is_fusable:
             yield "#endif"
 
@@ -306,10 +187,11 @@ class _Writing:
         for text, name in zip(self._declared("", own), own, strict=True):
             yield f"        {text} = {HIDDEN}{name};"
 
-    def _function(self, actor: Actor, source: str) -> Iterator[str]:
+    def _function(self, actor: Actor, stage: int, is_first: bool) -> Iterator[str]:
         """Yield the function of a firing: it returns what is put out, or writes it where it is more."""
         is_image, value = self._pipeline.is_image[actor.name], f"{HIDDEN}value"
-        given = [f"global const {source} *{HIDDEN}from", *self._declared(HIDDEN, self._names)]
+        name, together = self._pipeline.stages[stage].name, self._layouts.get(stage)
+        given = [f"global const STREAM_SOURCE_{name} *{HIDDEN}from", *self._declared(HIDDEN, self._names)]
         own = [*given, *(("int stream_x", "int stream_y") if is_image else ("int stream_i",))]
         if actor.border:
             yield from self._neighbour(actor, own)
@@ -324,12 +206,14 @@ class _Writing:
             yield f"        const int {', '.join(f'{name} = {HIDDEN}{name}' for name in names)};"
         yield f"        const int i = {f'{HIDDEN}y * {HIDDEN}width + {HIDDEN}x' if is_image else f'{HIDDEN}i'};"
         yield from self._copies(actor)
-        rates = ("1", "1") if is_image else (c_text(actor.pop, ()), c_text(actor.push, ()))
-        yield f"        const int {HIDDEN}first = i * ({rates[0]}), {HIDDEN}put = i * ({rates[1]});"
+        yield f"        const int {HIDDEN}first = i * ({'1' if is_image else c_text(actor.pop, ())});"
         yield f"        int {HIDDEN}pops = 0, {HIDDEN}pushes = 0;"
         at = f"STREAM_AT_{actor.name}"
         element = f"{at}({HIDDEN}x, {HIDDEN}y)" if is_image else f"{at}({HIDDEN}first + (at))"
-        to = value if actor.puts_one else f"{HIDDEN}to[{HIDDEN}put + (at)]"
+        if is_first and together == actor.pop == actor.peek:
+            element = f"STREAM_TAKEN_{name}(at)"
+        to = self._place(stage + 1, "(at)", actor.push, f"{HIDDEN}i")
+        to = value if actor.puts_one else f"{HIDDEN}to[{to}]"
         yield f"#define {HIDDEN}pop(at) {element}"
         yield f"#define {HIDDEN}peek(at, k) {HIDDEN}pop((at) + (k))"
         yield f"#define {HIDDEN}push(at, value) {to} = (value)"
@@ -343,7 +227,7 @@ class _Writing:
         yield from [f"    return {value};"] if actor.puts_one else []
         yield "}"
         if is_image and self._has_places:
-            # A function, since `stream_pops++` for a place is to be counted once.
+            # A function for the same reason.
             column_and_row = tuple(f"{HIDDEN}place {sign} {HIDDEN}width" for sign in "%/")
             yield f"{actor.result} STREAM_PLACED_{actor.name}({', '.join([*given, f'int {HIDDEN}place'])})"
             yield f"{{ return {self.value(actor, column_and_row)}; }}"
@@ -358,19 +242,44 @@ class _Writing:
         yield f"{actor.type} STREAM_U_{actor.name}({', '.join([*given, f'int {dx}', f'int {dy}'])})"
         yield "{"
         axes = (x, dx, width), (y, dy, height)
+        may_be = f"!{HIDDEN}inside && " if self._has_interior else ""
         if actor.border == EDGE:
             for at, by, size in axes:
-                last = f"{by} > 0 ? min({at} + {by}, {size} - 1) : {at}"
-                yield f"    {at} = {by} < 0 ? max({at} + {by}, 0) : {last};"
+                low, high = (f"{may_be}{by} {sign} 0" for sign in "<>")
+                yield f"    {at} += {by};"
+                yield f"    {at} = {low} ? max({at}, 0) : {high} ? min({at}, {size} - 1) : {at};"
         else:
             yield from (f"    {at} += {by};" for at, by, _ in axes)
             outside = (f"({by} < 0 ? {at} < 0 : {by} > 0 && {at} >= {size})" for at, by, size in axes)
-            yield f"    if ({' || '.join(outside)}) {{"
+            yield f"    if ({may_be}({' || '.join(outside)})) {{"
             yield from self._copies(actor)
             yield f"        return {actor.border};"
             yield "    }"
         yield f"    return STREAM_AT_{actor.name}({x}, {y});"
         yield "}"
+
+    def _inside(self, place: int, stage: Actor) -> Iterator[str]:
+        """Yield what a work-group does that looks at nothing outside of an image."""
+        before = self._pipeline.stages[place - 1] if place else None
+        macro, reach = f"INTERIOR_{stage.name}", str(_FAR if stage.reach or stage.reach is None else 0)
+        reach = f"({macro} ? {stage.reach} : {_FAR})" if macro in self._pipeline.macros else reach
+        if before is not None and f"FUSE_{before.name}" in self._pipeline.fusions:
+            reach += f" + (FUSE_{before.name} ? STREAM_REACH_{before.name} : 0)"
+        own, to = f"STREAM_REACH_{stage.name}", self._place(place + 1, "place", prefix="")
+        yield f"#define {own} ({reach})"
+        yield f"#if {own} && {own} < {_FAR}"
+        told = []
+        for axis, size in enumerate(("width", "height")):
+            first, end = f"{HIDDEN}first_{axis}", f"{HIDDEN}end_{axis}"
+            before = f"get_group_id({axis}) * get_local_size({axis})"
+            yield f"    const int {first} = get_global_offset({axis}) + {before};"
+            yield f"    const int {end} = {first} + (int)get_local_size({axis});"
+            told.append(f"{first} >= {own} && {end} + {own} <= {size}")
+        yield f"    if ({' && '.join(told)}) {{"
+        yield "        const int inside = 1;"
+        yield f"        output[{to}] = {self.value(stage, ('x', 'y'), prefix='')};"
+        yield "    } else"
+        yield "#endif"
 
     def _kernel(self, place: int) -> Iterator[str]:
         pipeline = self._pipeline
@@ -387,29 +296,41 @@ class _Writing:
         yield "{"
         yield f"    global const {source} *{HIDDEN}from = (global const {source} *) input;"
         at: tuple[str, ...] = ("place",)
+        yield from ["    const int inside = 0;"] if self._has_interior else []
         if len(pipeline.global_size(place)) > 1:
             at = ("x", "y")
             yield "    const int x = get_global_id(0), y = get_global_id(1), place = y * width + x;"
+            yield from self._inside(place, stage) if self._has_interior and isinstance(stage, Actor) else ()
             yield "    if (x < width && y < height) {"
         else:
             yield "    const int place = get_global_id(0);"
             yield f"    if (place < {count}) {{"
         if isinstance(stage, SplitJoin):
-            values = [
-                self.value(branch[-1], at if len(at) > 1 else (f"place * {weight} + {own}",), prefix="")
-                for branch, weight, _ in stage.parts
-                for own in range(weight)
-            ]
-            if (count := len(values)) in _VECTORS:
-                # One store: elements that lie between those of other work-items are written one by one on CPUs.
-                listed = ",\n            ".join(values)
-                yield f"        vstore{count}(({stage.result}{count})(\n            {listed}), place, output);"
-            else:
-                for own, value in enumerate(values):
-                    yield f"        output[place * {count} + {own}] = {value};"
+            yield from self._joined(stage, place, at)
         elif stage.puts_one:
-            yield f"        output[place] = {self.value(stage, at, prefix='')};"
+            to = self._place(place + 1, "place", prefix="")
+            yield f"        output[{to}] = {self.value(stage, at, prefix='')};"
         else:
             yield f"        {self.value(stage, at, f'{HIDDEN}from, output', '')};"
         yield "    }"
         yield "}"
+
+    def _joined(self, stage: SplitJoin, place: int, at: tuple[str, ...]) -> Iterator[str]:
+        """Yield what writes the elements that the branches put out at a place."""
+        values = [
+            self.value(branch[-1], at if len(at) > 1 else (f"place * {weight} + {own}",), prefix="")
+            for branch, weight, _ in stage.parts
+            for own in range(weight)
+        ]
+        count, has_layout = len(values), place + 1 in self._layouts
+        if count in _VECTORS:
+            # One store: elements that lie between those of other work-items are written one by one on CPUs.
+            listed = ",\n            ".join(values)
+            yield from [f"#if !LAYOUT_{stage.name}"] if has_layout else []
+            yield f"        vstore{count}(({stage.result}{count})(\n            {listed}), place, output);"
+            yield from ["#else"] if has_layout else []
+        if count not in _VECTORS or has_layout:
+            for own, value in enumerate(values):
+                to = self._place(place + 1, str(own), count, "place", "")
+                yield f"        output[{to}] = {value};"
+        yield from ["#endif"] if has_layout and count in _VECTORS else []

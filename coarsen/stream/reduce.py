@@ -29,10 +29,10 @@ from coarsen.devices.building import without_warnings
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.policy.tuned_checks import TunedChoice, problem_of_device, problem_of_program, tuned_files
+from coarsen.stream.calls import Calls, check_array, number, overlap
 from coarsen.stream.laws import check_laws
 from coarsen.stream.reduction_choice import default_file, description_of
 from coarsen.stream.reduction_text import (
-    KERNEL,
     OPTIONS,
     Operation,
     check_number,
@@ -45,7 +45,6 @@ from coarsen.stream.reduction_text import (
 if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.policy.tuned_tree import TunedExplanation
-    from coarsen.runtime.kernel import Kernel
 
 _log = logging.getLogger("coarsen")
 
@@ -163,12 +162,11 @@ class Reduce:
                 "reproducible launches have one order of operations, and a tuned file may choose any: leave it out"
             )
         self._operation, self._checks_laws, self._is_pinned = operation, checks_laws, reproducible
-        self._result_dtype = operation.result_dtype
         self._text = text_of(operation, is_pinned=reproducible)
         self._files = tuned_files(tuned, None, "opencl_c")
         # By places of arrays, of which the map takes each element: whether those of all rows.
         self._of_all_rows = _plain_uses(operation)
-        self._built: dict[tuple[pyopencl.Context, pyopencl.Device], _OfThread] = {}
+        self._built: dict[tuple[pyopencl.Context, pyopencl.Device], Calls] = {}
         self._building = threading.Lock()
 
     @property
@@ -203,19 +201,29 @@ class Reduce:
             RefusalError: the operator breaks a law, seen at the first call.
             DeviceError: the device has no numbers of the type double.
         """
-        passed, arrays, events = self._passed(values)
+        context, events = queue.context, [*(wait_for or ())]
+        calls = self._built.get((context, queue.device))
+        if (
+            calls is not None
+            and not sizes
+            and (found := calls.again(queue, context, values, out, events)) is not None
+        ):
+            return found
+        passed, arrays = self._passed(values, events)
         length, rows = self._sizes(sizes, arrays)
-        context = queue.context
-        result = self._result(queue, context, rows, out, arrays)
+        if out is not None:
+            self._check_out(out, rows, arrays)
+        calls = calls or self._calls(queue, context)
+        result = calls.new(queue, context, rows, values) if out is None else out
         if rows == 0:
             return result
-        passed.append(np.int64(length))
-        if self._operation.rows:
-            passed.append(np.int64(rows))
-        passed += (result.base_data, np.int64(result.offset))
-        waiting = [*events, *result.events, *(wait_for or ())] or None
+        counts = (np.int64(length), np.int64(rows))[: len(self._operation.sizes)]
+        passed += (*counts, result.base_data, np.int64(result.offset))
+        event = calls.kernel.launch(queue, *passed, wait_for=[*events, *result.events] or None)
         # It comes after all those that the array had: `add_event` would have the host wait for some of them.
-        result.events[:] = [self._kernel(queue, context).launch(queue, *passed, wait_for=waiting)]
+        result.events[:] = [event]
+        if not sizes:
+            calls.keep(values, out, counts, rows)
         return result
 
     def explain(self, queue: pyopencl.CommandQueue, **sizes: int) -> TunedExplanation:
@@ -225,7 +233,7 @@ class Reduce:
             queue: where.
             sizes: the numbers of elements and of rows, by their names.
         """
-        found: TunedExplanation = self._kernel(queue, queue.context).explain(**sizes)
+        found: TunedExplanation = self._calls(queue, queue.context).kernel.explain(**sizes)
         return found
 
     def describe(self, folder: Path, name: str = "reduction", largest: int = 1 << 24) -> Path:
@@ -283,19 +291,16 @@ class Reduce:
         self._built = {}
         return file
 
-    def _kernel(self, queue: pyopencl.CommandQueue, context: pyopencl.Context) -> Kernel:
-        """Return the kernel for a queue's device, of this thread."""
+    def _calls(self, queue: pyopencl.CommandQueue, context: pyopencl.Context) -> Calls:
+        """Return the kernel for a queue's device, of this thread, and what calls of it launched."""
         key = context, queue.device
-        found = self._built.get(key)
-        if found is None:
-            with self._building:
-                found = self._built.get(key)
-                if found is None:
-                    found = self._built[key] = _OfThread(self._program(queue))
-        return found.kernel
+        with self._building:
+            if key not in self._built:
+                self._built[key] = self._built_for(queue)
+            return self._built[key]
 
-    def _program(self, queue: pyopencl.CommandQueue) -> Program:
-        """Return the program of a queue's device, built."""
+    def _built_for(self, queue: pyopencl.CommandQueue) -> Calls:
+        """Build the program for a queue's device, and return its kernel."""
         device, operation = queue.device, self._operation
         if np.dtype(np.float64) in operation.number_types and not device.double_fp_config:
             raise DeviceError(f"the device '{device.name.strip()}' has no numbers of the type double")
@@ -304,7 +309,8 @@ class Reduce:
         default = default_file(operation, self._text, device, is_pinned=self._is_pinned)
         file = next(filter(lambda each: self._holds(each, device), self._files), default)
         with without_warnings():
-            return Program(queue.context, self._text, tune=False, tuned=file).build([*OPTIONS], [device])
+            program = Program(queue.context, self._text, tune=False, tuned=file).build([*OPTIONS], [device])
+        return Calls(program, operation, file)
 
     def _holds(self, file: TunedFile, device: pyopencl.Device) -> bool:
         """Return True for a tuned file of these kernels and a device; says why another one is not used."""
@@ -315,22 +321,23 @@ class Reduce:
                 _log.warning("a tuned file of a reduction is not used: %s", problem.reason)
         return problem is None
 
-    def _passed(self, values: Sequence[Any]) -> tuple[list[Any], list[tuple[int, Any]], list[pyopencl.Event]]:
-        """Return what the kernel is passed for arguments, the arrays by their places, and events to wait for."""
+    def _passed(
+        self, values: Sequence[Any], events: list[pyopencl.Event]
+    ) -> tuple[list[Any], list[tuple[int, Any]]]:
+        """Return what the kernel is passed for arguments, and the arrays by their places; add events before it."""
         arguments = self._operation.arguments
         if len(values) != len(arguments):
             names = ", ".join(each.name for each in arguments)
             raise InvalidInputError(f"a reduction of {names} takes {len(arguments)} arguments, not {len(values)}")
         passed: list[Any] = []
         arrays: list[tuple[int, Any]] = []
-        events: list[pyopencl.Event] = []
         for place, (argument, value) in enumerate(zip(arguments, values, strict=True)):
             if not isinstance(argument, VectorArg):
                 passed.append(number(argument.name, value, argument.dtype))
                 continue
             arrays.append((place, value))
             if isinstance(value, pyopencl.array.Array):
-                _check_array(value, argument.dtype, argument.name)
+                check_array(value, argument.dtype, argument.name)
                 passed += (value.base_data, np.int64(value.offset))
                 events += value.events
             elif isinstance(value, pyopencl.MemoryObject):
@@ -339,7 +346,7 @@ class Reduce:
                 raise InvalidInputError(
                     f"{argument.name} is an array of PyOpenCL's or a buffer, not {value!a:.60}"
                 )
-        return passed, arrays, events
+        return passed, arrays
 
     def _sizes(self, given: dict[str, int], arrays: Sequence[tuple[int, Any]]) -> tuple[int, int]:
         """Return the number of elements of a row, and of rows."""
@@ -377,72 +384,14 @@ class Reduce:
             return int(value.size)
         return int(value.size) // self._operation.arguments[place].dtype.itemsize
 
-    def _result(
-        self,
-        queue: pyopencl.CommandQueue,
-        context: pyopencl.Context,
-        rows: int,
-        out: pyopencl.array.Array | None,
-        arrays: Sequence[tuple[int, Any]],
-    ) -> pyopencl.array.Array:
-        """Return the array that the result goes to."""
-        dtype = self._result_dtype
-        if out is not None:
-            _check_array(out, dtype, "out")
-            if out.size != rows:
-                raise InvalidInputError(f"out has {out.size} elements, and there are {rows} results")
-            # One result is written when everything was read.
-            if rows > 1 and any(overlap(out, value) for _, value in arrays):
-                raise InvalidInputError("out is in the memory of something that is read: it needs its own")
-            return out
-        shape = (rows,) if self._operation.rows else ()
-        # As PyOpenCL makes arrays itself: what it makes for others is checked for as long as a launch takes.
-        fast: dict[str, Any] = {"_fast": True, "_size": rows, "_context": context, "_queue": queue}
-        allocator = getattr(arrays[0][1], "allocator", None)
-        strides = (dtype.itemsize,) * len(shape)
-        return pyopencl.array.Array(None, shape, dtype, allocator=allocator, strides=strides, **fast)
-
-
-class _OfThread(threading.local):
-    """The kernel of a program, another object for each thread: its arguments are a launch's."""
-
-    def __init__(self, program: Program) -> None:
-        self.kernel = program.kernel(KERNEL)
-
-
-def number(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 (of any type, then of this one)
-    """Return a number as a kernel takes it. Raises InvalidInputError where it is none of the type."""
-    try:
-        found = None if value is None or isinstance(value, str) else dtype.type(value)
-    except (TypeError, ValueError, OverflowError):
-        found = None
-    if found is None or (dtype.kind != "f" and found != value):
-        raise InvalidInputError(f"{name} is a number of the type {dtype}, not {value!a:.60}")
-    return found
-
-
-def overlap(one: Any, other: Any) -> bool:  # noqa: ANN401 (arrays and buffers)
-    """Return True if two arrays have bytes in common, as far as they are of one buffer."""
-    (memory, first, end), (other_memory, other_first, other_end) = map(_bytes_of, (one, other))
-    return memory == other_memory and max(first, other_first) < min(end, other_end)
-
-
-def _bytes_of(array: Any) -> tuple[Any, int, int]:  # noqa: ANN401 (an array or a buffer)
-    """Return the whole buffer that an array is in, where it begins there, and where it ends, in bytes."""
-    is_array = isinstance(array, pyopencl.array.Array)
-    memory, first = (array.base_data, array.offset) if is_array else (array, 0)
-    size, info = (array.nbytes if is_array else array.size), pyopencl.mem_info
-    if memory is not None and (whole := memory.get_info(info.ASSOCIATED_MEMOBJECT)) is not None:
-        memory, first = whole, first + memory.get_info(info.OFFSET)
-    return memory, first, first + size
-
-
-def _check_array(array: pyopencl.array.Array, dtype: np.dtype[Any], name: str) -> None:
-    """Raise InvalidInputError for an array of another type, or whose elements lie otherwise than in C's order."""
-    if array.dtype != dtype:
-        raise InvalidInputError(f"{name} is of the type {array.dtype}, not {dtype}")
-    if array.strides != (dtype.itemsize,) and not array.flags.c_contiguous:
-        raise InvalidInputError(f"{name}: its elements don't lie one after the other, in C's order")
+    def _check_out(self, out: pyopencl.array.Array, rows: int, arrays: Sequence[tuple[int, Any]]) -> None:
+        """Raise InvalidInputError for an array that results can't go to."""
+        check_array(out, self._operation.result_dtype, "out")
+        if out.size != rows:
+            raise InvalidInputError(f"out has {out.size} elements, and there are {rows} results")
+        # One result is written when everything was read.
+        if rows > 1 and any(overlap(out, value) for _, value in arrays):
+            raise InvalidInputError("out is in the memory of something that is read: it needs its own")
 
 
 def _operation(

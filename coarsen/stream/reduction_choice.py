@@ -10,6 +10,7 @@ Tuning measures; what stands here is where to begin. It is from measurements, wh
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyopencl
@@ -29,7 +30,6 @@ from coarsen.stream.reduction_text import (
     PINNED,
     RESULT,
     Operation,
-    numbers_of,
 )
 from coarsen.variant.variant import Variant
 
@@ -101,7 +101,7 @@ def default_file(operation: Operation, text: str, device: pyopencl.Device, *, is
         is_pinned: whether all versions combine elements in one order.
     """
     units, is_gpu = int(device.max_compute_units), bool(device.type & pyopencl.device_type.GPU)
-    choices, tree = _for_gpu(operation, units) if is_gpu else _for_cpu(operation, units)
+    choices, tree = _for_gpu(operation, units) if is_gpu else _for_cpu(operation, units, device)
     if is_pinned:
         choices, tree = [{name: each[-1] for name, each in PINNED.items()}], Leaf(int(is_gpu))
     versions = [version_of(operation, each, is_pinned=is_pinned) for each in ({}, *choices)]
@@ -144,23 +144,45 @@ def file_for(
     )
 
 
-def _for_cpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
-    """Return versions for a CPU beside the source's own, which is one work-item with lanes, and a tree.
+def _for_cpu(operation: Operation, units: int, device: pyopencl.Device) -> tuple[list[Values], Tree]:
+    """Return versions for a CPU beside the source's own, which is one work-item with 8 lanes, and a tree.
+
+    Compilers that make vectors of work-items, such as Intel's, have a preferred width of 1: a group of 16 then is
+    a vector, whatever the operator. Others, such as PoCL's, make vectors of lanes, several at once of 64.
 
     Args:
         operation: what is reduced.
         units: the compute units.
+        device: where.
     """
+    choices: list[Values] = [{}]
+
+    def version(values: Values) -> Leaf:
+        if values not in choices:
+            choices.append(values)
+        return Leaf(choices.index(values))
+
+    length, rows, of_items = operation.length, operation.rows, device.preferred_vector_width_float == 1
+    one: Values = {"LOCAL": 16, "LANES": 4} if of_items else {"LANES": 64}
     several = _at_least(2 * units)
-    counts = sorted({several, max(several, _MANY_GROUPS)})
-    choices: list[Values] = [{"GROUPS": each} for each in counts]
-    tree: Tree = Split(operation.length, _FEW_ON_CPU, Leaf(0), Leaf(1))
-    if operation.rows:
-        choices.append({"FORM": 1, "LOCAL": 32, "LANES": 1})
-        tree = Split(
-            operation.rows, units, tree, Split(operation.length, _SHORT_ON_CPU, Leaf(len(choices)), Leaf(0))
-        )
-    return choices, Split(operation.length, _MANY_ON_CPU, tree, Leaf(len(counts)))
+    few = _FEW_PLACES_ON_CPU if operation.finds_place else _FEW_ON_CPU
+    tree: Tree = Split(length, few, version(one), version({**one, "GROUPS": several}))
+    if rows:
+        item: Values = {"FORM": 1, "LOCAL": 32}
+        long, is_sum = _LONG_ON_CPU, _SUM.fullmatch(operation.operator) is not None
+        if not of_items:
+            medium = version({})
+            by_item: Tree = Split(length, _SHORT_ON_CPU, version({**item, "LANES": 1}), version(item))
+        else:
+            # Of a sum's elements it makes vectors by itself, where there are no lanes.
+            medium = version(one if operation.finds_place else {"LANES": 1} if is_sum else {})
+            by_item, long = version({**item, "LANES": 4}), long if is_sum else long // 4
+            if not operation.finds_place:
+                by_item = Split(length, _SHORT_ON_CPU, by_item, medium)
+        shorter = Split(rows, 32 * units, medium, by_item)
+        tree = Split(rows, units // 2, tree, Split(length, long, shorter, version(one)))
+    most = version({**one, "GROUPS": max(several, _MANY_GROUPS)})
+    return choices[1:], Split(length, _MANY_ON_CPU, tree, most)
 
 
 def _at_least(groups: int) -> int:
@@ -190,11 +212,15 @@ def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
 
 
 # The number of elements up to which a work-item should have a row for itself, where there are many.
-_SHORT_ON_CPU, _SHORT_ON_GPU = 8, 128
+_SHORT_ON_CPU, _SHORT_ON_GPU = 31, 128
+# Beyond so many a row should be as one alone is; of an operator that is no sum, beyond a quarter.
+_LONG_ON_CPU = 1 << 11
+# What a compiler may regroup.
+_SUM = re.compile(r"\s*a\s*[+*]\s*b\s*")
 # That up to which 32 work-items are enough for a row.
 _NARROW_ON_GPU = 1024
 # The numbers of elements up to which one work-group is faster than several and a second launch.
-_FEW_ON_CPU, _FEW_ON_GPU = 1 << 17, 1 << 17
+_FEW_ON_CPU, _FEW_PLACES_ON_CPU, _FEW_ON_GPU = 1 << 20, 1 << 17, 1 << 17
 # Beyond so many elements there are at least so many work-groups: shorter sums have smaller errors.
 _MANY_ON_CPU, _MANY_GROUPS = 1 << 21, 256
 
@@ -248,12 +274,10 @@ def _description(operation: Operation, file: str, largest: int, of_all_rows: Map
             yield from _table(each.name, scalar=dtype_to_ctype(each.dtype), value=1)
     for name in operation.sizes:
         yield from _table(name, scalar="long", value=name)
-    kind, components = numbers_of(operation.result_dtype)
-    results = f"{rows or 1} * {components}" if components > 1 else rows or "1"
-    yield from _table(BUFFER, buffer=dtype_to_ctype(kind), elements=results)
+    yield from _table(BUFFER, buffer=dtype_to_ctype(operation.result_dtype), elements=rows or "1")
     yield from _table(OFFSET, scalar="long", value=0)
     count = f"{rows or 1} * GROUPS"
-    if operation.finds_place or components > 1:
+    if operation.finds_place:
         yield from (
             *_table(PARTS, buffer="bytes", element_bytes=operation.part_bytes, elements=count),
             "scratch = true",

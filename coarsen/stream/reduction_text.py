@@ -44,8 +44,8 @@ RESULT = "reduce_result"
 PARAMETERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {
         "GROUPS": (1, 4, 16, 64, 256, 1024),
-        "LOCAL": (1, 32, 256, 1024),
-        "LANES": (8, 4, 1, 32),
+        "LOCAL": (1, 16, 32, 256, 1024),
+        "LANES": (8, 4, 1, 64),
         "ACCESS": (0, 1),
         "FORM": (0, 1),
     }

@@ -30,11 +30,13 @@ from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, aligned
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.stream.actor import Map, Stage, actors_of, check_neighbours, is_array
+from coarsen.stream.calls import number, overlap
 from coarsen.stream.check_rates import check_rates
 from coarsen.stream.graph import MOST_FIRINGS, Channel, buffers, channels_of, repetitions
-from coarsen.stream.kernels import Pipeline, fused_text, opencl_text, reads_once
-from coarsen.stream.reduce import Reduce, number, overlap
+from coarsen.stream.kernels import fused_text, opencl_text
+from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_text import OPTIONS
+from coarsen.stream.stages import Pipeline, reads_once
 from coarsen.stream.versions import description_of, file_of, versions_of
 
 # Rounded up to whole work-groups, an `int` has the number of each work-item.
@@ -99,9 +101,12 @@ class Stream:
         if not self._named:
             repetitions(self._channels)
         own = ((each.name, each.push, each.pop, each.peek) for each in self._pipeline.actors)
-        rated = *self._channels, *(Channel("the one before", *each) for each in own)
-        # Numbers are at least 1, and so is the size of an image.
-        self._rated = tuple(each for each in rated if each.names - {"width", "height"})
+        rated = (*self._channels, *(Channel("the one before", *each) for each in own))
+        for each in rated:
+            if not each.names:
+                each.rates({})
+        # A call looks at those that it may change.
+        self._rated = [each for each in rated if each.names]
         self._counts = tuple(map(parse_expression, self._pipeline.counts))
         # Arguments of a kernel object are a launch's: each thread has its own.
         self._kernels = threading.local()
@@ -125,7 +130,7 @@ class Stream:
 
     @cached_property
     def versions(self) -> tuple[TunedVersion, ...]:
-        """The versions that differ in what is fused, the default one first."""
+        """The versions, the default one first: their macros differ."""
         return tuple(versions_of(self._pipeline))
 
     def __call__(
@@ -158,8 +163,7 @@ class Stream:
             return self._reduced(self.reduction, queue, elements, out, wait_for, given)
         call = self._prepared(elements, given)
         dtype, count = self._pipeline.dtypes[-1], call.counts[-1]
-        allocator = getattr(elements, "allocator", None)
-        found = pyopencl.array.empty(queue, call.shape, dtype, allocator=allocator) if out is None else out
+        found = pyopencl.array.empty(queue, call.shape, dtype) if out is None else out
         _memory("out", found, dtype)
         is_in_place = self._pipeline.is_map and found.base_data == call.passed[0]
         read = (each for each in call.passed[is_in_place:] if hasattr(each, "int_ptr"))
@@ -227,16 +231,24 @@ class Stream:
             shape if pipeline.keeps_shape else (counts[-1],),
         )
 
-    def describe(self, path: str | Path) -> None:
+    def describe(self, path: str | Path, **given: tuple[int, int] | float | str) -> None:
         """Write the kernels, and beside them their description for `coarsen tune`.
 
         Args:
             path: of the description, which ends with `.toml`; that of the kernels ends with `.cl`.
+            given: what it is tuned for, by name: the least and the largest `n`, or `width` and `height`, and
+                arguments in rates; values of other numbers; how many elements arrays have, an expression of sizes.
+                Left out, these are 256 to 4194304, 16 to 2048, 2 to 64; 1; and as many as the input's, or as
+                an actor looks at.
+
+        Raises:
+            InvalidInputError: a name that the pipeline doesn't have; it ends with a reduction.
         """
         self._check_whole("described")
         kernels = Path(path).with_suffix(".cl")
+        text = "\n".join((*description_of(self._pipeline, kernels.name, given), ""))
         replace_file(self.source.encode(), kernels)
-        replace_file("\n".join((*description_of(self._pipeline, kernels.name), "")).encode(), Path(path))
+        replace_file(text.encode(), Path(path))
 
     def save(self, path: str | Path, device: pyopencl.Device | None = None) -> None:
         """Write the tuned file that it runs by, which programs in Python and C take.
@@ -258,7 +270,7 @@ class Stream:
             raise InvalidInputError(f"a pipeline with a reduction is {how} by its parts, `front` and `reduction`")
 
     def explain(self, **sizes: int) -> str:
-        """Return rates, firings, channels and what is fused, in words.
+        """Return rates, firings, channels and versions, in words.
 
         Args:
             sizes: values of the names in rates, where there are some.
@@ -290,11 +302,17 @@ class Stream:
 
     def _told(self, version: TunedVersion) -> str:
         macros = dict(version.variant.definitions)
-        again = [name for name, values in self._pipeline.macros.items() if not values[0] and macros[name] == "1"]
+        again = [name for name, values in self._pipeline.fusions.items() if not values[0] and macros[name] == "1"]
         told = f"{' '.join(f'{name}={value}' for name, value in macros.items()) or 'the only one'}: "
         told += ", ".join(each.kernel for each in version.launches)
         words = "puts out is computed by each firing that looks at it"
-        return told + "".join(f"; what {name.partition('_')[2]} {words}" for name in again)
+        told += "".join(f"; what {name.partition('_')[2]} {words}" for name in again)
+        stages = self._pipeline.stages
+        for channel, each in self._pipeline.layouts.items():
+            if macros[f"LAYOUT_{stages[channel - 1].name}"] == "1":
+                where = f"between {stages[channel - 1].name} and {stages[channel].name}"
+                told += f"; the channel {where} is transposed, as {each} rows"
+        return told
 
     def _kernel(self, context: pyopencl.Context) -> Any:  # noqa: ANN401 (a kernel)
         own: dict[Any, Any] = self._kernels.__dict__

@@ -1,6 +1,6 @@
-"""The versions of a pipeline, which differ in what is fused: as tuned files have them, and described to the tuner.
+"""The versions of a pipeline, for tuned files and for the tuner; macros tell them apart.
 
-step.describe("step.toml")  ─▶ step.cl, step.toml        FUSE_… are its parameters
+step.describe("step.toml")  ─▶ step.cl, step.toml        FUSE_…, LAYOUT_…, INTERIOR_… are its parameters
 coarsen tune step.toml      ─▶ step.tuned.json           pipeline(…, tuned="step.tuned.json")
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from typing import TypeAlias
 
 import pyopencl
 from pyopencl.tools import dtype_to_ctype
@@ -18,22 +19,30 @@ from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.table import toml
 from coarsen.stream.actor import HIDDEN, is_array
-from coarsen.stream.kernels import Pipeline, StreamLaunch
 from coarsen.stream.reduction_choice import file_for, kind_of
+from coarsen.stream.stages import Pipeline, StreamLaunch
 from coarsen.variant.variant import Variant
 
 # By the number of dimensions, before anything is tuned.
 LOCAL_SIZES = {1: ("256",), 2: ("64", "4")}
 _MORE_LOCAL_SIZES = {1: [[256], [16], [32], [64], [128]], 2: [[64, 4], [16, 4], [32, 4], [128, 1], [8, 8]]}
-_RANGES = {"n": [256, 4194304], "width": [16, 2048], "height": [16, 2048]}
+_RANGES = {"n": (256, 4194304), "width": (16, 2048), "height": (16, 2048)}
+_RATES = 2, 64
+# What a description is given of a name: a size's least and largest, a number's value, an array's extent.
+Given: TypeAlias = Mapping[str, tuple[int, int] | float | str]
 
 
 def versions_of(pipeline: Pipeline) -> Iterator[TunedVersion]:
     """Yield all versions, the default one first."""
+    names = [each.name for each in pipeline.stages]
     for values in product(*pipeline.macros.values()):
-        yield _version(pipeline, dict(zip(pipeline.macros, values, strict=True)))
+        macros = dict(zip(pipeline.macros, values, strict=True))
+        # A layout is that of a channel in memory, which stages that are fused don't have.
+        if not any(macros.get(f"LAYOUT_{name}") and macros.get(f"FUSE_{name}") for name in names):
+            yield _version(pipeline, macros)
 
 
 def _version(pipeline: Pipeline, macros: Mapping[str, int]) -> TunedVersion:
@@ -46,7 +55,7 @@ def _version(pipeline: Pipeline, macros: Mapping[str, int]) -> TunedVersion:
             definitions=tuple((name, str(value)) for name, value in macros.items()),
         ),
         tuple(_tuned_launch(pipeline, each, dimensions) for each in chosen),
-        tuple((name, f"max({pipeline.counts[channel]}, 1) * {size}") for name, channel, size in scratch),
+        tuple((name, f"{pipeline.capacity(channel)} * {size}") for name, channel, size in scratch),
     )
 
 
@@ -107,17 +116,25 @@ def _arguments(pipeline: Pipeline) -> Iterator[KernelArgument]:
         yield KernelArgument(name, kind_of(each))
 
 
-def description_of(pipeline: Pipeline, file: str) -> Iterator[str]:
-    """Yield the lines of a description; what a pipeline can't tell is marked CHECK.
+def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]:
+    """Yield the lines of a description.
 
     Args:
         pipeline: whose kernels are described.
         file: the name of their file.
+        given: of the names of sizes and arguments, what `Stream.describe` takes.
+
+    Raises:
+        InvalidInputError: a name that the pipeline doesn't have.
     """
     actors, has_image = pipeline.actors, len(pipeline.sizes) > 1
     told = (str(rate) for each in actors for rate in (each.pop, each.push, each.peek))
     rates = {name for rate in told for name in parse_expression(rate).names}
     named = [*(pipeline.sizes[1:] or ("n",)), *sorted(rates - {*pipeline.sizes})]
+    if unknown := sorted(given.keys() - {*named, *pipeline.arguments}):
+        known = ", ".join(dict.fromkeys((*named, *pipeline.arguments)))
+        raise InvalidInputError(f"the pipeline has no '{unknown[0]}'; there are {known}")
+    ranges = {name: given.get(name, _RANGES.get(name, _RATES)) for name in named}
     last = len(pipeline.stages) - 1
     size = pipeline.global_size(last)
     dimensions = len(size)
@@ -126,15 +143,17 @@ def description_of(pipeline: Pipeline, file: str) -> Iterator[str]:
     def sized(text: str) -> str:
         return re.sub(r"\bn\b", "(width * height)", text) if has_image else text
 
-    yield "# A pipeline of coarsen.stream. What it can't tell is marked CHECK."
+    yield "# A pipeline of coarsen.stream: what its kernels are tuned for is what `describe` was given."
     yield f'file = {toml(file)}\nkernel = {toml(pipeline.name)}\noutputs = ["output"]'
-    yield "roundings = 100  # CHECK: one after the other, on the way to an element"
+    # An element of a rate is one more term.
+    yield f"roundings = {toml(' + '.join(['100', *named[len(pipeline.sizes[1:]) or 1 :]]))}"
     yield f"\n[ndrange]\nglobal_size = {toml([*map(sized, _rounded(size, local))])}"
     first, *more = _MORE_LOCAL_SIZES[dimensions]
     yield f"local_size = {toml(first)}\nlocal_sizes = {toml([first, *more])}"
-    ranges = ", ".join(f"{name} = {toml(_RANGES.get(name, [2, 64]))}" for name in named)
-    yield f"\n[inputs]\nranges = {{ {ranges} }}  # CHECK\ncount = 24"
-    yield "\n[sizes.test]\n" + "\n".join(f"{name} = {1000 if name == 'n' else 30}  # CHECK" for name in named)
+    both = ((name, each if isinstance(each, Sequence) else (each, each)) for name, each in ranges.items())
+    told = (f"{name} = {toml(each)}" for name, each in both)
+    yield f"\n[inputs]\nranges = {{ {', '.join(told)} }}\ncount = 24"
+    yield "\n[sizes.test]\n" + "\n".join(f"{name} = {1000 if name == 'n' else 30}" for name in named)
     yield "\n[features]\n" + "\n".join(f"{name} = {toml(name)}" for name in named)
     # The kernel's own arguments are those of its first launch here, which may never be made.
     own = [StreamLaunch(last, 0, {"0": 1}), *(each for each in pipeline.launches if each.stage == last)]
@@ -156,12 +175,12 @@ def description_of(pipeline: Pipeline, file: str) -> Iterator[str]:
         if is_array(argument):
             user = next(each for each in actors if name in {one.name for one in each.given})
             count = user.peek if isinstance(user.peek, str) and not user.border else sized("n")
-            yield from _buffer(name, type_, count, "uniform(-1, 1)")
+            yield from _buffer(name, type_, str(given.get(name, count)), "uniform(-1, 1)")
         else:
-            value = toml(name) if name in rates else "1  # CHECK"
+            value = toml(name if name in rates else given.get(name, 1))
             yield from _argument(name, f"scalar = {toml(type_)}", f"value = {value}")
     for name, channel, _ in _scratch_of(pipeline, pipeline.launches):
-        type_, elements = pipeline.stages[channel - 1].result, f"max({sized(pipeline.counts[channel])}, 1)"
+        type_, elements = pipeline.stages[channel - 1].result, sized(pipeline.capacity(channel))
         yield from _argument(name, f"buffer = {toml(type_)}", f"elements = {toml(elements)}")
         yield "scratch = true"
 
@@ -169,7 +188,7 @@ def description_of(pipeline: Pipeline, file: str) -> Iterator[str]:
 def _buffer(name: str, type_: str, elements: str, values: str) -> Iterator[str]:
     yield from _argument(name, f"buffer = {toml(type_)}", f"elements = {toml(elements)}")
     if values:
-        yield f"values = {toml(values if type_ in ('float', 'double') else 'integers(0, 100)')}  # CHECK"
+        yield f"values = {toml(values if type_ in ('float', 'double') else 'integers(0, 100)')}"
 
 
 def _argument(name: str, *lines: str) -> Iterator[str]:

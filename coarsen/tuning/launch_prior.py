@@ -24,8 +24,6 @@ from coarsen.variant.variant import Variant
 
 # Gives the sizes of a launch at a local size, and its whole arguments by name.
 SizesAt = Callable[[LocalSize], tuple[LaunchSizes, Mapping[str, int]]]
-# Expects the logarithm of a variant's time over that of the launch as it is: below 0 where a gain is expected.
-VariantPrior = Callable[[Variant], float]
 
 
 class LaunchModelPrior:
@@ -78,15 +76,6 @@ class LaunchModelPrior:
             return self._planner.planned(variant, *self._sizes(variant.local_size))
         except CoarsenError:
             return None
-
-
-def coarsening_prior(benchmark: Benchmark, preset: str, device: DeviceDescription) -> VariantPrior | None:
-    """Return what is expected of coarsenings: the log time of a variant over that of its launch uncoarsened.
-
-    Arguments as for `launch_prior`. None where nothing is known.
-    """
-    expected = launch_prior(benchmark, preset, device, benchmark.preset(preset).local_size)
-    return None if expected is None else lambda variant: expected(variant) - expected(variant.uncoarsened())
 
 
 def launch_prior(

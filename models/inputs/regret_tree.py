@@ -4,14 +4,13 @@
     the trees that gain half the margin of noise and one standard error over the fixed best; without any, that one
     of these the tree of the fewest leaves among those within one standard error of the best (Breiman et al. 1984)
 
-One leaf is the fixed best: asking about inputs must earn its place. Features that the caller supplies at a launch
-are asked about only where that lowers the regret by 1 %.
+One leaf is the fixed best: asking about inputs must earn its place.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.tree import DecisionTreeRegressor
 
-from coarsen.dispatch.tree import Leaf, Split, Tree, answer, features_of, nodes, versions_of
+from coarsen.dispatch.tree import Leaf, Split, Tree, answer, nodes, versions_of
 from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.times import MOST_VERSIONS, VersionTimes, fixed_best, portfolio
 
@@ -160,30 +159,33 @@ def _estimator(settings: TreeSettings) -> DecisionTreeRegressor:
 
 
 LEAST_INPUTS = (1, 2, 3, 5)
-# By how much the mean regret must fall for features that the caller supplies: 1 % of the time.
-LEAST_FALL = 0.01
 # The place of the fixed best among the candidates.
 _FIXED = 0
 
 
-def regret_tree(
-    times: VersionTimes, margin: float, supplied: Set[str] = frozenset(), most: int = MOST_VERSIONS
-) -> Tree:
+def regret_tree(times: VersionTimes, margin: float, most: int = MOST_VERSIONS) -> Tree:
     """Return the regret tree of some times; its leaves have numbers of versions of the matrix.
 
     Args:
         times: of the inputs that may be learned from.
         margin: by what share of its time a version must be faster than others to be built.
-        supplied: names of the features that the caller must supply at a launch.
         most: how many versions may be built, with the default one.
     """
-    cheap, its_regret = _settled(
-        times, [name for name in times.feature_names if name not in supplied], margin, most
-    )
-    if not supplied & set(times.feature_names):
-        return cheap
-    dear, regret = _settled(times, times.feature_names, margin, most)
-    return dear if features_of(dear) & supplied and its_regret - regret >= LEAST_FALL else cheap
+    candidates = _candidates(times, margin, most)
+    regrets = _left_out(times, candidates, margin, most)
+    means = regrets.mean(axis=1)
+    # Gains over the fixed best that are more than noise.
+    gains = regrets[_FIXED] - regrets
+    earning = [
+        number for number, gain in enumerate(gains) if gain.mean() > max(margin / 2, _standard_error(gain, times))
+    ]
+    if not earning:
+        return candidates[_FIXED][0]
+    best = min(earning, key=lambda number: means[number])
+    within = means[best] + _standard_error(regrets[best], times)
+    good = [number for number in earning if means[number] <= within]
+    leaves = [sum(isinstance(node, Leaf) for node in nodes(tree)) for tree, _ in candidates]
+    return candidates[min(good, key=lambda number: (leaves[number], means[number]))][0]
 
 
 def shipped(tree: Tree, times: VersionTimes) -> tuple[tuple[int, ...], Tree]:
@@ -208,29 +210,9 @@ def renumbered(tree: Tree, numbers: Mapping[int, int]) -> Tree:
 _Candidate = tuple[Tree, TreeSettings | None]
 
 
-def _settled(times: VersionTimes, names: Sequence[str], margin: float, most: int) -> tuple[Tree, float]:
-    """Return the tree over some features, and its mean regret on inputs of groups that were left out."""
-    candidates = _candidates(times, names, margin, most)
-    regrets = _left_out(times, names, candidates, margin, most)
-    means = regrets.mean(axis=1)
-    # Gains over the fixed best that are more than noise.
-    gains = regrets[_FIXED] - regrets
-    earning = [
-        number for number, gain in enumerate(gains) if gain.mean() > max(margin / 2, _standard_error(gain, times))
-    ]
-    chosen = _FIXED
-    if earning:
-        best = min(earning, key=lambda number: means[number])
-        within = means[best] + _standard_error(regrets[best], times)
-        good = [number for number in earning if means[number] <= within]
-        leaves = [sum(isinstance(node, Leaf) for node in nodes(tree)) for tree, _ in candidates]
-        chosen = min(good, key=lambda number: (leaves[number], means[number]))
-    return candidates[chosen][0], float(means[chosen])
-
-
-def _candidates(times: VersionTimes, names: Sequence[str], margin: float, most: int) -> list[_Candidate]:
+def _candidates(times: VersionTimes, margin: float, most: int) -> list[_Candidate]:
     """The fixed best, then one setting for each tree that some make."""
-    table = regret_table(times, portfolio(times, margin, most), names)
+    table = regret_table(times, portfolio(times, margin, most), times.feature_names)
     by_tree: dict[Tree, list[TreeSettings]] = {}
     for least_inputs in LEAST_INPUTS:
         for pruning in prunings(table, least_inputs):
@@ -240,15 +222,13 @@ def _candidates(times: VersionTimes, names: Sequence[str], margin: float, most: 
     return [(Leaf(fixed_best(times)), None), *((tree, found[len(found) // 2]) for tree, found in trees)]
 
 
-def _left_out(
-    times: VersionTimes, names: Sequence[str], candidates: Sequence[_Candidate], margin: float, most: int
-) -> Array:
+def _left_out(times: VersionTimes, candidates: Sequence[_Candidate], margin: float, most: int) -> Array:
     """The regret of each candidate's settings on each input, (candidates, n), from inputs of other groups."""
     regret = times.regret
     found = np.zeros((len(candidates), len(times.inputs)))
     for group in times.groups:
         others = times.of_inputs(times.outside([group])) if len(times.groups) > 1 else times
-        table = regret_table(others, portfolio(others, margin, most), names)
+        table = regret_table(others, portfolio(others, margin, most), times.feature_names)
         fixed = Leaf(fixed_best(others))
         for number, (_, settings) in enumerate(candidates):
             tree = _grown(table, settings, fixed)

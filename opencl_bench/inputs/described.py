@@ -34,7 +34,6 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
     needs,
 )
-from coarsen.opencl_bench.workloads.described.inputs import InputSpace
 from coarsen.opencl_bench.workloads.described.read import is_scratch, read_description
 from coarsen.tuning.workload.benchmark import (
     Argument,
@@ -116,14 +115,14 @@ def described_points(
         presets: the inputs' names.
 
     Raises:
-        InvalidInputError: no features, or one that has no value at an input, or that nothing here computes.
+        InvalidInputError: no features, or one that has no value at an input.
     """
     if not description.features:
         raise InvalidInputError(
             f'{description.path}: features: none are there to choose by; add [features] with NAME = "EXPRESSION" '
             "of the kernel's arguments"
         )
-    values = feature_values([each.feature for each in description.features], description.kernel_arguments)
+    values = feature_values(description.features, description.kernel_arguments)
     return tuple(_point(description, benchmark, preset, values) for preset in presets)
 
 
@@ -133,20 +132,17 @@ def _point(description: Description, benchmark: Benchmark, preset: str, values: 
     names = [argument.name for argument in description.arguments_of(description.kernel)]
     passed = dict(zip(names, launch.arguments, strict=True))
     numbers = _launch_numbers(launch, passed)
-    supplied = [each for each in description.features if each.feature.is_supplied]
-    if supplied or any(name.startswith(BYTES) for name in values.inputs):
+    if any(name.startswith(BYTES) for name in values.inputs):
         buffers = benchmark.workload(preset, 0, None, benchmark.own_definitions).buffers
         given = {name: each for name, each in passed.items() if isinstance(each, BufferArgument)}
         numbers |= {BYTES + name: buffers[each.name].nbytes for name, each in given.items()}
-        numbers |= {each.feature.name: float(each.supplied(buffers)) for each in supplied}
     found = values.of(numbers)
     if found is None:
         raise InvalidInputError(
             f"{description.path}: features: one of them has no value at {preset}: {dict(size)}"
         )
-    # What inputs with the same sizes have in common; where nothing is declared, no two have them.
-    space = description.inputs or InputSpace(dict.fromkeys(description.sizes[preset], (1, 1)))
-    return InputPoint(preset, space.group_of(description.sizes[preset]), found)
+    sizes = description.sizes[preset]
+    return InputPoint(preset, " ".join(f"{name}={sizes[name]}" for name in sorted(sizes)), found)
 
 
 def _first_launch(description: Description, benchmark: Benchmark, preset: str) -> Launch:

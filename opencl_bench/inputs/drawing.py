@@ -6,8 +6,6 @@ Corners come first, then points of Sobol's sequence over the logarithms of the s
     thin, wide     one size as large as the limits allow, the others at their least
     odd            all at the power of two next to the middle of their ranges, at one less and at one more
     the others     Sobol, without scrambling, so that no release of a package changes the points
-
-Each of these sizes has several contents, where the space has such.
 """
 
 from __future__ import annotations
@@ -34,33 +32,24 @@ _ADD = """[inputs] with ranges of the sizes, such as: inputs = { ranges = { n = 
 
 
 def draw_inputs(space: InputSpace) -> tuple[dict[str, int], ...]:
-    """Return the inputs of a space, those of the same sizes together; the same ones at every call.
+    """Return the inputs of a space, all different; the same ones at every call.
 
     Raises:
         InvalidInputError: a range is none, a limit can't be read, or hardly any sizes are within the limits.
     """
-    groups = _different_sizes(space)
-    return tuple(
-        {**size, **space.contents[(number * space.contents_each + turn) % len(space.contents)]}
-        for number, size in enumerate(groups)
-        for turn in range(space.contents_each)
-    )
-
-
-def _different_sizes(space: InputSpace) -> list[dict[str, int]]:
     found: dict[tuple[int, ...], dict[str, int]] = {}
     for size in itertools.chain(_corners(space), _sobol(space)):
         whole = {**_rounded(space, size), **space.fixed}
         if is_within(space, whole):
             found.setdefault(tuple(whole.values()), whole)
-        if len(found) == space.groups:
-            return list(found.values())
+        if len(found) == space.count:
+            return tuple(found.values())
     limits = " and ".join(space.limits)
     if limits:
-        raise InvalidInputError(f"only {len(found)} of {space.groups} sizes are within {limits}")
+        raise InvalidInputError(f"only {len(found)} of {space.count} sizes are within {limits}")
     ranges = ", ".join(f"{name} = [{low}, {high}]" for name, (low, high) in space.ranges.items())
     raise InvalidInputError(
-        f"only {len(found)} of {space.groups} sizes are in the ranges {ranges}: widen them, or lower count"
+        f"only {len(found)} of {space.count} sizes are in the ranges {ranges}: widen them, or lower count"
     )
 
 

@@ -8,7 +8,9 @@ Rows go to the store as they come, and what it has is not measured again.
 from __future__ import annotations
 
 import logging
+import math
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,7 +33,7 @@ from coarsen.opencl_bench.inputs.measuring import (
     with_wrong_results,
     without_repeated,
 )
-from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, search_versions
+from coarsen.opencl_bench.inputs.stage_one import SEARCHED_INPUTS, StageOneSettings, search_versions
 from coarsen.opencl_bench.workloads.described.description import Description
 from coarsen.opencl_bench.workloads.described.inputs import PREFIX
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
@@ -42,6 +44,7 @@ from coarsen.tuning.launch_space import lowered_own, with_distinct
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import Measurement, Method
+from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 from coarsen.variant.variant import Variant
@@ -49,6 +52,8 @@ from coarsen.variant.variant import Variant
 # Coarsening beside the parameters of a kernel: along any one dimension.
 FACTORS = (1, 2, 4, 8)
 STRIDES = (1,)
+# However little time there is: the default one, and another that is searched for and measured at all inputs.
+_LEAST_VERSIONS = 2
 # Of all measurements, what may be too uncertain: of a few, the tree is no worse.
 _MOST_DOUBTFUL = 0.1
 
@@ -66,6 +71,8 @@ class OverInputs:
         method: how they are measured.
         distinct: whether versions may take arguments as distinct beside what `space` says, where that changes the
             code.
+        seconds: about how long it takes: half of it searches, and as many versions as the rest allows are measured
+            at all inputs. None: as long as it takes.
     """
 
     inputs: int | None = None
@@ -73,6 +80,11 @@ class OverInputs:
     stage_one: StageOneSettings = field(default_factory=StageOneSettings)
     method: Method = field(default_factory=Method)
     distinct: bool = False
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and not 0 < self.seconds < math.inf:
+            raise InvalidInputError(f"tuning takes more than 0 seconds, not {self.seconds}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +133,29 @@ def tune_over_inputs(
     points = described_points(description, benchmark, presets)
     default = Variant(benchmark.preset(presets[0]).local_size, definitions=benchmark.own_definitions)
     # What would make no tuned file is refused before anything is measured.
-    check_sized([each.feature for each in description.features], *described_versions(description, (default,)))
+    check_sized(description.features, *described_versions(description, (default,)))
     plan = VersionsPlan(path, device.index, presets, (default,), default, method=settings.method)
     space = settings.space
     kernel = lowered_own(benchmark, device.macros) if settings.distinct else None
     if kernel is not None:
         space = with_distinct(space, benchmark, presets[0], kernel)
     collector = CollectingObserver(observer or SweepObserver())
+    started, first, seconds = time.monotonic(), settings.stage_one, settings.seconds
+    if seconds is not None:
+        half = started + seconds / 2
+        limit = replace(
+            first.limit or Budget(),
+            seconds=seconds / 2 / min(len(points), SEARCHED_INPUTS),
+            is_over=lambda: collector.measured >= _LEAST_VERSIONS and time.monotonic() > half,
+        )
+        first = replace(first, limit=limit)
     with CompilePool() as pool:
-        versions = search_versions(plan, points, space, store, settings.stage_one, collector, pool)
+        versions = search_versions(plan, points, space, store, first, collector, pool)
         check_default(collector.rows, default)
+        if seconds is not None and collector.measured:
+            spent = time.monotonic() - started
+            left = max(seconds - spent, 0) / (spent / collector.measured)
+            versions = versions[: max(_LEAST_VERSIONS, int(left / len(points)))]
         rows = _measured(replace(plan, versions=versions), store, collector, pool)
     wrong = with_wrong_results(rows)
     right = tuple(each for each in without_repeated(versions, rows, benchmark) if each not in wrong)
@@ -190,8 +215,7 @@ def tuned_file(
         InvalidInputError: a version takes several launches whose sizes are no arguments.
     """
     margin = margin_of(device_kind_of(device.device_types) is DeviceKind.GPU)
-    supplied = {each.feature.name for each in description.features if each.feature.is_supplied}
-    kept, tree = shipped(regret_tree(times, margin, supplied), times)
+    kept, tree = shipped(regret_tree(times, margin), times)
     file = TunedFile(
         kernel=description.kernel,
         arguments=description.kernel_arguments,
@@ -200,7 +224,7 @@ def tuned_file(
         driver=device.driver_version,
         build_options=description.build_options,
         coarsen_version=__version__,
-        features=tuple(each.feature for each in description.features),
+        features=description.features,
         versions=described_versions(description, tuple(times.versions[number] for number in kept)),
         default=kept.index(times.default),
         tree=tree,

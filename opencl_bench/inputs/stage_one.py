@@ -52,8 +52,8 @@ class StageOneSettings:
     Attributes:
         searcher: searches on each input.
         seed: of the searches; each input has its own, whatever other inputs there are.
-        limit: what a search may try on each input; what it leaves open has no limit. None: a share of the space's
-            versions, all of a small space, and 200 of a space that is too large to be counted.
+        limit: what a search may try on each input. One that says neither trials nor a share, and None: a share of
+            the space's versions, all of a small space, and 200 of a space that is too large to be counted.
     """
 
     searcher: Searcher = field(default_factory=GuidedSearcher)
@@ -66,12 +66,13 @@ class StageOneSettings:
         Raises:
             InvalidInputError: the limit is a share of a space that is too large to be counted.
         """
-        if self.limit is not None:
-            return replace(self.limit, trials=self.limit.most_trials(space), share=None)
-        count = count_valid(space)
-        if count is None:
-            return Budget(trials=TRIALS)
-        return Budget() if count <= SMALL_SPACE else Budget(trials=max(1, math.floor(SHARE * count)))
+        limit = self.limit or Budget()
+        trials = limit.most_trials(space)
+        if trials is None and (count := count_valid(space)) is None:
+            trials = TRIALS
+        elif trials is None and count > SMALL_SPACE:
+            trials = max(1, math.floor(SHARE * count))
+        return replace(limit, trials=trials, share=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class StageOne:
 
     Attributes:
         found: the result of each search, by the number of the input, in the order of the searches.
-        choices: winners, and those a step from a winner; in the order of the searches.
+        choices: winners, then those a step from a winner; in the order of the searches.
     """
 
     found: Mapping[int, Found]
@@ -128,11 +129,9 @@ def stage_one(
         request = SearchRequest(settings.searcher, Budget(trials=max(1, len(fresh))), settings.seed, first=fresh)
         if fresh and (again := search(number, request)) is not None:
             found[number] = own.with_trials((*own.trace, *again.trace))
-    union: dict[Choice, None] = {}
-    for number, each in found.items():
-        if (best := each.best) is not None:
-            union |= dict.fromkeys((best.choice, *Parameters(spaces[number]).steps(best.choice)))
-    return StageOne(found, tuple(union))
+    best = [(number, each.best.choice) for number, each in found.items() if each.best is not None]
+    near = (step for number, choice in best for step in Parameters(spaces[number]).steps(choice))
+    return StageOne(found, tuple(dict.fromkeys((*(choice for _, choice in best), *near))))
 
 
 def _fresh(own: Found, best: Sequence[Choice], most: int | None, space: SearchSpace) -> list[Choice]:

@@ -167,7 +167,6 @@ SMALLEST_SIZE = 6.0
 # Okabe and Ito, "Color Universal Design", 2008; without its yellow, which is too light for lines on white.
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
-LIGHT_GREY = "#C8C8C8"
 GRID, BAND = "#E4E4E4", "#F3F3F3"
 
 _SETTINGS = {

@@ -3,8 +3,8 @@
 The functions are those of `opencl_bench/kernels/loops`. Each is run as its kernels are written, and tuned from
 nothing, with and without tiles, in turns; where lanes may share its sums, tuned with numbers of lanes, too (`8
 lanes of 256`, as many work-items as a work-group has). Beside products run, where they are installed, PyTorch's
-(cuBLAS, TF32 off), CLBlast's as it comes (Debian's libclblast1), NumPy's (OpenBLAS) and, of two matrices, loopy's,
-in tiles of 16 × 16 × 16 (`pip install loopy`); beside all, what a copy takes within the device of as many bytes as
+(cuBLAS, TF32 off), CLBlast's, NumPy's (OpenBLAS) and, of two matrices, loopy's and Halide's (`yardsticks.py` says
+how); beside all, what a copy takes within the device of as many bytes as
 the launches read and write, each array once for each launch. A line of CSV for each on standard output
 (`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, the host's part included.
 
@@ -20,23 +20,20 @@ says which share of the best variant's speed they found. What is far slower than
 from __future__ import annotations
 
 import argparse
-import csv
-import ctypes
 import re
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import mean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyopencl as cl
 
-from coarsen.devices.discovery import DeviceDescription, open_device
-from coarsen.devices.drivers import prepare_loader
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.drop_in.loop_program import LoopProgram
@@ -44,6 +41,8 @@ from coarsen.drop_in.program import Program
 from coarsen.loops.launches import each_launch, extents_in
 from coarsen.loops.program import read_program
 from coarsen.loops.splits import GROUP_SIZE, LANES
+from coarsen.opencl_bench.studies.turns import Run, Way, goes_on, study
+from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, halide_products, loopy_product
 from coarsen.opencl_bench.workloads.described.c_template import c_template
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.engine.live_evaluator import relative_time
@@ -61,9 +60,6 @@ from coarsen.tuning.workload.element_types import Array
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import TransformChoices
 from coarsen.variant.transforms import Transforms, device_kind_of
-
-if TYPE_CHECKING:
-    import pyopencl as cl
 
 FOLDER = Path(__file__).parent.parent / "kernels" / "loops"
 _REPETITIONS = 15
@@ -89,7 +85,6 @@ kernel void mv(global const float *restrict a, global const float *restrict y, g
 }
 """
 _SHARE, _RANDOM = 0.2, 10
-Run = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -128,11 +123,9 @@ def cases(*, is_gpu: bool) -> list[Case]:
 class _Measured:
     """A case on a device: its buffers, and what runs on them."""
 
-    def __init__(self, case: Case, context: cl.Context, settings: Tune) -> None:
-        import pyopencl as cl
-
-        self._case, self._context = case, context
-        self._queue = cl.CommandQueue(context)
+    def __init__(self, case: Case, queue: cl.CommandQueue, settings: Tune) -> None:
+        context = queue.context
+        self._case, self._context, self._queue = case, context, queue
         path = FOLDER / f"{case.function}.c"
         self._read = read_program(path, case.function)
         nest = self._read.nest
@@ -174,13 +167,26 @@ class _Measured:
                 self.outputs[word] = [self._read_back(name) for name in self._read.outputs]
                 self._runs[word] = run
         if case.function in ("mm", "mv", "tmv"):
-            self._runs |= dict(_torch(case, self._contents))
-            self._runs |= dict(_clblast(case, self._queue, self._buffers))
-            if context.devices[0].type & cl.device_type.CPU:
-                self._runs |= dict(_numpy(case, self._contents))
-        if case.function == "mm":
-            self._runs |= dict(_loopy(case, self._queue, self._buffers))
+            for word, way in self._others():
+                with goes_on(f"{case.name}: {word}"):
+                    self.outputs[word] = [way.result()]
+                    self._runs[word] = way.run
         self._copied = sum(self._buffers[name].size for name in self._touched(case)) / 2
+
+    def _others(self) -> Iterator[tuple[str, Way]]:
+        """What others make of a product."""
+        function, sizes = self._case.function, self._case.sizes
+        names = ("a", "b", "c") if function == "mm" else ("a", "y", "x")
+        buffers, (a, b) = [self._buffers[name] for name in names], (self._contents[name] for name in names[:2])
+        lengths = [sizes[name] for name in "nlm"] if function == "mm" else [sizes["n"]] * 2
+        a = a.T if function == "tmv" else a
+        yield from cublas(a, b)
+        yield from clblast(self._queue, buffers, lengths, is_transposed=function == "tmv")
+        if self._context.devices[0].type & cl.device_type.CPU:
+            yield "numpy", Way(partial(np.matmul, a, b), lambda found: found)
+        if function == "mm":
+            yield from loopy_product(self._queue, buffers, lengths)
+            yield from halide_products(self._queue, a, b)
 
     def _touched(self, case: Case) -> Iterator[str]:
         """The arrays of each launch, those that it reads and writes twice."""
@@ -192,8 +198,6 @@ class _Measured:
 
     def copy_milliseconds(self) -> float:
         """Return what a copy within the device takes of as many bytes as the launches move."""
-        import pyopencl as cl
-
         largest = max(self._buffers.values(), key=lambda each: each.size)
         other = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, largest.size)
         times = []
@@ -205,14 +209,10 @@ class _Measured:
         return median(times) * self._copied / largest.size
 
     def _fill(self) -> None:
-        import pyopencl as cl
-
         for name, contents in self._contents.items():
             cl.enqueue_copy(self._queue, self._buffers[name], contents)
 
     def _read_back(self, name: str) -> Array:
-        import pyopencl as cl
-
         found = np.empty_like(self._contents[name])
         cl.enqueue_copy(self._queue, found, self._buffers[name])
         return found
@@ -250,95 +250,6 @@ def _effects(
     for word, stride in (("blocked by 4", 1), ("cyclic by 4", 64)):
         program = Program(context, written.source, factor=4, dim=0, stride=stride, kernels=["tmv"]).build()
         yield word, partial(program.tmv, queue, (n, 1), (256, 1), a, y, x, np.int32(n))
-
-
-def _torch(case: Case, contents: Mapping[str, Any]) -> Iterator[tuple[str, Run]]:
-    """PyTorch's product on a GPU; nothing where there is neither."""
-    try:
-        import torch
-    except ImportError:
-        return
-    if not torch.cuda.is_available():
-        return
-    torch.backends.cuda.matmul.allow_tf32 = False
-    a, b = (torch.from_numpy(contents[name]).cuda() for name in ("a", "b" if case.function == "mm" else "y"))
-    a = a.t() if case.function == "tmv" else a
-    out = torch.matmul(a, b)
-
-    def run() -> object:
-        torch.matmul(a, b, out=out)
-        return torch.cuda.synchronize
-
-    yield "cublas", run
-
-
-def _numpy(case: Case, contents: Mapping[str, Any]) -> Iterator[tuple[str, Run]]:
-    a, b = contents["a"], contents["b" if case.function == "mm" else "y"]
-    yield "numpy", partial(np.matmul, a.T if case.function == "tmv" else a, b)
-
-
-def _clblast(case: Case, queue: cl.CommandQueue, buffers: Mapping[str, cl.Buffer]) -> Iterator[tuple[str, Run]]:
-    """CLBlast's product; nothing where it isn't installed."""
-    try:
-        library = ctypes.CDLL("libclblast.so.1")
-    except OSError:
-        return
-    size, one, zero = ctypes.c_size_t, ctypes.c_float(1), ctypes.c_float(0)
-    row_major, plain, transposed = 101, 111, 112
-    given = [ctypes.c_void_p(buffers[name].int_ptr) for name in _products_arrays(case)]
-    handle = ctypes.c_void_p(queue.int_ptr)
-    if case.function == "mm":
-        n, m, inner = (size(case.sizes[name]) for name in "nml")
-        a, b, c = ((each, size(0), row) for each, row in zip(given, (inner, m, m), strict=True))
-        words: tuple[object, ...] = (row_major, plain, plain, n, m, inner, one, *a, *b, zero, *c)
-        function = library.CLBlastSgemm
-    else:
-        n, how = size(case.sizes["n"]), transposed if case.function == "tmv" else plain
-        a, y, x = ((each, size(0), step) for each, step in zip(given, (n, size(1), size(1)), strict=True))
-        words = (row_major, how, n, n, one, *a, *y, zero, *x)
-        function = library.CLBlastSgemv
-
-    def run() -> None:
-        status = function(*words, ctypes.byref(handle), None)
-        if status:
-            raise RuntimeError(f"CLBlast's error {status}")
-
-    yield "clblast", run
-
-
-def _loopy(case: Case, queue: cl.CommandQueue, buffers: Mapping[str, cl.Buffer]) -> Iterator[tuple[str, Run]]:
-    """loopy's product in tiles; nothing where it isn't installed, and of sizes that tiles don't divide."""
-    try:
-        import loopy
-    except ImportError:
-        return
-    if any(size % 16 for size in case.sizes.values()):
-        return
-    import pyopencl as cl
-
-    arrays = loopy.GlobalArg("a,b,c", np.float32, shape=loopy.auto)
-    domain = "{[i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l}"
-    kernel = loopy.make_kernel(
-        domain,
-        "c[i,j] = sum(k, a[i,k]*b[k,j])",
-        [arrays, loopy.ValueArg("n,m,l", np.int32)],
-        lang_version=loopy.MOST_RECENT_LANGUAGE_VERSION,
-    )
-    kernel = loopy.fix_parameters(kernel, **case.sizes)
-    kernel = loopy.split_iname(kernel, "i", 16, outer_tag="g.1", inner_tag="l.1")
-    kernel = loopy.split_iname(kernel, "j", 16, outer_tag="g.0", inner_tag="l.0")
-    kernel = loopy.split_iname(kernel, "k", 16)
-    for array, names in (("a", ["k_inner", "i_inner"]), ("b", ["j_inner", "k_inner"])):
-        outer = "i_outer,j_outer,k_outer"
-        kernel = loopy.add_prefetch(kernel, array, names, fetch_outer_inames=outer, default_tag="l.auto")
-    (built,) = cl.Program(queue.context, loopy.generate_code_v2(kernel).device_code()).build().all_kernels()
-    size = case.sizes["m"], case.sizes["n"]
-    yield "loopy", partial(built, queue, size, (16, 16), *(buffers[name] for name in _products_arrays(case)))
-
-
-def _products_arrays(case: Case) -> Iterator[str]:
-    """The names of a product's arrays: its two factors, and its result."""
-    yield from ("a", "b", "c") if case.function == "mm" else ("a", "y", "x")
 
 
 SEARCH_COLUMNS = (
@@ -406,42 +317,38 @@ def _all_measured(path: Path, device: DeviceDescription) -> tuple[dict[Choice, f
     return times, found
 
 
-def main() -> None:
-    """Measure, and write a line for each case."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", "-d", required=True)
-    parser.add_argument("--seconds", type=float, default=60.0, help="for each kernel")
-    parser.add_argument("--search", action="store_true", help="how good the search is, in place of the times")
-    parser.add_argument("functions", nargs="*")
-    asked = parser.parse_args()
-    prepare_loader()
+def lines(queue: cl.CommandQueue, asked: argparse.Namespace) -> Iterator[Sequence[object]]:
+    """Yield the lines of all functions, or of those that are asked for."""
     device = find_device(asked.device)
-    is_gpu = "gpu" in str(device.device_types).lower()
-    import pyopencl as cl
-
-    context = cl.Context([open_device(device)])
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    columns = ("device", "case", "what", "milliseconds", "over_written", "difference")
-    writer.writerow(SEARCH_COLUMNS if asked.search else columns)
-    for case in cases(is_gpu=is_gpu):
+    yield (
+        SEARCH_COLUMNS
+        if asked.search
+        else ("device", "case", "what", "milliseconds", "over_written", "difference")
+    )
+    for case in cases(is_gpu="gpu" in str(device.device_types).lower()):
         if asked.functions and case.function not in asked.functions:
             continue
-        with tempfile.TemporaryDirectory() as folder:
+        with goes_on(case.name), tempfile.TemporaryDirectory() as folder:
             if asked.search:
-                writer.writerows(search_rows(case, device, Path(folder)))
-                sys.stdout.flush()
+                yield from search_rows(case, device, Path(folder))
                 continue
             # Nothing that was found before, nor of another size, is used.
             settings = Tune(seconds=asked.seconds, store=str(Path(folder) / "found.db"))
-            found = _Measured(case, context, settings)
+            found = _Measured(case, queue, settings)
             times = found.milliseconds()
             times["copy"] = found.copy_milliseconds()
-        for word, each in times.items():
-            difference = f"{found.difference(word):.2g}" if word in found.outputs and word != "written" else ""
-            gain = f"{times['written'] / each:.3f}"
-            writer.writerow((device.name, case.name, word, f"{each:.4f}", gain, difference))
-        sys.stdout.flush()
+            for word, each in times.items():
+                difference = f"{found.difference(word):.2g}" if word in found.outputs and word != "written" else ""
+                yield device.name, case.name, word, f"{each:.4f}", f"{times['written'] / each:.3f}", difference
 
 
 if __name__ == "__main__":
-    main()
+    study(
+        __doc__,
+        lines,
+        {
+            "--seconds": {"type": float, "default": 60.0, "help": "for each kernel"},
+            "--search": {"action": "store_true", "help": "how good the search is, in place of the times"},
+            "functions": {"nargs": "*"},
+        },
+    )

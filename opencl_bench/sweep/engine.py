@@ -13,7 +13,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.engine.row_measurer import SweepContext, context_with
-from coarsen.tuning.measure.session import KEPT_BYTES, WROTE_OUTSIDE
+from coarsen.tuning.measure.session import WROTE_OUTSIDE
 from coarsen.tuning.processes.child_process import DIED
 from coarsen.tuning.processes.compiler import CompilePool, Compiler
 from coarsen.tuning.processes.measuring_process import SERVICE, MeasuringProcess, machine_to_json
@@ -66,7 +66,6 @@ def process_of(
     device: DeviceDescription,
     pool: CompilePool,
     default: Variant | None = None,
-    kept_bytes: int = KEPT_BYTES,
 ) -> MeasuringProcess:
     """Return what one preset is measured in; it is closed as a context manager.
 
@@ -76,13 +75,12 @@ def process_of(
         device: the same.
         pool: has the process, which other presets and benchmarks use as well.
         default: the version whose results others are compared with.
-        kept_bytes: of inputs and outputs that may be kept for later.
     """
     return MeasuringProcess(
         name_of(plan),
         plan.preset,
         plan.seed,
-        {**machine_to_json(device), "kept_bytes": kept_bytes},
+        machine_to_json(device),
         plan.method,
         benchmark.content_hash(plan.preset),
         shared_local_size=benchmark.shared_local_size,

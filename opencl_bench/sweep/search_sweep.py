@@ -8,14 +8,12 @@ configurations where the times are the same, so a search that was killed goes on
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.engine.live_evaluator import LiveEvaluator, relative_time
+from coarsen.tuning.engine.live_evaluator import LiveEvaluator
 from coarsen.tuning.engine.observer import Searched, SearchProgress
 from coarsen.tuning.engine.plan import DeviceLimits, SweepPlan, uncoarsened_variants, variant_space
 from coarsen.tuning.engine.row_measurer import RowMeasurer, SweepContext
@@ -26,7 +24,6 @@ from coarsen.tuning.search.exhaustive import ExhaustiveSearcher, RandomSearcher,
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
 from coarsen.tuning.search.spaces import Choice, VariantSearchSpace, count_valid
-from coarsen.tuning.search.surrogate import Prior
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
@@ -44,9 +41,6 @@ SEARCHERS: Mapping[str, Searcher] = MappingProxyType(
 )
 """The searchers, by the names by which a user asks for them."""
 
-# Expects the logarithm of a variant's time over that of its own launch uncoarsened.
-VariantPrior = Callable[[Variant], float]
-
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
@@ -56,14 +50,12 @@ class SearchRequest:
         searcher: asks for configurations.
         budget: what it may try; what the baseline is selected from, and confirmations, count for nothing.
         seed: of the searcher.
-        prior: what is expected of variants, for a guided search; None: nothing.
         first: the choices that are tried before the searcher's own.
     """
 
     searcher: Searcher
     budget: Budget
     seed: int = 0
-    prior: VariantPrior | None = None
     first: Sequence[Choice] = ()
 
 
@@ -87,8 +79,7 @@ def search_points(
     def propose(measurer: RowMeasurer, selected: Selected) -> Sequence[Measurement]:
         assert selected.baseline is not None
         evaluator = LiveEvaluator(measurer, selected.baseline, space, trying)
-        searcher = _with_prior(request.searcher, request.prior, space, selected)
-        found.append(searcher.search(evaluator, budget, request.seed, request.first))
+        found.append(request.searcher.search(evaluator, budget, request.seed, request.first))
         return evaluator.rows
 
     rows = _expected_rows(len(launches), most, context.confirms)
@@ -148,27 +139,3 @@ def _launches(benchmark: Benchmark, space: VariantSearchSpace) -> list[Variant]:
     """The uncoarsened variants that may run."""
     every = uncoarsened_variants(benchmark, space.space)
     return [variant for variant in every if space.space.violation(variant) is None]
-
-
-def _with_prior(
-    searcher: Searcher, prior: VariantPrior | None, space: VariantSearchSpace, selected: Selected
-) -> Searcher:
-    """A guided searcher with what is expected of the choices of a space; any other searcher as it is."""
-    if prior is None or not isinstance(searcher, GuidedSearcher):
-        return searcher
-    return replace(searcher, prior=_choice_prior(prior, space, selected))
-
-
-def _choice_prior(prior: VariantPrior, space: VariantSearchSpace, selected: Selected) -> Prior:
-    """The expected logarithm of choices' times: of their launches as measured, of their coarsenings by a prior."""
-    times = ((row.candidate, relative_time(row)) for row in selected.rows)
-    launches = {candidate: math.log(time) for candidate, time in times if time is not None}
-    # A time in the evaluator's unit is relative to the baseline's; these rows are relative to the first launch.
-    baseline = launches[selected.baseline] if selected.baseline is not None else 0.0
-
-    @functools.cache
-    def expected(choice: tuple[int, ...]) -> float:
-        variant = space.variant(choice)
-        return launches.get(variant.uncoarsened(), baseline) - baseline + prior(variant)
-
-    return expected

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -165,7 +165,7 @@ def sweep_all(
     store: Store,
     observer: SweepsObserver,
     again: Remeasure = Remeasure.NOTHING,
-    request_of: Callable[[SweepPlan], SearchRequest] | None = None,
+    request: SearchRequest | None = None,
 ) -> list[SweepResult]:
     """Sweep each plan; what each came to, in their order.
 
@@ -174,7 +174,7 @@ def sweep_all(
         store: where the rows go.
         observer: sees rows and results as they come.
         again: which stored rows are measured once more.
-        request_of: says how each plan's space is searched; the whole space is measured if None.
+        request: how each plan's space is searched; the whole space is measured if None.
 
     Raises:
         InvalidInputError: the store has failed, so nothing would be kept.
@@ -182,7 +182,6 @@ def sweep_all(
     results = []
     with CompilePool() as pool:
         for plan in plans:
-            request = request_of(plan) if request_of is not None else None
             result = sweep_one(plan, store, observer, again, pool, request)
             observer.finished(result)
             results.append(result)

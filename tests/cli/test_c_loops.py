@@ -145,7 +145,10 @@ def test_descriptions_of_a_sum_over_everything(folder: Path, run: Run) -> None:
     written(folder, "norm.c", NORM)
     assert run("describe", "norm.c").code == 0
     paths = sorted(folder.glob("norm*.toml"))
-    assert [find_benchmark(path).kernel for path in paths] == ["norm_0", "norm_1"]
+    found = [find_benchmark(path) for path in paths]
+    assert [(each.kernel, {*each.tunables}) for each in found] == [
+        (f"norm_{number}", {f"SPLIT_{number}", f"GROUP_SIZE_{number}"}) for number in range(2)
+    ]
     for path in paths:
         check_kernel_of(path)
 

@@ -176,7 +176,7 @@ def test_unseen_data_is_predicted_from_the_training_files(runtimes: Path, tmp_pa
         (("--device", "tahiti"), "the data has nothing of a device 'tahiti'; it has fermi, cypress"),
         (("--dim", "1"), "no kernel of the data was coarsened along dimension 1"),
         (("--dim", "3"), "the dimension"),
-        (("--training", "x.csv"), "--training is for --unseen and --launch"),
+        (("--training", "x.csv"), "--training is for --unseen"),
         (("--seeds", "0"), "invalid value for '--seeds'"),
         (("--kernels", "nowhere"), "--kernels nowhere: there is no such folder"),
     ],

@@ -82,11 +82,11 @@ def test_what_is_trained_predicts_and_is_judged(run: Run, data: Path, tmp_path: 
     assert known.code == 2
     assert "the data has no launch of a kernel that the model didn't learn from" in known.err
     judged = run("evaluate", "--launch", "--models", models, "--data", unseen)
-    assert judged.out.startswith("# unseen kernels")
+    assert judged.out.startswith("intel:")
     assert "launch+6" in judged.out
 
 
-def test_where_only_one_local_size_ran_nothing_is_trained_nor_judged(run: Run, tmp_path: Path) -> None:
+def test_where_only_one_local_size_ran_nothing_is_trained(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "one.parquet"
     measured = [row for kernel in FITTED_ON for row in rows(kernel, 1.2)]
     at_one = [row for row in measured if row.baseline and row.candidate.local_size == row.baseline.local_size]
@@ -94,9 +94,6 @@ def test_where_only_one_local_size_ran_nothing_is_trained_nor_judged(run: Run, t
     trained = run("train", "--model", "launch", "--data", file, "-o", tmp_path / "models")
     assert trained.code == 2
     assert "the decision is settled on cases of at least two unrelated kernels" in trained.err
-    judged = run("evaluate", "--launch", "--data", file)
-    assert judged.code == 2
-    assert "the data has no kernel that ran at several local sizes uncoarsened" in judged.err
 
 
 TRAIN, EVALUATE = ("train", "--model", "launch"), ("evaluate", "--data", "x")

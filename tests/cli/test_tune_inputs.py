@@ -119,7 +119,7 @@ def test_init_writes_a_description_to_tune_over_inputs(run: Run, described: Path
     assert "#     IMPL: straight, turned" in text and "# The source declares length." in text
     assert read_benchmark(described.with_name("new.toml")).tunables == {"IMPL": ("0", "1")}
     description = read_description(described.with_name("new.toml"))
-    assert description.inputs is not None and [each.feature.name for each in description.features] == ["length"]
+    assert description.inputs is not None and [each.name for each in description.features] == ["length"]
 
 
 SEVERAL = """\
@@ -217,7 +217,7 @@ def test_sizes_are_printed_as_they_are_declared(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(
     "options",
-    [("--seconds", 3), ("--space", "level=item"), ("--space", "wide-accesses=no"), ("--preset", "gpu")],
+    [("--space", "level=item"), ("--space", "wide-accesses=no"), ("--preset", "gpu")],
 )
 def test_options_for_one_size_are_refused_over_inputs(
     run: Run, described: Path, options: tuple[object, ...]

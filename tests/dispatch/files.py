@@ -1,4 +1,4 @@
-"""A tuned file to test with: two features, one of them supplied, and three versions."""
+"""A tuned file to test with: two features and three versions."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ ARGUMENTS = (
     KernelArgument("height", ArgumentKind.WHOLE),
     KernelArgument("scale", ArgumentKind.REAL),
     KernelArgument("tile", ArgumentKind.LOCAL),
+    KernelArgument("spread", ArgumentKind.REAL),
 )
 ASPECT = Split("aspect", 3.5, Leaf(0), Leaf(1))
 FILE = TunedFile(
@@ -29,7 +30,7 @@ FILE = TunedFile(
     driver="1.0",
     build_options=("-DT=float",),
     coarsen_version="0.2.0",
-    features=(Feature("aspect", "log2(height / width)"), Feature("spread", None)),
+    features=(Feature("aspect", "log2(height / width)"), Feature("spread", "spread")),
     versions=(
         TunedVersion(Variant((64,)), (TunedLaunch("mv", ("height",)),)),
         TunedVersion(

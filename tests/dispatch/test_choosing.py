@@ -85,13 +85,10 @@ def test_no_version_is_chosen_by_what_is_no_number(spread: float) -> None:
 
 def test_keywords_as_names_reach_no_code() -> None:
     arguments = (KernelArgument("lambda", ArgumentKind.BUFFER), KernelArgument("__import__", ArgumentKind.WHOLE))
-    features = [Feature("class", "bytes_lambda"), Feature("__builtins__", "__import__ + 1"), Feature("def", None)]
-    values = feature_values(features, arguments)
-    assert values.of({"bytes_lambda": 8, "__import__": 2, "def": 0.5}) == {
-        "class": 8.0,
-        "__builtins__": 3.0,
-        "def": 0.5,
-    }
+    formulas = {"class": "bytes_lambda", "__builtins__": "__import__ + 1", "def": "__import__ / 4"}
+    values = feature_values([Feature(*each) for each in formulas.items()], arguments)
+    found = values.of({"bytes_lambda": 8, "__import__": 2})
+    assert found == {"class": 8.0, "__builtins__": 3.0, "def": 0.5}
 
 
 def test_the_largest_trees_are_compiled() -> None:

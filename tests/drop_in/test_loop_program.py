@@ -22,6 +22,23 @@ from tests.loops.nests import NESTS
 FOLDER = Path(__file__).parents[2] / "opencl_bench" / "kernels" / "loops"
 SIZES = {"steps": 3, "nr": 2, "nq": 3}
 SUM = "void f(int n, int x[1]) { for (int i = 0; i < 2 * n; i += 1024) x[0] += i & 1025; }"
+ROWS_AND_ALL = """
+void f(int n, const float a[n][n], float x[n], float all[1])
+{
+    for (int i = 0; i < n; i++) {
+        float s = 0;
+        #pragma omp simd reduction(+:s)
+        for (int j = 0; j < n; j++)
+            s += a[i][j];
+        x[i] = s;
+    }
+    float t = 0;
+    #pragma omp parallel for reduction(+:t)
+    for (int i = 0; i < n; i++)
+        t += x[i] * x[i];
+    all[0] = t;
+}
+"""
 LOCALS = """
 static float table[4];
 void f(int n, float *a, float *b)
@@ -61,6 +78,40 @@ def test_examples_compute_what_the_functions_do(
     read_program(path).native(numbers, arrays)
     for word, expected in arrays.items():
         np.testing.assert_allclose(given[word].get(), expected, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "lanes"),
+    [
+        ((), (1, 1, 256)),
+        (("-DSPLIT=4",), (4, 4, 4)),
+        (("-DSPLIT=4", "-DSPLIT_1=8", "-DGROUP_SIZE_2=16"), (4, 8, 4)),
+    ],
+)
+def test_each_kernel_has_its_own_lanes(
+    options: tuple[str, ...], lanes: tuple[int, ...], queue: cl.CommandQueue, tmp_path: Path
+) -> None:
+    path = tmp_path / "f.c"
+    path.write_text(ROWS_AND_ALL)
+    program = LoopProgram(queue.context, path, options=options)
+    assert all(f"#define SPLIT_{number} {count}\n" in program.source for number, count in enumerate(lanes))
+    n = 67
+    a = np.random.default_rng(n).random((n, n), np.float32)
+    given = [cl.array.to_device(queue, a), *(cl.array.zeros(queue, size, np.float32) for size in (n, 1))]
+    program(queue, n, *given).wait()
+    rows = a.sum(1)
+    np.testing.assert_allclose(given[1].get(), rows, rtol=1e-5)
+    np.testing.assert_allclose(given[2].get(), [rows @ rows], rtol=1e-5)
+
+
+def test_devices_other_than_cpus_share_parts_of_a_sum(tmp_path: Path) -> None:
+    path = tmp_path / "f.c"
+    path.write_text(ROWS_AND_ALL)
+    assert read_program(path).macros == {
+        "SPLIT_0": 1,
+        "GROUP_SIZE_0": 64,
+        **dict.fromkeys(("SPLIT_1", "GROUP_SIZE_1", "SPLIT_2", "GROUP_SIZE_2"), 256),
+    }
 
 
 def test_there_are_thirteen_examples() -> None:

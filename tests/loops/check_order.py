@@ -16,7 +16,6 @@ import islpy as isl
 from coarsen.loops.kernel_text import KernelText
 from coarsen.loops.launches import Launching, each_launch
 from coarsen.loops.nest import Nest, Statement
-from coarsen.loops.splits import DEFAULTS
 from tests.loops.executed import Executed, pairs
 
 _ID = re.compile(r"const \w+ (\w+) = get_global_id\((\d)\)(?: \+ (.+))?;")
@@ -42,11 +41,11 @@ def violations(
         launches: of all kernels.
         executed: the instances that the C function runs, in its order.
         nest: of the function, as it was read.
-        sizes: the values of its parameters.
+        sizes: the values of its parameters, and of macros.
     """
     found: dict[Instance, Place] = {}
     wrong: list[str] = []
-    for number, (launch, global_size, _, steps) in enumerate(each_launch(launches, {**sizes, **DEFAULTS})):
+    for number, (launch, global_size, _, steps) in enumerate(each_launch(launches, sizes)):
         values = {**sizes, **steps}
         kernel, items = launch.kernel.kernel, [*_let_in(launch.kernel, global_size, values)]
         at = tuple(values[name] for name in kernel.steps)

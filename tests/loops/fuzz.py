@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from numpy.typing import NDArray
 
 from coarsen.devices.discovery import open_device
 from coarsen.errors import RefusalError
-from coarsen.loops.splits import GROUP_SIZE, LANES
 from tests.loops.draw_nests import DrawnNest, drawn
 from tests.loops.ran import Arrays, Made, element_type, make, run_natively, run_on
 from tests.working_devices import devices_that_work, short_name
@@ -84,7 +82,7 @@ def failures(seed: int, queues: dict[str, cl.CommandQueue], folder: Path) -> Ite
     expected = [run_natively(made, numbers, arrays) for numbers, arrays in runs]
     lanes = [1, 4 + seed % 3] if any(each.kernel.split for each in made.kernels) else [1]
     for (name, queue), lane_count in product(queues.items(), lanes):
-        made = replace(made, macros={LANES: lane_count, GROUP_SIZE: 2 * lane_count})
+        made = made.with_lanes(lane_count)
         name += f" with {lane_count} lanes" * (lane_count > 1)
         kernels = made.build(queue.context)
         for sizes, (numbers, arrays), right in zip(SIZES, runs, expected, strict=True):

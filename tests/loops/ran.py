@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from coarsen.devices.building import build_uncached
 from coarsen.loops.clang_tree import functions_of
 from coarsen.loops.dependences import Dependence, limited
-from coarsen.loops.kernel_text import KernelText, kernel_text, opencl_text, whole_type
+from coarsen.loops.kernel_text import KernelText, kernel_text, macros_of, opencl_text, whole_type
 from coarsen.loops.launches import Launching, each_launch, launches_of
 from coarsen.loops.native import NativeFunction, is_given
 from coarsen.loops.nest import Nest
 from coarsen.loops.partial_sums import nest_and_kernels
-from coarsen.loops.splits import DEFAULTS
+from coarsen.loops.splits import GROUP_SIZE, LANES
 from coarsen.variant.coarsening import Coarsening, Level
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -53,6 +53,11 @@ class Made:
     native: NativeFunction
     macros: Mapping[str, int]
 
+    def with_lanes(self, lanes: int) -> Made:
+        """Return it with as many lanes for each sum, and work-groups twice as large."""
+        given = {LANES: str(lanes), GROUP_SIZE: str(2 * lanes)}
+        return replace(self, macros=macros_of(self.kernels, given))
+
     @property
     def given(self) -> list[str]:
         """The arrays that the function gets or finds, by the nest's names."""
@@ -84,7 +89,7 @@ def make(text: str, folder: Path) -> Made:
         nest, found, made = nest_and_kernels(function)
         kernels = tuple(map(kernel_text, made))
         launches = launches_of(kernels)
-    return Made(nest, found, kernels, launches, NativeFunction(path, function, nest), DEFAULTS)
+    return Made(nest, found, kernels, launches, NativeFunction(path, function, nest), macros_of(kernels, {}))
 
 
 def element_type(made: Made, array: str) -> np.dtype[Any]:
@@ -144,7 +149,7 @@ def run_on(
                 passed.append(np.dtype(_TYPES[nest.types[name]]).type(numbers[name]))
         kernel = kernels[launch.kernel.kernel.name]
         kernel.set_args(*passed)
-        if made.macros["SPLIT"] == 1:
+        if not made.macros:
             cl.enqueue_nd_range_kernel(queue, kernel, global_size, None)
         else:
             groups = [-(-extent // own) for extent, own in zip(global_size, local_size, strict=True)]

@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import RefusalError
-from coarsen.loops.splits import GROUP_SIZE, LANES
 from tests.loops.draw_nests import drawn
 from tests.loops.fuzz import SIZES, Child, inputs
 from tests.loops.ran import make, run_on
@@ -48,7 +46,7 @@ def test_results_are_those_of_the_function(seed: int, device: DeviceDescription,
 @pytest.mark.parametrize("watched", SEEDS[::4])
 def test_nothing_is_found_by_a_simulator(watched: int, device: DeviceDescription, tmp_path: Path) -> None:
     nest = drawn(watched)
-    made = replace(make(nest.text, tmp_path), macros={LANES: 4, GROUP_SIZE: 8})
+    made = make(nest.text, tmp_path).with_lanes(4)
     with watching(device) as simulated:
         kernels = made.build(simulated.context)
         for sizes in SIZES[:2]:

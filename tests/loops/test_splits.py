@@ -107,7 +107,7 @@ def made(name: str, lanes: int = LANES) -> Made:
     folder = Path(_INSIDE.name, name.replace(" ", "_"))
     folder.mkdir(exist_ok=True)
     with patch("coarsen.loops.partial_sums.TERMS", 4):
-        return replace(make(CASES[name][0], folder), macros={"SPLIT": lanes, "GROUP_SIZE": 2 * lanes})
+        return make(CASES[name][0], folder).with_lanes(lanes)
 
 
 def drawn(found: Made, rows: int, columns: int) -> dict[str, NDArray[Any]]:

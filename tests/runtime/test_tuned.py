@@ -47,9 +47,6 @@ def test_every_version_is_right_and_none_is_built_at_a_launch(
             product.check()
             tuned(program).launch(queue, *product.arguments)
             product.check()
-            for skew in (0.25, 0.75):
-                tuned(program).launch(queue, *product.arguments, features={"skew": skew})
-                product.check()
     factors = {str(divided.coarsenings) for _, divided in seen.launches}
     assert len(factors) == 3
     assert any(divided.guarded for _, divided in seen.launches)
@@ -72,8 +69,6 @@ def test_random_launches(context: cl.Context, queue: cl.CommandQueue, no_builds:
                 )
             case 1 | 2:
                 program.mv(queue, global_size, local_size, *product.arguments)
-            case 3:
-                tuned(program).launch(queue, *product.arguments, features={"skew": generator.random()})
             case _:
                 tuned(program).launch(queue, *product.arguments)
         product.check()
@@ -84,13 +79,13 @@ def test_a_large_buffer_takes_no_wide_accesses(
 ) -> None:
     program, seen = whole_program(context)
     no_builds()
-    product, first = Product(queue, 60, 72), len(seen.launches)
-    tuned(program).launch(queue, *product.arguments, features={"skew": 0.9})
+    product, first = Product(queue, 61, 72), len(seen.launches)
+    tuned(program).launch(queue, *product.arguments)
     product.check()
     monkeypatch.setattr("coarsen.runtime.kernel.are_plain", lambda buffers, limit, is_distinct: False)
     monkeypatch.setattr("coarsen.runtime.arguments.SetArguments.are_below", lambda arguments, limit: False)
-    larger = Product(queue, 60, 72, guard=256)
-    tuned(program).launch(queue, *larger.arguments, features={"skew": 0.9})
+    larger = Product(queue, 61, 72, guard=256)
+    tuned(program).launch(queue, *larger.arguments)
     larger.check()
     wide = [divided.transforms.wide_accesses for _, divided in seen.launches[first:] if divided.transforms]
     assert wide == [True, False]
@@ -143,13 +138,13 @@ def test_versions_of_the_callers_sizes(
 
 def test_explain(context: cl.Context) -> None:
     mv = tuned(whole_program(context)[0])
-    found = mv.explain(width=64, height=1 << 12, bytes_a=1 << 20, skew=0.1)
+    found = mv.explain(width=64, height=1 << 12, bytes_a=1 << 20)
     assert found.number == 3
     assert [is_at_most for _, is_at_most in found.path] == [False, False, False]
     assert "version 3: factor 4" in str(found)
     assert "1.25 times as fast" in str(found)
-    assert mv.explain(width=1, height=0, bytes_a=0, skew=0.1).is_default
-    for missing in ({"height": 0, "bytes_a": 0}, {"skew": 0.1}):
+    assert mv.explain(width=1, height=0, bytes_a=0).is_default
+    for missing in ({"height": 9}, {"bytes_a": 0}):
         with pytest.raises(InvalidInputError, match="the choice needs"):
             mv.explain(width=64, **missing)
     with pytest.raises(InvalidInputError, match=r"doesn't ask for 'heigth' \(did you mean height"):

@@ -9,7 +9,7 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
-from coarsen.dispatch.tree import Leaf, Split
+from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
@@ -105,36 +105,10 @@ def test_a_group_that_is_too_large_and_a_version_that_isnt_built(
     assert "version 2 isn't used" in caplog.text
 
 
-def test_a_supplied_feature_that_is_missing(
-    context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
-) -> None:
-    seen = Seen()
-    file = small_file(
-        context.devices[0],
-        versions=VERSIONS[:3],
-        tree=Split("skew", 0.5, Leaf(0), Leaf(1)),
-    )
-    product = Product(queue, 64, 64)
-    program = built(context, file, observer=seen)
-    for skew in (0.25, 0.75, float("nan")):
-        tuned(program).launch(queue, *product.arguments, features={"skew": skew})
-        product.check()
-    tuned(program).launch(queue, *product.arguments)
-    product.check()
-    found = [(divided.local_size, len(divided.coarsenings)) for _, divided in seen.launches]
-    assert found == [((16,), 0), ((32,), 0), ((16,), 0), ((16,), 0)]
-    assert "launched without the feature skew" in caplog.text
-    with pytest.raises(InvalidInputError, match=r"no supplied feature 'skwe' \(did you mean skew"):
-        tuned(program).launch(queue, *product.arguments, features={"skwe": 1.0})
-    text: Any = {"skew": "1"}
-    with pytest.raises(InvalidInputError, match="must be a number"):
-        tuned(program).launch(queue, *product.arguments, features=text)
-
-
 def test_logging_is_quiet_where_all_is_well(
     context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
 ) -> None:
     program = built(context, small_file(context.devices[0]))
     product = Product(queue, 64, 64)
-    tuned(program).launch(queue, *product.arguments, features={"skew": 0.1})
+    tuned(program).launch(queue, *product.arguments)
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]

@@ -70,7 +70,7 @@ FEATURES = (
     Feature("aspect", "log2(height / width)"),
     Feature("rows", "height"),
     Feature("size", "bytes_a"),
-    Feature("skew", None),
+    Feature("skew", "height % 2"),
 )
 
 
@@ -96,7 +96,7 @@ def mv_file(device: cl.Device, /, **changes: Any) -> TunedFile:  # noqa: ANN401 
 def small_file(device: cl.Device, /, **changes: Any) -> TunedFile:  # noqa: ANN401
     """One whose versions aren't coarsened, which is built at once: wide matrices take version 1."""
     fields: dict[str, Any] = {
-        "features": (Feature("aspect", "log2(height / width)"), Feature("skew", None)),
+        "features": (Feature("aspect", "log2(height / width)"), Feature("skew", "height % 2")),
         "versions": VERSIONS[:2],
         "tree": Split("aspect", 0.0, Leaf(1), Leaf(0)),
         "evidence": {},

@@ -18,8 +18,8 @@ FORMS: Mapping[str, Mapping[str, int]] = {
     "group": {"LOCAL": 32, "LANES": 4},
     "groups of lanes": {"GROUPS": 4},
     "strided": {"GROUPS": 16, "LOCAL": 256, "LANES": 4, "ACCESS": 1},
-    "blocked": {"GROUPS": 4, "LOCAL": 32, "LANES": 1},
-    "64 groups": {"GROUPS": 64, "LANES": 32},
+    "blocked": {"GROUPS": 4, "LOCAL": 16, "LANES": 1},
+    "64 groups": {"GROUPS": 64, "LANES": 64},
     "256 groups": {"GROUPS": 256, "LOCAL": 32, "LANES": 8, "ACCESS": 1},
     "1024 groups": {"GROUPS": 1024, "LANES": 1},
 }

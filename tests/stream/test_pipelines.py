@@ -19,6 +19,7 @@ from coarsen.dispatch.features import Feature
 from coarsen.dispatch.launch_sizes import sequence_function, size_inputs
 from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.opencl_bench.inputs.described import check_described, described_versions
 from coarsen.opencl_bench.workloads.described.read import read_description
 from coarsen.stream import Actor, Map, Reduce, SplitJoin, Stencil, Stream, interpret, pipeline
@@ -56,6 +57,7 @@ CASES: Mapping[str, tuple[Stages, Sequence[str]]] = {
     "convolution": ((GAIN, FIR), ("k", "h", "taps")),
     "matrix by vector": ((ROW, GAIN), ("k", "h", "taps")),
     "several out": ((SPREAD, PAIRS), ""),
+    "a vector after another": ((GAIN, ROW), ("k", "h", "taps")),
     "types": ((ROUND, Map("odd", "u % 2 ? (uchar)u : 0", type="int", result="uchar")), ""),
     "stencils": ((EDGES, CROSS), "k"),
     "an image and no more": ((EDGES, PAIRS), ""),
@@ -64,6 +66,7 @@ CASES: Mapping[str, tuple[Stages, Sequence[str]]] = {
     "three branches": ((SplitJoin(Map("all", "u"), FURTHER, FIR),), ("h", "taps")),
     "joined": ((GAIN, BOTH), "k"),
     "joined and taken": ((BOTH, PAIRS), ""),
+    "joined and taken by loops": ((BOTH, SplitJoin(LOOP, (FURTHER, PAIRS), name="loops")), ""),
     "joined by more": ((SplitJoin(Map("all", "u"), PAIRS, join=(2, 1)), NEAR), ""),
     "an image joined": ((SplitJoin(EDGES, Map("own", "u")), PAIRS), ""),
     "images joined at the end": ((GAIN, SplitJoin(EDGES, (CROSS, Map("half", "u / 2")))), "k"),
@@ -116,7 +119,46 @@ def test_every_version_at_every_size(case: str, queue: cl.CommandQueue) -> None:
         source = cl.array.empty(queue, image.shape, np.float32) if not n else cl.array.to_device(queue, image)
         found = stream(queue, source, **passed)
         assert found.dtype == expected.dtype
-        np.testing.assert_allclose(found.get().reshape(-1), expected, rtol=1e-5, err_msg=f"{n} elements")
+        # Numbers of few bits: nothing is rounded.
+        np.testing.assert_array_equal(found.get().reshape(-1), expected, err_msg=f"{n} elements")
+
+
+def test_a_channel_is_transposed(queue: cl.CommandQueue) -> None:
+    step = pipeline(SPREAD, PAIRS)
+    text = source_without_pragmas(step.source, macros=["LAYOUT_spread"])
+    channel, n = cl.array.zeros(queue, 8, np.float32), 12
+    source = cl.array.to_device(queue, np.arange(n, dtype=np.float32))
+    for layout, expected in (0, [0, -1, 3, -1, 6, -1, 9, -1]), (1, [0, 3, 6, 9, -1, -1, -1, -1]):
+        program = cl.Program(queue.context, text).build([f"-DLAYOUT_spread={layout}"])
+        program.spread_pairs_spread(queue, (16,), None, source.data, channel.data, np.int32(n))
+        assert channel.get().tolist() == expected
+    told = step.explain().splitlines()
+    assert [line.startswith("version") for line in told].count(True) == 2
+    assert told[-1].endswith("; the channel between spread and pairs is transposed, as 2 rows")
+    # What is fused has no layout.
+    assert [dict(each.variant.definitions) for each in pipeline(GAIN, PAIRS).versions] == [
+        {"FUSE_gain": fused, "LAYOUT_gain": layout} for fused, layout in (("1", "0"), ("0", "0"), ("0", "1"))
+    ]
+
+
+def test_an_interior_has_no_border(queue: cl.CommandQueue) -> None:
+    wide = Stencil("wide", "u(5, 0) + 2 * u(-5, 0) - u(0, 5) - 2 * u(0, -5)", border="k", arguments="float k")
+    stages = (wide, replace(wide, name="wider"))
+    plain = pipeline(*stages)
+    assert plain._pipeline.macros.keys() == {"FUSE_wide", "INTERIOR_wide", "INTERIOR_wider"}
+    stream = pipeline(*stages, tuned=by_turns(plain, queue.device))
+    # Each version has work-groups that just see the border, and some that just don't.
+    for height in range(17, 25):
+        image = np.random.default_rng(height).integers(-8, 9, (height, 49)).astype(np.float32)
+        expected = interpret(stages, image, width=49, height=height, k=100)
+        found = stream(queue, cl.array.to_device(queue, image), k=100).get()
+        np.testing.assert_array_equal(found.reshape(-1), expected, err_msg=f"{height} rows")
+
+
+@pytest.mark.parametrize("expression", ["u(x % 2, 0)", "u(k, 0)", "u(0, 0)", "u(1, 0) + u(k, 0)"])
+def test_neighbours_that_numbers_do_not_tell_have_no_interior(expression: str) -> None:
+    step = pipeline(Stencil("near", expression, border="0", arguments="int k"))
+    assert step._pipeline.macros == {}
 
 
 SUM = Reduce("a + b", identity="0", arguments="const float *x", checks_laws=False)

@@ -196,3 +196,40 @@ def test_arguments_are_checked(queue: cl.CommandQueue) -> None:
     assert norms(queue, whole[:32].reshape(8, 4), out=whole[32:40]).get()[1] == 22
     with pytest.raises(TypeError, match="lengths"):
         Reduce("a + b", identity="0", **{**DOT, "lengths": "m"})
+
+
+def test_calls_alike_are_given_what_each_is_passed(queue: cl.CommandQueue) -> None:
+    """The third call of a kind launches what the second did, with its own arrays, offsets, numbers and result."""
+    scaled = Reduce(
+        "a + b", identity="0", map="k * x[i] + y[i]", arguments="int *x, int k, int *y", checks_laws=False
+    )
+    whole_x, whole_y = (cl.array.to_device(queue, whole(900, np.int32, high)) for high in (5, 7))
+    out = cl.array.zeros(queue, 30, np.int32)
+    for take_it in (lambda k: None, lambda k: out[k]):
+        for k in range(20):
+            x, y = whole_x[k : k + 800], whole_y[2 * k : 2 * k + 800]
+            found = scaled(queue, x, k, y, out=take_it(k))
+            assert found.get() == (k * x.get() + y.get()).sum(), k
+    with pytest.raises(InvalidInputError, match="k is a number"):
+        scaled(queue, x, 1.5, y)
+    with pytest.raises(InvalidInputError, match="takes 3 arguments, not 4"):
+        scaled(queue, x, 2, y, out[0])
+    for _ in range(3):
+        assert scaled(queue, x, 1, y, n=10).get() == (x.get() + y.get())[:10].sum()
+        assert scaled(queue, x, 1, y.base_data).get() == (x.get() + whole_y.get()[:800]).sum()
+    norms = Reduce("a + b", identity="0", arguments="const int *x", rows="rows", checks_laws=False)
+    for _ in range(3):
+        assert norms(queue, whole_x[:80].reshape(8, 10), out=out[8:16]).get().sum() == whole_x.get()[:80].sum()
+    with pytest.raises(InvalidInputError, match="out is in the memory"):
+        norms(queue, whole_x[:80].reshape(8, 10), out=whole_x[8:16])
+
+
+def test_a_result_that_is_used_again_waits_for_nobody(queue: cl.CommandQueue) -> None:
+    """As many launches as one likes may be ahead of the device: each comes after those before."""
+    total, gate = summed("int", checks_laws=False), cl.UserEvent(queue.context)
+    x, out = cl.array.to_device(queue, whole(99, np.int32)), cl.array.zeros(queue, (), np.int32)
+    total(queue, x, out=out)
+    for _ in range(40):
+        total(queue, x, out=out, wait_for=[gate])
+    gate.set_status(cl.command_execution_status.COMPLETE)
+    assert out.get() == x.get().sum()

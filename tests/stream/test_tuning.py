@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyopencl as cl
+import pyopencl.array
 import pytest
 
+from coarsen.cli.main import main
+from coarsen.cli.tune.options import TuneOptions
+from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.dispatch.launch_sizes import passed_arguments, sequence_function
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
@@ -17,8 +22,9 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.described import check_described, described_versions
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
-from coarsen.stream import Reduce
+from coarsen.stream import Actor, Reduce, interpret, pipeline
 from coarsen.stream.reduction_choice import default_file, version_of
+from coarsen.tuning.records.measurement import Method
 from tests.stream.forms import BY_ITEM, FORMS, summed
 
 pytestmark = pytest.mark.compiled_devices
@@ -61,7 +67,7 @@ def test_versions_as_they_are_described(
                 file,
                 source_hash=description.source_hash,
                 build_options=description.build_options,
-                features=tuple(each.feature for each in description.features),
+                features=description.features,
                 versions=found[:2],
                 tree=Leaf(1),
             )
@@ -96,3 +102,25 @@ def test_what_is_tuned_for_another_reduction_is_not_used(
 def test_what_has_one_version_is_not_tuned() -> None:
     with pytest.raises(InvalidInputError, match="nothing to tune"):
         summed("int", reproducible=True).tune()
+
+
+@pytest.mark.usefixtures("certain")
+def test_a_pipeline_is_tuned_by_its_own_description(
+    tmp_path: Path, device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, short = TuneOptions.over_inputs, Method(repetitions=1, minimum_repetitions=1)
+    monkeypatch.setattr(TuneOptions, "over_inputs", lambda *asked: replace(settings(*asked), method=short))
+    pairs = Actor("pairs", pop=2, push=2, work="push(pop() * k); push(pop());", arguments="float k")
+    step = pipeline(pairs, Actor("product", pop=2, work="push(pop() * pop());"))
+    path = tmp_path / "own.toml"
+    step.describe(path, n=(64, 512), k=2.5)
+    words = ["-d", device.index, "--inputs", "1", "--trials", "3", "--seconds", "2", "--store", "own.sqlite"]
+    monkeypatch.chdir(tmp_path)
+    assert main(["tune", str(path), *words]) == 0
+    file = TunedFile.read(tmp_path / "own.tuned.json")
+    assert all(dict(each.variant.definitions)["LAYOUT_pairs"] in "01" for each in file.versions)
+    context = cl.Context([open_device(device)])
+    queue, elements = cl.CommandQueue(context), np.arange(301, dtype=np.float32)
+    tuned = pipeline(*step._pipeline.stages, tuned=tmp_path / "own.tuned.json")
+    found = tuned(queue, cl.array.to_device(queue, elements), k=2.5).get()
+    np.testing.assert_array_equal(found, interpret(step._pipeline.stages, elements, k=2.5))

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +16,6 @@ from coarsen.cli.bench.options import (
     bench_search,
     check_export,
     device_kind,
-    with_prior,
 )
 from coarsen.cli.declared import argument, option, takes
 from coarsen.cli.messages import INTERRUPTED, note, say, say_interrupted
@@ -217,8 +215,7 @@ def _measure(
         note(f"{rows} to measure in {counted(len(expected), 'sweep')}, those apart that the store has")
         try:
             with watching(Tally(expected)) as tally:
-                request_of = None if search is None else partial(with_prior, search)
-                results = sweep_all(expected, store, tally, asked.again, request_of)
+                results = sweep_all(expected, store, tally, asked.again, search)
         except KeyboardInterrupt:
             say_interrupted(tally.measured, store.location)
             raise typer.Exit(INTERRUPTED) from None

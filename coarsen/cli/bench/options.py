@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
-    from coarsen.tuning.engine.plan import SweepPlan
     from coarsen.tuning.search.evaluator import Budget
     from coarsen.tuning.search.searcher import Searcher
 
@@ -110,17 +108,3 @@ def searcher_called(name: str) -> Searcher:
         known = ", ".join(SEARCHERS)
         raise InvalidInputError(f"--search knows no '{name}'{did_you_mean(name, SEARCHERS)}; it knows {known}")
     return SEARCHERS[name]
-
-
-def with_prior(request: SearchRequest, plan: SweepPlan) -> SearchRequest:
-    """Return how the space of a plan is searched; a guided search expects what the launch model predicts."""
-    from coarsen.devices.selection import find_device
-    from coarsen.opencl_bench.sweep.engine import name_of
-    from coarsen.opencl_bench.workloads.lookup import find_benchmark
-    from coarsen.tuning.launch_prior import coarsening_prior
-    from coarsen.tuning.search.guided import GuidedSearcher
-
-    if not isinstance(request.searcher, GuidedSearcher):
-        return request
-    prior = coarsening_prior(find_benchmark(name_of(plan)), plan.preset, find_device(plan.device))
-    return replace(request, prior=prior)

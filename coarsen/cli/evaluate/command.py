@@ -18,7 +18,8 @@ def evaluate(asked: EvaluateOptions) -> None:
     """Evaluate predictors on kernels that they have not seen.
 
     Each kernel is held out in its turn, with its whole family, on all devices: what predicts it was fitted
-    without it, from scaling to thresholds. With --unseen nothing of the data is learned from.
+    without it, from scaling to thresholds. With --unseen nothing of the data is learned from. With --launch the
+    launch model is evaluated as it is, on kernels that it did not learn from.
 
     Example: coarsen evaluate --data runtimes.csv --model unique --model cascade
 
@@ -26,7 +27,7 @@ def evaluate(asked: EvaluateOptions) -> None:
     """
     existing_folder("--kernels", asked.kernels)
     if asked.launch:
-        for name in ("model", "device", "unseen", "preset", "dimension", "details"):
+        for name in ("model", "device", "unseen", "training", "preset", "dimension", "details"):
             if getattr(asked, name):
                 raise InvalidInputError(f"--{'dim' if name == 'dimension' else name} is not for --launch")
         existing_folder("--models", asked.models)
@@ -39,7 +40,7 @@ def evaluate(asked: EvaluateOptions) -> None:
     if asked.models is not None:
         raise InvalidInputError("--models is for --launch: the other models are fitted anew")
     if asked.training and not asked.unseen:
-        raise InvalidInputError("--training is for --unseen and --launch")
+        raise InvalidInputError("--training is for --unseen")
     from coarsen.models.evaluation.evaluation import Plan, entrant
 
     names = tuple(entrant(name).name for name in asked.model or DEFAULT_METHODS)

@@ -1,4 +1,4 @@
-"""`coarsen evaluate --launch`: how good the launch model is, over the best uncoarsened local size."""
+"""`coarsen evaluate --launch`: how good a launch model is, over the best uncoarsened local size."""
 
 from __future__ import annotations
 
@@ -25,69 +25,29 @@ if TYPE_CHECKING:
     from coarsen.models.launch.model import LaunchModel
 
 
-FAMILIES = "families held out"
-_SEED = 0  # of the trees
-
-
 def evaluate_launches(asked: EvaluateOptions) -> None:
-    """Evaluate the launch model, and print the scores.
-
-    Without `--training` and `--models` the kernels of the data are judged by what was learned from other families
-    among them, else all of them by what was learned from the training files, or by the model of the folder.
+    """Evaluate a launch model on the kernels of the data that it didn't learn from, and print the scores.
 
     Raises:
-        InvalidInputError: options that exclude each other; data that can't be read, or is too little.
+        InvalidInputError: data that can't be read, or has no such kernel.
     """
-    judgements = _judgements(asked)
-    if asked.output_format is Format.JSON:
-        print_json({name: judgement_as_data(judgement) for name, judgement in judgements.items()})
-        return
-    for name, judgement in judgements.items():
-        print_line(f"# {name}")
-        print_line()
-        print_judgement(judgement)
-
-
-def _judgements(asked: EvaluateOptions) -> Mapping[str, Judgement]:
-    if asked.training or asked.models:
-        if asked.training and asked.models:
-            raise InvalidInputError("--training and --models FOLDER exclude each other with --launch")
-        return {"unseen kernels": _unseen(asked)}
-    # Imported late: they load scikit-learn.
-    from coarsen.models.launch.evaluation import judge_nested
-    from coarsen.models.launch.settling import family_folds
-    from coarsen.models.launch.training import TreeSettings, judged, split
-
-    fitted_on, held_out = split(read_cases(asked.data, asked.kernels))
-    if not held_out:
-        raise InvalidInputError(
-            "nothing can be judged: the data has no kernel that ran at several local sizes uncoarsened"
-        )
-    folds = family_folds(fitted_on, held_out)
-    judgement = judge_nested(list(judged(folds, TreeSettings(), _SEED, note)))
-    calibration = only_calibration(judgement)
-    found = {FAMILIES: judgement, f"{FAMILIES}, the calibration set": calibration}
-    return {name: each for name, each in found.items() if each}
-
-
-def _unseen(asked: EvaluateOptions) -> Judgement:
     from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
     from coarsen.models.launch.device import launch_device
     from coarsen.models.launch.evaluation import ask, judge
-    from coarsen.models.launch.training import TreeSettings, split, train_launch
     from coarsen.prediction import launch_model
+    from coarsen.user_models import launch_model_folder
 
-    if asked.models is not None:
-        model = launch_model(asked.models)
-    else:
-        fitted_on, settled_on = split(read_cases(asked.training or (), asked.kernels))
-        model = train_launch(fitted_on, settled_on, TreeSettings(), _SEED, note).model
+    model = launch_model(launch_model_folder(asked.models))
     cases = _unknown_to(model, read_cases(asked.data, asked.kernels, learned=False))
     if not cases:
         raise InvalidInputError(
             "the data has no launch of a kernel that the model didn't learn from, beside an uncoarsened one"
         )
-    return judge([ask(model, case, launch_device(DEVICE_DESCRIPTORS[case.device])) for case in cases])
+    judgement = judge([ask(model, case, launch_device(DEVICE_DESCRIPTORS[case.device])) for case in cases])
+    if asked.output_format is Format.JSON:
+        print_json(judgement_as_data(judgement))
+    else:
+        print_judgement(judgement)
 
 
 def _unknown_to(model: LaunchModel, cases: Sequence[LaunchCase]) -> list[LaunchCase]:

@@ -32,7 +32,7 @@ class EvaluateOptions:
     dimension: int = dimension_option()
     seeds: int = option("How often methods with randomness are fitted.", "NUMBER", default=20, min=1)
     training: list[str] | None = option(
-        "With --unseen or --launch: what to learn from, in a form that --data takes. May be repeated.  "
+        "With --unseen: what to learn from, in a form that --data takes. May be repeated.  "
         "[default: the synthetic kernels' measurements]",
         "FILE",
     )
@@ -41,9 +41,11 @@ class EvaluateOptions:
     kernels: Path | None = option("Descriptions (NAME.toml) of kernels that are not the suite's.", "FOLDER")
     details: bool = option("Show what each method chose for each kernel.", default=False)
     launch: bool = option(
-        "Evaluate the launch model, and what stands beside it, over the best uncoarsened local size: on "
-        "families of the data that are held out, or with --training or --models on all of it.",
+        "Evaluate the launch model, and what stands beside it, over the best uncoarsened local size, on the "
+        "kernels of the data that it did not learn from.",
         default=False,
     )
-    models: Path | None = option("With --launch: the model of this folder.", "FOLDER")
+    models: Path | None = option(
+        "With --launch: the model of this folder.  [default: as coarsen predict]", "FOLDER"
+    )
     output_format: Format = format_option()

@@ -9,7 +9,7 @@ from coarsen.cli.bench.options import parsed_budget
 from coarsen.cli.declared import takes
 from coarsen.cli.messages import note
 from coarsen.cli.stores import check_packages
-from coarsen.cli.tune.options import DEFAULT_PRESET, DEFAULT_SECONDS, TuneOptions
+from coarsen.cli.tune.options import DEFAULT_PRESET, TuneOptions
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -45,10 +45,9 @@ def tune(asked: TuneOptions) -> None:
     find = partial(_device, asked.device)
     description = None if asked.has_layouts else described_over_inputs(asked)
     if description is not None:
-        if (asked.preset, asked.seconds) != (DEFAULT_PRESET, DEFAULT_SECONDS) or {*asked.allowed} - {"distinct"}:
+        if asked.preset != DEFAULT_PRESET or {*asked.allowed} - {"distinct"}:
             raise InvalidInputError(
-                "--preset, --seconds, and level and wide-accesses of --space are for tuning at one size, not over "
-                "inputs"
+                "--preset, and level and wide-accesses of --space are for tuning at one size, not over inputs"
             )
         tune_inputs(description, find, asked)
         return

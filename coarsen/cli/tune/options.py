@@ -40,8 +40,10 @@ class TuneOptions:
         "An index (0:1) or any part of the name.  [default: the first that works]", "NAME", "-d --device"
     )
     preset: str = preset_option()
-    seconds: float = option(
-        "The time for all, timing the best again included.", "SECONDS", default=DEFAULT_SECONDS
+    seconds: float | None = option(
+        "The time for all, timing the best again included; over inputs, about that.  [default: 20; over inputs no "
+        "limit]",
+        "SECONDS",
     )
     trials: str | None = option(
         "The most variants that are tried; over inputs, on each of eight of them, or which share of all.  "
@@ -107,6 +109,7 @@ class TuneOptions:
             stage_one=self.stage_one(),
             method=Method(cold_cache=self.caches == "cold"),
             distinct=self.distinct,
+            seconds=self.seconds,
         )
 
     def one_size(self) -> Tune:
@@ -117,7 +120,7 @@ class TuneOptions:
         if self.trials is not None and self.trials.endswith("%"):
             raise InvalidInputError("--trials is a number of variants; a share is for tuning over inputs")
         return Tune(
-            seconds=self.seconds,
+            seconds=DEFAULT_SECONDS if self.seconds is None else self.seconds,
             trials=None if self.trials is None else int(self.trials),
             seed=self.seed,
             levels=self.allowed.get("level", tuple(Level)),

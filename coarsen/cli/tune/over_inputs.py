@@ -69,7 +69,7 @@ def tune_inputs(path: Path, find_device: Callable[[], DeviceDescription], asked:
     from coarsen.opencl_bench.inputs.described import check_described
     from coarsen.opencl_bench.inputs.over_inputs import tune_over_inputs
 
-    asked.stage_one()  # a mistake in it is said before anything is written
+    asked.over_inputs(asked.inputs)  # a mistake in it is said before anything is written
     listed = listed_inputs(path, asked.inputs)
     if asked.output is None:
         _check_no_loss(output, listed.path.name, len(listed_presets(read_description(listed.path), listed.count)))
@@ -140,13 +140,11 @@ class ListedInputs:
         path: of the description.
         count: how many of those that it lists; None for all.
         places: the numbers of each, by name.
-        different: how many different sizes these have; None where that isn't known.
     """
 
     path: Path
     count: int | None
     places: tuple[Mapping[str, float], ...]
-    different: int | None = None
 
     def show(self) -> None:
         """Print what they cover."""
@@ -155,8 +153,6 @@ class ListedInputs:
             (name, _number(low), _number(high), str(count)) for name, low, high, count in numbers_of(self.places)
         )
         print_table(headings, numbers, numbers=headings[1:])
-        if self.different is not None:
-            print_line(f"{counted(len(self.places), 'input')} of {counted(self.different, 'different size')}")
         print_line()
 
     @property
@@ -184,9 +180,7 @@ def listed_inputs(path: Path, count: int | None) -> ListedInputs:
             note(f"listed the inputs in {listed}")
     description = read_description(path)
     sizes = [description.sizes[name] for name in listed_presets(description, count)]
-    space = description.inputs
-    different = None if space is None else len({space.group_of(each) for each in sizes})
-    return ListedInputs(path, count, tuple({**each} for each in sizes), different)
+    return ListedInputs(path, count, tuple({**each} for each in sizes))
 
 
 def _number(value: float) -> str:

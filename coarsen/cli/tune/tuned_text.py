@@ -63,7 +63,7 @@ def _print_worth(file: TunedFile, found: FoundOverInputs) -> None:
     print_line()
     print_line("what a version may be chosen by, of a launch:")
     for feature in file.features:
-        print_line(f"    {feature.name} = {feature.expression or 'supplied by the caller'}")
+        print_line(f"    {feature.name} = {feature.expression}")
 
 
 _LAYOUT_COLUMNS: Mapping[str, Callable[[LaidOutVersion], str]] = MappingProxyType(

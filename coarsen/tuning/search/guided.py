@@ -28,10 +28,8 @@ from coarsen.tuning.search.surrogate import (
     Floats,
     Predict,
     Predicted,
-    Prior,
     Surrogate,
     log_times,
-    promising_first,
 )
 
 # So many choices come before the models are fitted.
@@ -51,13 +49,9 @@ class GuidedSearcher(Searcher):
 
     Attributes:
         trees: of the forest.
-        prior: what is expected of a choice before anything is measured. With one, every other of the first choices
-            is one of which it expects most, and the models learn how times differ from what is expected. None:
-            nothing is expected.
     """
 
     trees: int = 50
-    prior: Prior | None = None
     name: ClassVar[str] = "guided"
 
     def run(self, evaluator: Evaluator, draw: random.Random) -> str:
@@ -72,7 +66,7 @@ class GuidedSearcher(Searcher):
         if has_at_most(space, SHORTEST):
             evaluator.notes.append(f"the space has no more than {SHORTEST} valid choices: exhaustive search")
             return try_all(evaluator)
-        proposals = Proposals(Forest(space, self.trees, self.prior), GaussianProcess(space, self.prior))
+        proposals = Proposals(Forest(space, self.trees), GaussianProcess(space))
         candidates = Candidates(evaluator)
         self._start(evaluator, draw)
         return run_rounds(
@@ -82,21 +76,11 @@ class GuidedSearcher(Searcher):
         )
 
     def _start(self, evaluator: Evaluator, draw: random.Random) -> None:
-        """Measure the default choice, then random ones; with a prior by turns what is expected to be fast.
-
-        A small budget has half of it so.
-        """
+        """Measure the default choice, then random ones; a small budget has half of it so."""
         trials = FIRST_CHOICES if evaluator.left is None else min(FIRST_CHOICES, max(1, evaluator.left // 2))
         default = default_choice(evaluator.space)
-        turns = fresh = Candidates(evaluator).fresh(draw)
-        if self.prior is not None:
-            evaluator.notes.append(
-                f"of the first {trials} trials half are what was expected to be fastest, the others random"
-            )
-            # By turns with random ones, which tell whether what is expected can be believed.
-            promising = promising_first(fresh, self.prior)
-            turns = list(itertools.chain.from_iterable(zip(promising, fresh, strict=True)))
-        ordered = dict.fromkeys((*([default] if default is not None else []), *turns))
+        fresh = Candidates(evaluator).fresh(draw)
+        ordered = dict.fromkeys((*([default] if default is not None else []), *fresh))
         evaluator.try_all(itertools.islice(ordered, trials), ROUND_SIZE)
 
     def _proposed(

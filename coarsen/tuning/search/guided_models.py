@@ -14,7 +14,6 @@ from coarsen.tuning.search.spaces import SearchSpace
 from coarsen.tuning.search.surrogate import (
     Floats,
     Predicted,
-    Prior,
     Surrogate,
     product_rows,
     unit_rows,
@@ -50,17 +49,16 @@ class Forest(Surrogate):
     Args:
         space: has the axes.
         trees: how many are grown.
-        prior: see `Surrogate`.
     """
 
-    def __init__(self, space: SearchSpace, trees: int, prior: Prior | None = None) -> None:
-        super().__init__(product_rows(space), prior)
+    def __init__(self, space: SearchSpace, trees: int) -> None:
+        super().__init__(product_rows(space))
         self._trees = trees
 
-    def _learned(self, rows: Floats, differences: Floats, seed: int) -> Callable[[Floats], Predicted]:
+    def _learned(self, rows: Floats, times: Floats, seed: int) -> Callable[[Floats], Predicted]:
         from sklearn.ensemble import ExtraTreesRegressor
 
-        forest = ExtraTreesRegressor(n_estimators=self._trees, random_state=seed).fit(_stored(rows), differences)
+        forest = ExtraTreesRegressor(n_estimators=self._trees, random_state=seed).fit(_stored(rows), times)
 
         def predicted(asked: Floats) -> Predicted:
             stored = _stored(asked)
@@ -80,20 +78,19 @@ class GaussianProcess(Surrogate):
 
     Args:
         space: has the axes.
-        prior: see `Surrogate`.
     """
 
-    def __init__(self, space: SearchSpace, prior: Prior | None = None) -> None:
-        super().__init__(unit_rows(space), prior)
+    def __init__(self, space: SearchSpace) -> None:
+        super().__init__(unit_rows(space))
         self._kernel: Kernel | None = None
         self._chosen_from = 0
 
-    def _learned(self, rows: Floats, differences: Floats, seed: int) -> Callable[[Floats], Predicted]:
+    def _learned(self, rows: Floats, times: Floats, seed: int) -> Callable[[Floats], Predicted]:
         """See `Surrogate`; the noise of measuring is left out of deviations, and slow choices have none."""
         from sklearn.gaussian_process import GaussianProcessRegressor
 
-        center, spread = float(differences.mean()), float(differences.std()) + _SMALLEST_SPREAD
-        targets = (differences - center) / spread
+        center, spread = float(times.mean()), float(times.std()) + _SMALLEST_SPREAD
+        targets = (times - center) / spread
         if len(rows) >= _GROWTH * self._chosen_from:
             self._chosen_from = len(rows)
             self._kernel = self._chosen_kernel(rows, targets, seed)

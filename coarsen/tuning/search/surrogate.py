@@ -1,7 +1,6 @@
 """Models that stand for measuring: log times of choices, learned from those that were tried.
 
-prior, before anything is measured ─┐
-choices ─▶ rows of numbers          ├─▶ a model fitted to trials ─▶ log times of fresh choices
+choices ─▶ rows of numbers ─▶ a model fitted to trials ─▶ log times of fresh choices
 """
 
 from __future__ import annotations
@@ -33,8 +32,6 @@ from coarsen.tuning.search.spaces import (
 _NO_SPREAD = 1e-12
 
 Floats = NDArray[np.float64]
-# Expects the logarithm of a choice's time; differences between choices count alone.
-Prior = Callable[[Choice], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +58,10 @@ class Surrogate(abc.ABC):
 
     Args:
         rows: makes rows of choices.
-        prior: the expected log time of a choice, from which the model learns how it differs, as far as what was
-            measured confirms it; none where None.
     """
 
-    def __init__(self, rows: Rows, prior: Prior | None = None) -> None:
+    def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._prior = prior
 
     def fit(self, trials: Sequence[Trial], seed: int) -> Predict:
         """Fit everything tried; return what predicts log times. What failed is as slow as the slowest that ran.
@@ -76,26 +70,12 @@ class Surrogate(abc.ABC):
             trials: at least one with a time.
             seed: of what is drawn.
         """
-        times, tried = log_times(trials), [trial.choice for trial in trials]
-        expected = self._expected(tried)
-        ran = [trial.time is not None for trial in trials]
-        weight = weight_of(expected[ran], times[ran])
-        learned = self._learned(self._rows(tried), times - weight * expected, seed)
-
-        def predict(choices: Sequence[Choice]) -> Predicted:
-            differences = learned(self._rows(choices))
-            return Predicted(differences.mean + weight * self._expected(choices), differences.deviation)
-
-        return predict
+        learned = self._learned(self._rows([trial.choice for trial in trials]), log_times(trials), seed)
+        return lambda choices: learned(self._rows(choices))
 
     @abc.abstractmethod
-    def _learned(self, rows: Floats, differences: Floats, seed: int) -> Callable[[Floats], Predicted]:
-        """Learn how log times differ from what was expected; return what predicts it."""
-
-    def _expected(self, choices: Sequence[Choice]) -> Floats:
-        """Log times as the prior expects them, 0 without one."""
-        expected = (0.0 if self._prior is None else self._prior(choice) for choice in choices)
-        return np.fromiter(expected, np.float64, len(choices))
+    def _learned(self, rows: Floats, times: Floats, seed: int) -> Callable[[Floats], Predicted]:
+        """Learn log times; return what predicts them."""
 
 
 def log_times(trials: Sequence[Trial]) -> Floats:
@@ -118,27 +98,6 @@ def weight_of(expected: Floats, measured: Floats) -> float:
     deviation = expected - expected.mean()
     spread = float(deviation @ deviation)
     return 1.0 if spread <= _NO_SPREAD else float(np.clip(deviation @ (measured - measured.mean()) / spread, 0, 1))
-
-
-# Expected log times nearer to each other than this many decimals tell are taken to be equal.
-_DECIMALS = 6
-
-
-def promising_first(choices: Sequence[Choice], prior: Prior) -> list[Choice]:
-    """Return choices in the order in which to try them: one of each expected time, least first, then a second.
-
-    A prior that knows little expects the same of many choices. The best ones would otherwise be all those that
-    differ from one in what it does not know of.
-
-    Args:
-        choices: in the order in which those of the same expected time are taken.
-        prior: what is expected.
-    """
-    alike: dict[float, list[Choice]] = {}
-    for choice in choices:
-        alike.setdefault(round(prior(choice), _DECIMALS), []).append(choice)
-    turns = itertools.zip_longest(*(alike[expected] for expected in sorted(alike)))
-    return [choice for turn in turns for choice in turn if choice is not None]
 
 
 # Choices as rows of numbers, for regression models.

@@ -29,7 +29,6 @@ CAPTURED_SUFFIX = ".npz"
 # Of files that say what a kernel is launched with: descriptions, and captured launches.
 LAUNCH_SUFFIXES = (".toml", CAPTURED_SUFFIX)
 FORMAT = 3
-_READABLE = (2, FORMAT)
 _LARGEST = 256 * MEBIBYTE
 
 
@@ -140,7 +139,7 @@ def read_launch_list(folder: Path) -> tuple[ListedKernel, ...]:
 
 
 def read_ordered_list(folder: Path) -> tuple[tuple[ListedKernel, ...], tuple[Order, ...]]:
-    """As `read_launch_list`, with the order of each process; none where the list is of format 2."""
+    """As `read_launch_list`, with the order of each process. Raises the same."""
     path = folder / LIST_FILE if folder.is_dir() else folder
     if not path.is_file():
         raise InvalidInputError(
@@ -148,12 +147,11 @@ def read_ordered_list(folder: Path) -> tuple[tuple[ListedKernel, ...], tuple[Ord
         )
     try:
         content = json.loads(read_file(path, _LARGEST).decode())
-        if content["format"] in _READABLE:
+        if content["format"] == FORMAT:
             kernels = tuple(
                 _checked(decoded(ListedKernel, each, "a kernel", _READERS)) for each in content["kernels"]
             )
-            orders = content["orders"] if content["format"] == FORMAT else ()
-            return kernels, tuple(tuple(_step(each, kernels) for each in order) for order in orders)
+            return kernels, tuple(tuple(_step(each, kernels) for each in order) for order in content["orders"])
         found = repr(content["format"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, InvalidInputError):
         raise InvalidInputError(f"{path}: it is no list of launches; record the program again") from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from coarsen.base.names import did_you_mean
@@ -23,36 +22,25 @@ from coarsen.tuning.engine.plan import LaunchConstraint, Point, SweepPlan, limit
 from coarsen.tuning.engine.row_measurer import context_with
 from coarsen.tuning.engine.rows import measure_points
 from coarsen.tuning.measure.machine import installed_versions
-from coarsen.tuning.measure.session import KEPT_BYTES
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.code import Form
 from coarsen.tuning.records.measurement import Measurement, Method
 from coarsen.tuning.workload.launch_list import LAUNCH_SUFFIXES
-
-SECONDS_PER_MINUTE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """The part of a pack that is run, and the way.
 
-    `benchmarks`: the names of those wanted, all if empty. `method` gives the method for the pack's. `minutes`: how
-    long the run may take, without a limit if None; a benchmark whose share is used up is left where it is.
-    `kept_bytes`: of inputs and outputs that may be kept for later. `confirms`: the best configurations of each
-    are timed once more, in several new processes. `part`: which of how many parts is run, the first being 1; the
-    sweeps are dealt out in turn.
+    `benchmarks`: the names of those wanted, all if empty. `method`: in place of the pack's, if there is one.
+    `confirms`: the best configurations of each are timed once more, in several new processes. `part`: which of how
+    many parts is run, the first being 1; the sweeps are dealt out in turn.
     """
 
     benchmarks: tuple[str, ...] = ()
-    method: Callable[[Method], Method] = lambda packed: packed
-    minutes: float | None = None
-    kept_bytes: int = KEPT_BYTES
+    method: Method | None = None
     confirms: bool = True
     part: tuple[int, int] = (1, 1)
-
-
-class _TimeIsUpError(Exception):
-    """A benchmark's share of the time is used up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,25 +65,16 @@ def run_pack(
         request: what to leave out.
 
     Returns:
-        the benchmarks that failed; not those whose time was up.
+        the benchmarks that failed.
 
     Raises:
         InvalidInputError: the pack is damaged, has nothing that was asked for, or another version made it.
     """
     _check_version(pack)
     sweeps = _chosen(pack, form, request)
-    start = time.monotonic()
-    failures = []
     with CompilePool() as pool:
-        for number, sweep in enumerate(sweeps):
-            share = None
-            if request.minutes is not None:
-                left = request.minutes * SECONDS_PER_MINUTE - (time.monotonic() - start)
-                share = left / (len(sweeps) - number)
-            deadline = None if share is None else time.monotonic() + share
-            failure = _run_sweep(pack, sweep, device, rows, request, _Reporter(deadline), pool)
-            failures += [failure] if failure else []
-    return failures
+        found = [_run_sweep(pack, sweep, device, rows, request, _Reporter(), pool) for sweep in sweeps]
+    return [failure for failure in found if failure is not None]
 
 
 def _check_version(pack: Pack) -> None:
@@ -140,22 +119,20 @@ def _run_sweep(
         pack.check_kernel_file(found)
     if sweep.content_hash != found.content_hash(sweep.preset):
         raise InvalidInputError(f"{sweep.name} is not what the pack was made with")
-    method = request.method(sweep.method)
+    method = request.method or sweep.method
     plan = SweepPlan(reference, device.index, sweep.preset, sweep.seed, method=method, form=sweep.form)
     codes = PackedCodes(pack, sweep)
     versions = (*pack.plan.versions, *installed_versions(["pyopencl"]))
     # What was packed, and not the space anew: a sample would be another within other limits.
     violation = LaunchConstraint(found, sweep.preset, limits_of(device))
     packed = [Point(each.candidate, violation(each.candidate)) for each in sweep.candidates]
-    with process_of(plan, found, device, pool, kept_bytes=request.kept_bytes) as process:
+    with process_of(plan, found, device, pool) as process:
         context = context_with(plan, found, device, rows, codes, process, sweep, versions)
         context = replace(context, observer=reporter, confirms=request.confirms)
         exit_code = 0
         try:
             problem = measure_points(context, [codes.with_limits_of_pack(point) for point in packed])
             exit_code = exit_code_without_baseline(reporter.rows) if problem else 0
-        except _TimeIsUpError:
-            problem = "its share of the time is used up; the next run goes on from here"
         except (OSError, InvalidInputError):  # no more rows can be kept, or the pack is damaged
             raise
         except Exception as error:  # a bug, too, must not end the other sweeps
@@ -165,20 +142,17 @@ def _run_sweep(
 
 
 class _Reporter(SweepObserver):
-    """Prints one line per benchmark, and ends a sweep when its time is up."""
+    """Prints one line per benchmark."""
 
-    def __init__(self, deadline: float | None) -> None:
-        self._deadline = deadline
+    def __init__(self) -> None:
         self._start = time.monotonic()
         self._measured = 0
         self.rows: list[Measurement] = []
 
     def stored(self, measurement: Measurement, measured: bool) -> None:
-        """See `SweepObserver`. Raises _TimeIsUpError."""
+        """See `SweepObserver`."""
         self.rows.append(measurement)
         self._measured += measured
-        if self._deadline is not None and time.monotonic() > self._deadline:
-            raise _TimeIsUpError
 
     def finish(self, name: str, problem: str) -> None:
         """Print what came of the benchmark."""

@@ -7,18 +7,13 @@ A candidate that can't be compiled is part of the plan, with the reason; so are 
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from coarsen.base.codec import encoded
-from coarsen.base.files import read_file, replace_file
+from coarsen.base.files import replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.source_text import hash_with_headers
 from coarsen.opencl_bench.sweep.pack.plan import (
     BENCHMARK_FOLDER,
     FORMAT,
@@ -28,11 +23,9 @@ from coarsen.opencl_bench.sweep.pack.plan import (
     PackPlan,
     code_file,
     code_to_file,
-    plan_from_json,
     plan_to_json,
 )
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.runtime.text_cache.versions import versions
 from coarsen.tuning.engine.plan import DeviceLimits, Point, Space, points
 from coarsen.tuning.measure.machine import installed_versions
 from coarsen.tuning.processes.compile_service import has_includes
@@ -82,11 +75,11 @@ Progress = Callable[[str], None]
 
 
 def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _line: None) -> PackSummary:
-    """Write a pack; one that was interrupted goes on where it was.
+    """Write a pack.
 
     Args:
         request: what it is to hold.
-        folder: made; must not exist, be empty, or hold what an interrupted call has left.
+        folder: made; must not exist, or be empty.
         progress: called with one line on what is being compiled.
 
     Raises:
@@ -102,7 +95,8 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
             for form in request.forms:
                 progress(f"{benchmark.name}, {form}")
                 try:
-                    sweep = _kept_or_packed(request, part, benchmark, form, writer, pool)
+                    with Compiler(str(part.benchmark), form, None, request.method, pool) as compiler:
+                        sweep = _packed_sweep(request, part, benchmark, form, writer, compiler)
                 except InvalidInputError as error:
                     left_out.append(f"{benchmark.name} as {form}: {error}")
                     continue
@@ -112,31 +106,6 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
     writer.finish(PackPlan(FORMAT, installed_versions(PACKAGES), tuple(sweeps)))
     codes = {key for sweep in sweeps for key in sweep.codes}
     return PackSummary(tuple(sweeps), len(codes), writer.byte_count, tuple(left_out))
-
-
-def _kept_or_packed(
-    request: PackRequest,
-    part: PackPart,
-    benchmark: Benchmark,
-    form: Form,
-    writer: PackWriter,
-    pool: CompilePool,
-) -> PackedSweep:
-    """A sweep that an interrupted call has packed, or packed now."""
-    asked = [part.space, request.method, USUAL_LIMITS, request.device_kind]
-    folder = None if benchmark.source_file is None else benchmark.source_file.parent
-    source = hash_with_headers(benchmark.source, benchmark.build_options, folder)
-    made_of = [
-        *(str(part.benchmark), part.preset, form, request.seed, source, benchmark.inputs_hash),
-        *(*map(encoded, asked), versions()),
-    ]
-    key = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
-    sweep = writer.unfinished(key)
-    if sweep is None:
-        with Compiler(str(part.benchmark), form, None, request.method, pool) as compiler:
-            sweep = _packed_sweep(request, part, benchmark, form, writer, compiler)
-        writer.keep(key, sweep)
-    return sweep
 
 
 def _packed_sweep(
@@ -187,10 +156,8 @@ writes results.jsonl; take that back, to `coarsen results import`. `--help` list
 class PackWriter:
     """A pack that is being written.
 
-    Sweeps are kept in a folder of their own until it is complete, so that a call that was interrupted goes on.
-
     Args:
-        folder: made; must not exist, be empty, or hold what an interrupted call has left.
+        folder: made; must not exist, or be empty.
 
     Raises:
         InvalidInputError: it can't be used.
@@ -198,11 +165,10 @@ class PackWriter:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._unfinished = folder / "unfinished"
         self.byte_count = 0
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if any(folder.iterdir()) and not self._unfinished.is_dir():
+            if any(folder.iterdir()):
                 raise InvalidInputError(f"{folder} isn't empty")
         except OSError as error:
             raise InvalidInputError(f"{folder}: can't be made: {error.strerror}") from None
@@ -213,19 +179,6 @@ class PackWriter:
         if not (self._folder / code_file(key)).is_file():
             self._write(code_file(key), data)
         return key
-
-    def unfinished(self, key: str) -> PackedSweep | None:
-        """Return the sweep that was kept under a key; None where there is none, or some of its code is missing."""
-        with contextlib.suppress(OSError, ValueError, InvalidInputError):
-            (sweep,) = plan_from_json(json.loads(read_file(self._unfinished / f"{key}.json"))).sweeps
-            if all((self._folder / code_file(code)).is_file() for code in sweep.codes):
-                return sweep
-        return None
-
-    def keep(self, key: str, sweep: PackedSweep) -> None:
-        """Keep a sweep for a call that goes on."""
-        self._unfinished.mkdir(exist_ok=True)
-        replace_file(_plan_text(PackPlan(FORMAT, (), (sweep,))), self._unfinished / f"{key}.json")
 
     def add_benchmark(self, name: str | Path, benchmark: Benchmark, number: int) -> str:
         """Copy a user's benchmark; returns how the plan calls it."""
@@ -244,15 +197,10 @@ class PackWriter:
     def finish(self, plan: PackPlan) -> None:
         """Write the README and the plan, which describe the other files."""
         self._write("README", README.encode())
-        self._write(PLAN_FILE, _plan_text(plan))
-        shutil.rmtree(self._unfinished, ignore_errors=True)
+        self._write(PLAN_FILE, json.dumps(plan_to_json(plan), indent=1, ensure_ascii=False).encode() + b"\n")
 
     def _write(self, path: str, data: bytes) -> None:
         target = self._folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         replace_file(data, target)
         self.byte_count += len(data)
-
-
-def _plan_text(plan: PackPlan) -> bytes:
-    return json.dumps(plan_to_json(plan), indent=1, ensure_ascii=False).encode() + b"\n"

@@ -9,6 +9,7 @@ from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError
 from coarsen.loops.expression_text import opencl_type
 from coarsen.loops.kernel_text import KernelText, whole_type
+from coarsen.loops.kernels import NestKernel
 from coarsen.loops.launches import (
     LaunchIf,
     Launching,
@@ -18,7 +19,7 @@ from coarsen.loops.launches import (
     operations_in,
 )
 from coarsen.loops.program import NestProgram
-from coarsen.loops.splits import GROUP_SIZE, GROUP_SIZES, LANE_COUNTS, LANES
+from coarsen.loops.splits import GROUP_SIZES, LANE_COUNTS
 from coarsen.opencl_bench.workloads.described.table import toml
 from coarsen.opencl_bench.workloads.described.template import LOCAL_SIZES
 
@@ -90,23 +91,24 @@ def c_template(program: NestProgram, kernel: str, file: str, options: Sequence[s
         roundings=toml(operations_in(program.kernels)),
         global_size=toml(_whole_groups(own.global_size, [f"local_size_{n}" for n in range(3)])),
         local_size=local_size,
-        parameters=_shared(program),
+        parameters=_shared(program, own.kernel.kernel),
     )
     text += "\n".join(_sizes(program))
     text += "".join(_argument(program, own, name) for name in _names(program, own))
     if len(launches) > 1 or launches[0][1]:
-        text += "".join(_launch(each, kernel, loops, conditions) for each, loops, conditions in launches)
+        text += "".join(_launch(program, each, kernel, *around) for each, *around in launches)
     return text
 
 
-def _shared(program: NestProgram) -> str:
-    """The parameters of kernels whose lanes share sums; nothing where there are none."""
-    if not program.shares_sums:
+def _shared(program: NestProgram, kernel: NestKernel) -> str:
+    """The parameters of a kernel whose lanes share sums; nothing for another."""
+    if not kernel.split:
         return ""
-    lanes, size = (program.macros[name] for name in (LANES, GROUP_SIZE))
+    names = kernel.lane_macros
+    lanes, size = (program.macros[name] for name in names)
     return _SHARED.format(
-        lanes=LANES,
-        group=GROUP_SIZE,
+        lanes=names[0],
+        group=names[1],
         lane_counts=[*dict.fromkeys((lanes, *LANE_COUNTS))],
         group_sizes=[*dict.fromkeys((size, *GROUP_SIZES))],
     )
@@ -195,14 +197,18 @@ def _step(program: NestProgram, name: str) -> str:
     return values.pop()
 
 
-def _launch(launch: NestLaunch, kernel: str, loops: Sequence[str], conditions: Sequence[str]) -> str:
+def _launch(
+    program: NestProgram, launch: NestLaunch, kernel: str, loops: Sequence[str], conditions: Sequence[str]
+) -> str:
     lines = ["\n[[launches]]"]
     own: KernelText = launch.kernel
     lines += [f"kernel = {toml(own.kernel.name)}", f"arguments = {toml(own.arguments)}"]
     if own.kernel.name != kernel:
-        groups = [each if each.isalnum() else f"({each})" for each in launch.local_size]
-        lines.append(f"global_size = {toml(_whole_groups(launch.global_size, groups))}")
-        lines.append(f"local_size = {toml(launch.local_size)}")
+        # The macros of another kernel are no parameters.
+        local_size = [str(parse_expression(each).evaluate(program.macros)) for each in launch.local_size]
+        extents = [str(program.macros.get(each, each)) for each in launch.global_size]
+        lines.append(f"global_size = {toml(_whole_groups(extents, local_size))}")
+        lines.append(f"local_size = {toml(local_size)}")
     if loops:
         lines.append(f"repeat = {toml(loops)}")
     if conditions:

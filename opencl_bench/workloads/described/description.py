@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.dispatch.expressions import Condition, Expression
-from coarsen.dispatch.features import ArgumentKind, KernelArgument
+from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.loops import Loop
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.loops.program import NestProgram
 from coarsen.opencl_bench.workloads.described.distributions import Filling
 from coarsen.opencl_bench.workloads.described.inputs import InputSpace
-from coarsen.opencl_bench.workloads.described.launch_features import LaunchFeature
 from coarsen.opencl_bench.workloads.described.ndrange import NdRange, Quotient
 from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters
 from coarsen.opencl_bench.workloads.described.values import FileValues, SharedContents
@@ -211,7 +210,7 @@ class Description:
     parameters: KernelParameters = NO_PARAMETERS
     launches: tuple[LaunchDescription, ...] = ()
     contents: tuple[SharedContents, ...] = ()
-    features: tuple[LaunchFeature, ...] = ()
+    features: tuple[Feature, ...] = ()
     inputs: InputSpace | None = None
     input_list: Path | None = None
     pads: tuple[ArrayChoices, ...] = ()

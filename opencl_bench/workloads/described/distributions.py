@@ -2,8 +2,7 @@
 
     values = { x = "uniform(-1, 1)", id = "arange" }     of each field of a structure
 
-Parameters are numbers, or expressions of the sizes; kinds and shares are whole numbers, as `workloads/contents.py`
-counts them.
+Parameters are numbers, or expressions of the sizes; shares are whole numbers, per mille.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from numpy.random import Generator
 from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression, checked_expression, function_of, parsed
 from coarsen.errors import InternalError, InvalidInputError
-from coarsen.opencl_bench.workloads import contents
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.tuning.workload.benchmark import Array
 from coarsen.tuning.workload.driver_tools import unwritten, unwritten_records
@@ -36,8 +34,9 @@ Number = int | float
 
 # Whole numbers of an interval.
 _WHOLE = ("integers", "sorted")
-# Whole numbers of 32 bits, which `contents.py` makes.
-_SHAPED = ("keys", "starts", "indices", "ranges", "near")
+# Whole numbers of 32 bits at least.
+_SHAPED = ("ranges", "near")
+_PER_MILLE = 1000
 # What all fields of a structure can be filled with alike.
 OF_ALL = ("zeros", "unwritten")
 
@@ -139,7 +138,7 @@ class Mixed(Filling):
     def check(self, values: Mapping[str, int], kind: ElementType, elements: int) -> None:
         """Raise InvalidInputError for a share that is none, and as the distributions do."""
         share = self.per_mille.evaluate(values)
-        if not 0 <= share <= contents.WHOLE:
+        if not 0 <= share <= _PER_MILLE:
             raise InvalidInputError(f"'{self.text}' has a share of {share} per mille; it is from 0 to 1000")
         for each in (self.first, self.second):
             each.check(values, kind, elements)
@@ -149,7 +148,7 @@ class Mixed(Filling):
         self.check(values, kind, elements)
         first, second = (each.fill(generator, kind, elements, values) for each in (self.first, self.second))
         share = self.per_mille.evaluate(values)
-        return np.where(generator.integers(contents.WHOLE, size=first.shape) < share, first, second)
+        return np.where(generator.integers(_PER_MILLE, size=first.shape) < share, first, second)
 
 
 def parse_distribution(text: str) -> Distribution | Mixed:
@@ -220,17 +219,6 @@ def _first(_: Generator, kind: ElementType, elements: int, value: Number, others
     return filled
 
 
-def _keys(generator: Generator, _: ElementType, elements: int, kind: int, bins: int, per_mille: int) -> Array:
-    return contents.make_keys(contents.kind_of(contents.Keys, kind), elements, bins, per_mille, generator)
-
-
-def _starts(generator: Generator, _: ElementType, elements: int, kind: int, total: int, per_mille: int) -> Array:
-    if elements < 2:
-        raise InvalidInputError("starts have one element more than there are rows")
-    shaped = contents.kind_of(contents.Lengths, kind)
-    return contents.starts_of(contents.make_lengths(shaped, elements - 1, total, per_mille, generator))
-
-
 def _ranges(generator: Generator, kind: ElementType, elements: int, longest: int) -> Array:
     lengths = generator.integers(0, longest, elements - 1, dtype=kind.scalar, endpoint=True)
     return np.concatenate([np.zeros(1, kind.scalar), np.cumsum(lengths, dtype=kind.scalar)])
@@ -240,10 +228,6 @@ def _near(generator: Generator, _: ElementType, elements: int, table: int, reach
     own = np.arange(elements, dtype=np.int64) * table // elements
     near = own + generator.integers(-reach, reach + 1, elements, dtype=np.int32)
     return np.asarray(np.clip(near, 0, table - 1))
-
-
-def _indices(generator: Generator, _: ElementType, elements: int, table: int, reach_per_mille: int) -> Array:
-    return contents.make_indices(elements, table, reach_per_mille, generator)
 
 
 # By their names; what follows the generator, the type and the number of elements are their parameters.
@@ -259,11 +243,8 @@ _MAKERS: Mapping[str, Callable[..., Array]] = MappingProxyType(
         "arange": lambda _, kind, count: np.arange(_total(kind, count)),
         "permutation": lambda generator, kind, count: generator.permutation(_total(kind, count)),
         "unwritten": lambda _, kind, count: unwritten(_total(kind, count), kind.scalar),
-        "keys": _keys,
-        "starts": _starts,
         "ranges": _ranges,
         "near": _near,
-        "indices": _indices,
     }
 )
 

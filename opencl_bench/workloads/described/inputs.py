@@ -4,7 +4,6 @@
     ranges = { height = [16, 1048576], width = [16, 65536] }
     limit = "height * width <= 33554432"
     count = 24
-    contents = [{ skew = 0 }, { skew = 800 }]      # the settings that inputs of the same sizes have in turn
 
 They are drawn once (`coarsen tune`), or taken from a program's launches, and listed in NAME.inputs.csv beside
 NAME.toml, where every process finds the same ones by their names, `input-000` and so on; these are presets.
@@ -35,14 +34,12 @@ PREFIX = "input-"
 
 @dataclass(frozen=True, slots=True)
 class InputSpace:
-    """The sizes and contents that a kernel is to be tuned for.
+    """The sizes that a kernel is to be tuned for.
 
     Args:
         ranges: the least and the largest value of each size, above 0; drawn evenly over the logarithm.
         limits: conditions on the sizes that every input fulfils, such as `width * height <= 1000000`.
-        contents: settings of the contents, in the order in which they are taken; the first is the ordinary one.
-        contents_each: how many of them the same sizes have, so that sizes alone can't tell the contents.
-        groups: how many different sizes there are.
+        count: how many different inputs there are.
         multiples: sizes that are multiples of a number, for kernels that do not guard.
         powers_of_two: sizes that are.
         fixed: sizes that are the same in all inputs.
@@ -50,21 +47,15 @@ class InputSpace:
 
     ranges: Mapping[str, tuple[int, int]]
     limits: tuple[str, ...] = ()
-    contents: tuple[Size, ...] = ({},)
-    contents_each: int = 1
-    groups: int = 24
+    count: int = 24
     multiples: Mapping[str, int] = field(default_factory=dict)
     powers_of_two: frozenset[str] = frozenset()
     fixed: Size = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the numbers that an input has: sizes, those that are fixed, settings of the contents."""
-        return (*self.ranges, *self.fixed, *self.contents[0])
-
-    def group_of(self, size: Size) -> str:
-        """Return what inputs with the same sizes have in common: `height=16 width=64`."""
-        return " ".join(f"{name}={size[name]}" for name in sorted((*self.ranges, *self.fixed)))
+        """The names of the numbers that an input has: sizes, and those that are fixed."""
+        return (*self.ranges, *self.fixed)
 
 
 def write_inputs(path: Path, inputs: Sequence[Size]) -> None:
@@ -93,26 +84,15 @@ def read_input_space(top: Table) -> InputSpace | None:
     if not top.has(KEY):
         return None
     table = top.table(KEY)
-    table.check_names(
-        "ranges", "limit", "count", "contents", "contents_each", "multiples", "powers_of_two", "fixed"
-    )
+    table.check_names("ranges", "limit", "count", "multiples", "powers_of_two", "fixed")
     ranges = table.table("ranges")
-    contents = tuple(_numbers(entry) for entry in table.tables("contents")) if table.has("contents") else ({},)
-    for index, entry in enumerate(contents):
-        if entry.keys() != contents[0].keys():
-            raise table.error(f"contents[{index}]", f"it must have {', '.join(contents[0])}, as the first has")
-    each = table.whole("contents_each", len(contents))
-    if not 1 <= each <= len(contents):
-        raise table.error("contents_each", f"it is from 1 to {len(contents)}, the number of contents, not {each}")
     count = table.whole("count", DEFAULT_COUNT)
     if not 1 <= count <= MOST_INPUTS:
         raise table.error("count", f"it is from 1 to {MOST_INPUTS}, not {count}")
     space = InputSpace(
         ranges={name: _range(ranges, name) for name in ranges.values},
         limits=tuple(each.text for each in table.parse_texts("limit", parse_condition)),
-        contents=contents,
-        contents_each=each,
-        groups=-(-count // each),
+        count=count,
         multiples=_numbers(table.table("multiples")),
         powers_of_two=frozenset(table.texts("powers_of_two")),
         fixed=_numbers(table.table("fixed")),
@@ -146,9 +126,8 @@ def is_of(space: InputSpace, size: Size) -> bool:
     if size.keys() != {*space.names}:
         return False
     in_ranges = all(low <= size[name] <= high for name, (low, high) in space.ranges.items())
-    has_contents = {name: size[name] for name in space.contents[0]} in space.contents
     is_fixed = all(size[name] == value for name, value in space.fixed.items())
-    return in_ranges and has_contents and is_fixed and all(parse_condition(e).holds(size) for e in space.limits)
+    return in_ranges and is_fixed and all(parse_condition(e).holds(size) for e in space.limits)
 
 
 def _range(table: Table, name: str) -> tuple[int, int]:
@@ -167,7 +146,7 @@ def _check_names(table: Table, space: InputSpace) -> None:
         raise table.error("ranges", "there must be at least one size: { n = [16, 1048576] }")
     for name in space.names:
         if space.names.count(name) > 1:
-            raise table.error("", f"'{name}' is there twice, among ranges, fixed and contents")
+            raise table.error("", f"'{name}' is there twice, among ranges and fixed")
     known = {*space.ranges, *space.fixed}
     for limit in map(parse_condition, space.limits):
         for name in sorted(limit.names - known):
@@ -199,8 +178,7 @@ def read_sizes(top: Table, space: InputSpace | None) -> dict[str, dict[str, int]
     presets = top.table("sizes")
     if not presets.values:
         raise top.error("sizes", "there must be at least one preset: [sizes.test]")
-    settings = frozenset(space.contents[0]) if space is not None else frozenset()
-    sizes = {name: _preset(presets.table(name), settings) for name in presets.values}
+    sizes = {name: _preset(presets.table(name)) for name in presets.values}
     listed = _listed_inputs(top.path, space)
     for name in sizes if space is not None or listed else ():
         if name.startswith(PREFIX):
@@ -208,16 +186,15 @@ def read_sizes(top: Table, space: InputSpace | None) -> dict[str, dict[str, int]
     return {**sizes, **listed}
 
 
-def _preset(table: Table, settings: frozenset[str]) -> dict[str, int]:
+def _preset(table: Table) -> dict[str, int]:
     sizes = {}
     for name, value in table.values.items():
         if name == LOCAL_SIZE and isinstance(value, list):
             continue
         if not name.isidentifier() or name.startswith(LOCAL_SIZE_PREFIX):
             raise table.error(name, "a size can't be called so")
-        least = 0 if name in settings else 1
-        if type(value) is not int or value < least:
-            raise table.error(name, f"a size is a whole number of at least {least}, not {value!r}")
+        if type(value) is not int or value < 1:
+            raise table.error(name, f"a size is a whole number of at least 1, not {value!r}")
         sizes[name] = value
     return sizes
 

@@ -1,4 +1,4 @@
-"""Parameters of a described kernel: those of its source's pragmas and of its file, which wins.
+"""Parameters and features of a described kernel: those of its source's pragmas and of its file, which wins.
 
 [parameters]
 BLKSZ = "erange 64,512,2"        # the default is the source's #define, else the first
@@ -6,6 +6,9 @@ ROWS = [1, 2, 4]
 IMPL = "select rows,lanes"       # words that the source defines as numbers
 
 where = ["BLKSZ % ROWS == 0"]    # before the first table
+
+[features]                       # what one of its versions is chosen by, of a launch's arguments
+aspect = "log2(height / width)"
 """
 
 from __future__ import annotations
@@ -15,12 +18,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coarsen.dispatch.expressions import Condition, parse_condition
+from coarsen.dispatch.features import Feature, KernelArgument, feature_steps, input_kinds
+from coarsen.dispatch.steps import Kind as NumberKind
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.annotations import Annotations, code_lines, define_of, defined_words, prepared_source
+from coarsen.frontend.annotations import (
+    Annotations,
+    Declaration,
+    code_lines,
+    define_of,
+    defined_words,
+    prepared_source,
+)
 from coarsen.frontend.parameters import Kind, Parameter, parse_parameter
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 
 KEY = "parameters"
+FEATURES = "features"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +144,40 @@ def condition(text: str, selects: Sequence[Parameter]) -> Condition:
 def _overridden(own: Mapping[str, Parameter], told: Mapping[str, Parameter]) -> Iterator[str]:
     for name in (name for name in own if name in told):
         yield f"{told[name].place}: it takes the place of the pragma at {own[name].place}"
+
+
+def read_features(
+    top: Table, declared: Sequence[Declaration], arguments: Sequence[KernelArgument]
+) -> tuple[Feature, ...]:
+    """Read the features of a kernel: those of its source's pragmas, and of its file, which wins.
+
+    Args:
+        top: the outermost table of its description.
+        declared: by pragmas.
+        arguments: of the kernel.
+
+    Raises:
+        InvalidInputError: a mistake in one of them, in one line that names its place.
+    """
+    table = top.table(FEATURES)
+    kinds = input_kinds(arguments) if declared or table.values else {}
+    found: dict[str, Feature] = {}
+    for each in declared:
+        try:
+            found[each.name] = _feature(each.name, each.text, kinds)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{each.place}: {error}") from None
+    for name, value in table.values.items():
+        try:
+            found[name] = _feature(name, value, kinds)
+        except InvalidInputError as error:
+            raise table.error(name, str(error)) from None
+    return tuple(found.values())
+
+
+def _feature(name: str, expression: object, kinds: Mapping[str, NumberKind]) -> Feature:
+    if not isinstance(expression, str):
+        raise InvalidInputError(f'it must be a text such as "log2(height / width)", not {expression!r}')
+    feature = Feature(name, expression)
+    feature_steps(feature, kinds)
+    return feature

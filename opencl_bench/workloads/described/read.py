@@ -52,10 +52,9 @@ from coarsen.opencl_bench.workloads.described.inputs import (
     read_input_space,
     read_sizes,
 )
-from coarsen.opencl_bench.workloads.described.launch_features import read_features
 from coarsen.opencl_bench.workloads.described.ndrange import NdRange, read_ndrange
 from coarsen.opencl_bench.workloads.described.parameters import KEY as PARAMETERS
-from coarsen.opencl_bench.workloads.described.parameters import condition, read_parameters
+from coarsen.opencl_bench.workloads.described.parameters import condition, read_features, read_parameters
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.values import read_shared_contents
 from coarsen.opencl_bench.workloads.described.workload import (
@@ -191,9 +190,7 @@ def read_description(path: Path) -> Description:
     )
     check_names(description)
     check_parameter_use(description)
-    filled = [each.name for each in description.arguments_of(kernel) if isinstance(each, BufferDescription)]
-    features = read_features(top, annotations.features, description.kernel_arguments, filled)
-    return replace(description, features=features)
+    return replace(description, features=read_features(top, annotations.features, description.kernel_arguments))
 
 
 def _tied_local_size(top: Table, ndrange: NdRange, tunables: Mapping[str, tuple[str, ...]]) -> LocalSize:

@@ -318,8 +318,7 @@ def guess_values(kind: ElementType, use: PointerUse, indices: IndexUse) -> str:
 
 _INPUTS = """
 # What `coarsen tune` may choose a version by, of a launch's arguments: numbers by their names, bytes_NAME of
-# buffers, global_size_0 and so on: + - * / // % min max log2. What only the contents of buffers tell is supplied
-# by the caller, and here it is computed: row_cv = {{ supplied = "variation_of_lengths(row_starts)" }}
+# buffers, global_size_0 and so on: + - * / // % min max log2.
 [features]
 {features}
 # The inputs that it tunes for: sizes from the least to the largest, within limits.

@@ -1,12 +1,10 @@
 """Contents of buffers from files, and those that several buffers share.
 
-    values = 'file("x.npy")'         a NumPy file in the description's folder or below
-    values = "matrix.row_starts"     a part of shared contents:
+values = 'file("x.npy")'         a NumPy file in the description's folder or below
+values = "net.starts"            a part of shared contents:
 
-    [contents]
-    matrix = "sparse(rows, columns, entries, lengths, length_per_mille, placement, placement_per_mille)"
-
-The settings of shared contents are whole numbers, as `workloads/contents.py` counts them, shares per mille.
+[contents]
+net = "graph(nodes, edges)"
 """
 
 from __future__ import annotations
@@ -37,7 +35,6 @@ KEY = "contents"
 FORM = 'file("NAME.npy")'
 # NumPy's letters for truth values, signed and unsigned integers and floating-point numbers.
 _NUMBERS = "biuf"
-_FLOATS = ("float", "double")
 _INTEGERS = ("int", "uint", "long", "ulong")
 
 
@@ -141,10 +138,6 @@ class _Maker:
 
 _MAKERS: Mapping[str, _Maker] = MappingProxyType(
     {
-        "sparse": _Maker(
-            {"row_starts": _INTEGERS, "column_indices": _INTEGERS, "values": _FLOATS},
-            contents.make_sparse,
-        ),
         "graph": _Maker(
             {"starts": _INTEGERS, "targets": _INTEGERS, "in_degrees": _INTEGERS},
             contents.make_graph,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coarsen.dispatch.tree import Leaf, Split, answer, features_of, nodes, versions_of
+from coarsen.dispatch.tree import Leaf, Split, answer, nodes, versions_of
 from coarsen.models.inputs.regret_tree import (
     MOST_DEPTH,
     TreeSettings,
@@ -102,17 +102,9 @@ def test_more_pruning_never_makes_more_leaves() -> None:
     assert leaves[0] >= 5
 
 
-@pytest.mark.parametrize(("weight", "is_asked"), [(2.0, True), (0.1, True), (0.005, False)])
-def test_supplied_features_are_asked_only_where_they_are_worth_it(weight: float, is_asked: bool) -> None:
-    found = regret_tree(content_times(weight), CPU_MARGIN if weight > 0.1 else 0.001, supplied={"skew"})
-    assert ("skew" in features_of(found)) == is_asked
-    if is_asked:
-        assert answer(found, {"n": 64.0, "skew": 0.5}) == 0
-        assert answer(found, {"n": 64.0, "skew": 4.0}) == 1
-
-
-def test_features_that_are_computed_are_asked_as_others() -> None:
-    assert isinstance(regret_tree(content_times(2.0), CPU_MARGIN), Split)
+def test_what_decides_is_asked() -> None:
+    found = regret_tree(content_times(2.0), CPU_MARGIN)
+    assert isinstance(found, Split) and found.feature == "skew"
 
 
 def test_the_same_times_make_the_same_tree() -> None:

@@ -9,7 +9,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.workloads.described.inputs import list_file
-from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
+from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from tests.opencl_bench.workloads.described.row_sums import write_sums
 
 INPUTS = """\
@@ -50,18 +50,6 @@ def test_the_list_does_not_decide_about_what_is_stored_of_a_preset(tmp_path: Pat
     assert read_benchmark(tmp_path / "sum.toml").content_hash("test") == before
 
 
-def test_contents_are_taken_in_turn(tmp_path: Path) -> None:
-    contents = "contents = [{ skew = 0 }, { skew = 5 }, { skew = 9 }]\ncontents_each = 2\ncount = 12"
-    path = _write(tmp_path, ("count = 12", contents), ("[sizes.test]", "[sizes.test]\nskew = 0"))
-    list_inputs(path)
-    description = read_description(path)
-    assert description.inputs is not None
-    listed = [size for name, size in description.sizes.items() if name != "test"]
-    # Two of them each, in turn.
-    assert [size["skew"] for size in listed[:6]] == [0, 5, 9, 0, 5, 9]
-    assert len({description.inputs.group_of(size) for size in listed}) == 6
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -72,8 +60,6 @@ def test_contents_are_taken_in_turn(tmp_path: Path) -> None:
         ("multiples = { height", "multiples = { depth", "inputs.multiples: 'depth' has no range"),
         ("count = 12", "count = 0", "inputs.count: it is from 1 to 1000"),
         ("count = 12", "counts = 12", "inputs.counts: no such key"),
-        ("count = 12", "contents = [{ a = 1 }, { b = 1 }]", "inputs.contents[1]: it must have a"),
-        ("count = 12", "contents_each = 3", "inputs.contents_each: it is from 1 to 1"),
         ("count = 12", "fixed = { width = 3 }", "inputs: 'width' is there twice"),
     ],
 )

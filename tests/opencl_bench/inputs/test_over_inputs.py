@@ -63,15 +63,14 @@ def test_points_have_the_features_of_their_launches(described: Path) -> None:
     assert len(presets) == 2
     points = described_points(description, benchmark, presets)
     assert [point.features["length"] for point in points] == [benchmark.presets[p].size["width"] for p in presets]
-    assert all(0 <= point.features["order"] <= 1 for point in points)
+    assert [point.features["rows"] for point in points] == [benchmark.presets[p].size["height"] for p in presets]
     assert len({point.group for point in points}) == 2
     with pytest.raises(InvalidInputError, match=r"inputs\.count: 2 inputs are listed: write count = 5"):
         listed_presets(description, 5)
 
 
 def test_a_file_without_features_is_told_what_to_add(tmp_path: Path) -> None:
-    removed = [("#pragma coarsen input length = width\n", ""), ("#pragma coarsen input order\n", "")]
-    removed.append(('[features]\norder = { supplied = "share_in_order(values)" }\n', ""))
+    removed = [("#pragma coarsen input length = width\n", ""), ('[features]\nrows = "height"\n', "")]
     path = write_sums(tmp_path, *removed)
     with pytest.raises(InvalidInputError, match=r"features: none are there to choose by; add \[features\]"):
         described_points(read_description(path), read_benchmark(path), ("test",))

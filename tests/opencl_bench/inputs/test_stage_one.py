@@ -91,14 +91,14 @@ def test_a_search_starts_from_the_best_of_the_nearest_input() -> None:
     [
         (Budget(trials=7), 7),
         (Budget(share=0.5), 30),
-        (Budget(), None),
+        (Budget(seconds=9), 18),
         (Budget(trials=20, share=0.1), 6),
         (None, 18),
     ],
 )
 def test_a_limit_takes_the_place_of_the_usual_share(limit: Budget | None, most: int | None) -> None:
     space = ConstrainedSpace((Axis("BLOCK", tuple(range(60))),))
-    assert StageOneSettings(limit=limit).budget(space) == Budget(trials=most)
+    assert StageOneSettings(limit=limit).budget(space) == Budget(trials=most, seconds=limit and limit.seconds)
 
 
 def test_a_share_of_what_is_not_counted_is_refused() -> None:

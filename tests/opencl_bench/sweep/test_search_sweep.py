@@ -20,7 +20,6 @@ from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import Invalidity, Role
 from coarsen.tuning.search.evaluator import Budget
-from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.variant.space import TransformChoices
 from coarsen.variant.variant import Variant
@@ -116,25 +115,6 @@ def test_rows_of_searches_are_rows_of_sweeps(store: Store, pool: CompilePool) ->
     assert {row.key for row in searched} <= {row.key for row in swept.rows}
     assert swept.searched is not None and swept.searched.tried == CHOICES
     assert {row.invalidity for row in swept.rows} == {Invalidity.CORRECT}
-
-
-def test_a_guided_search_asks_what_is_expected_first(
-    store: Store, pool: CompilePool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The space is small, and would be searched exhaustively.
-    monkeypatch.setattr("coarsen.tuning.search.guided.SHORTEST", 3)
-
-    def prior(variant: Variant) -> float:
-        return abs(variant.factor - 8.0)
-
-    searcher = GuidedSearcher(trees=5)
-    summary = search_sweep(plan(), SearchRequest(searcher, Budget(trials=4), prior=prior), store, pool=pool)
-    assert summary.searched is not None
-    space = search_space(SUITE["mt"], plan(), limits_of(find_device(DEVICE)))
-    first, second = (space.variant(trial.choice) for trial in summary.searched.found.trace[:2])
-    assert not first.coarsenings, "the launch as it is"
-    assert second.factor == 8
-    assert len(summary.searched.found.trace) == 4
 
 
 def test_a_space_that_is_sampled_is_not_searched(store: Store) -> None:

@@ -12,7 +12,6 @@ from coarsen.frontend.device_macros import PORTABLE
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.launch_prior import (
     LaunchModelPrior,
-    coarsening_prior,
     launch_prior,
 )
 from coarsen.tuning.launch_space import lowered_own
@@ -60,14 +59,6 @@ def test_nothing_is_told_of_a_local_size_that_is_left_open() -> None:
     assert launch_prior(KERNEL, "caches", find_device("intel"), (), small_launch_model(), kernel) is None
 
 
-def test_coarsenings_are_expected_over_their_own_launch_uncoarsened() -> None:
-    expected = coarsening_prior(KERNEL, "caches", find_device("intel"))
-    assert expected is not None
-    moved = [Variant(size, (Coarsening(2),)) for size in SIZES[:2]]
-    assert all(expected(variant.uncoarsened()) == 0.0 for variant in moved)
-    assert any(map(expected, moved))
-
-
 def test_the_tuner_asks_the_launch_model_of_devices_that_it_learned_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,4 +69,5 @@ def test_the_tuner_asks_the_launch_model_of_devices_that_it_learned_from(
     assert isinstance(launch_prior(KERNEL, "caches", device, OWN.local_size), LaunchModelPrior)
     other = replace(small_launch_model(), card={"data": {"cases": {"h200": 3}}})
     assert launch_prior(KERNEL, "caches", device, OWN.local_size, other) is None
-    assert coarsening_prior(KERNEL, "caches", replace(device, name="chip", platform_name="platform")) is None
+    elsewhere = replace(device, name="chip", platform_name="platform")
+    assert launch_prior(KERNEL, "caches", elsewhere, OWN.local_size) is None

@@ -20,7 +20,7 @@ from coarsen.opencl_bench.workloads.suite import KERNEL_FOLDER
 from coarsen.tuning.workload.benchmark import BufferArgument
 from coarsen.variant.variant import Definitions
 
-FOLDERS = {"judge-": 30, "records-": 11, "adaptive-": 15}
+FOLDERS = {"judge-": 30, "records-": 11, "adaptive-": 8}
 FILES = {name: path for prefix in FOLDERS for name, path in described(prefix).items()}
 ADAPTIVE = tuple(described("adaptive-"))
 OWN_SIZES = (*judge(), *records())
@@ -40,8 +40,8 @@ def test_names() -> None:
     assert find_benchmark("judge-heat_plate").name == "judge-heat_plate"
     with pytest.raises(InvalidInputError, match=r"no benchmark 'judge-heat_plat' \(did you mean judge-heat_plate"):
         find_benchmark("judge-heat_plat")
-    with pytest.raises(InvalidInputError, match=r"no benchmark 'adaptive-mvMull' \(did you mean adaptive-mvMul"):
-        find_benchmark("adaptive-mvMull")
+    with pytest.raises(InvalidInputError, match=r"no benchmark 'adaptive-scann' \(did you mean adaptive-scan"):
+        find_benchmark("adaptive-scann")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -178,13 +178,6 @@ def test_all_versions_get_the_same_inputs(name: str) -> None:
             assert all(g % n == 0 for g, n in zip(launch.global_size, launch.local_size, strict=True))
 
 
-def test_what_is_no_version_has_no_launches() -> None:
-    with pytest.raises(InvalidInputError, match=r"where: '\(LANES - 8\) \* \(IMPL - 1\) == 0' does not hold"):
-        find_benchmark("adaptive-spmvCsr").launches("test", (64,), (("IMPL", "0"), ("LANES", "16")))
-    with pytest.raises(InvalidInputError, match="LANES <= local_size_0' does not hold"):
-        find_benchmark("adaptive-spmvCsr").launches("test", (16,), (("IMPL", "1"), ("LANES", "32")))
-
-
 @pytest.mark.parametrize("name", ADAPTIVE)
 def test_the_source_has_the_macros_and_their_defaults(name: str) -> None:
     chosen = find_benchmark(name)
@@ -195,18 +188,10 @@ def test_the_source_has_the_macros_and_their_defaults(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)
-def test_listed_inputs_are_of_the_space_and_features_tell_contents(name: str) -> None:
+def test_listed_inputs_are_of_the_space(name: str) -> None:
     description, chosen = read_description(FILES[name]), find_benchmark(name)
     space = description.inputs
     assert space is not None
     listed = {preset: size for preset, size in description.sizes.items() if preset.startswith(PREFIX)}
-    assert len(listed) == space.groups * space.contents_each == len(chosen.presets) - 1
+    assert len(listed) == space.count == len(chosen.presets) - 1
     assert all(is_within(space, size) for size in listed.values())
-    supplied = [feature for feature in description.features if feature.function]
-    values: dict[str, set[float]] = {feature.feature.name: set() for feature in supplied}
-    for settings in space.contents if supplied else ():
-        size = {**listed["input-000"], **settings}
-        buffers = chosen.make_workload(size, chosen.local_sizes[0], np.random.default_rng(0)).buffers
-        for feature in supplied:
-            values[feature.feature.name].add(round(feature.supplied(buffers), 3))
-    assert all(len(found) > 1 for found in values.values()), values

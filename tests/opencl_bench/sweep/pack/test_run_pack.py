@@ -165,14 +165,6 @@ def test_a_benchmark_of_ones_own(tmp_path: Path) -> None:
     }
 
 
-def test_no_time_at_all(small_pack: Path, tmp_path: Path) -> None:
-    output = tmp_path / "results.jsonl"
-    finished = run(small_pack, output, "--minutes", "0")
-    assert finished.returncode == 0
-    assert finished.stdout.count("the next run goes on from here") == 2
-    assert len(read_lines(output)) == 2
-
-
 def test_bad_input_is_one_line(small_pack: Path, tmp_path: Path) -> None:
     output = tmp_path / "results.jsonl"
     for options, exit_code, message in (
@@ -185,17 +177,6 @@ def test_bad_input_is_one_line(small_pack: Path, tmp_path: Path) -> None:
         assert finished.stderr == f"error: {message}\n" or message in finished.stderr.splitlines()[-1]
         assert len(finished.stderr.splitlines()) == 1, finished.stderr
     assert run(tmp_path / "nowhere", output).stderr.startswith("error: ")
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("--keep", "nan"), ("--keep", "-1"), ("--minutes", "inf"), ("--part", "3/2"), ("--repetitions", "0")],
-)
-def test_a_number_that_is_none_is_refused(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as refused:
-        main(["pack", f"{option}={value}"])
-    assert refused.value.code == 2
-    assert f"error: argument {option}: give " in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_pack_of_another_version_is_refused(small_pack: Path, tmp_path: Path) -> None:

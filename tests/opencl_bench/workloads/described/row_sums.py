@@ -12,7 +12,6 @@ KERNEL = """\
 #define PARTS 2
 #pragma coarsen where PARTS * BLKSZ <= 128
 #pragma coarsen input length = width
-#pragma coarsen input order
 kernel void sum(global float *sums, global const float *values, int height, int width)
 {
     int row = get_global_id(0);
@@ -59,7 +58,7 @@ height = 128
 width = 10
 
 [features]
-order = { supplied = "share_in_order(values)" }
+rows = "height"
 
 [[launches]]
 when = "IMPL == at_once"

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coarsen.dispatch.features import Feature
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
@@ -106,12 +107,9 @@ def test_the_version_of_all_defaults_is_what_the_source_builds(
         check_kernel_of(path)
 
 
-def test_features_are_of_arguments_or_supplied(tmp_path: Path) -> None:
-    description = read_description(write_sums(tmp_path))
-    length, order = description.features
-    assert (length.feature.name, length.feature.expression) == ("length", "width")
-    assert order.feature.is_supplied
-    assert order.supplied({"values": np.array([1, 2, 1], np.float32)}) == 0.5
+def test_features_are_of_the_source_and_of_the_file(tmp_path: Path) -> None:
+    features = read_description(write_sums(tmp_path)).features
+    assert features == (Feature("length", "width"), Feature("rows", "height"))
 
 
 @pytest.mark.parametrize(
@@ -143,13 +141,9 @@ def test_features_are_of_arguments_or_supplied(tmp_path: Path) -> None:
         ("where PARTS * BLKSZ <= 128", "where PARTS * BLKSZ", "sum.cl:6: 'PARTS * BLKSZ' must compare"),
         ("where PARTS * BLKSZ <= 128", "where PART <= 128", "where: there is no 'PART' (did you mean PARTS?)"),
         ("input length = width", "input length = widht", "sum.cl:7: the feature length needs 'widht'"),
-        (
-            "share_in_order(values)",
-            "share_in_ordre(values)",
-            "there is no function 'share_in_ordre'",
-        ),
-        ("share_in_order(values)", "share_in_order(value)", "features.order: there is no buffer 'value'"),
-        ("share_in_order(values)", "share_in_order()", "must have the form share_in_order(values)"),
+        ('rows = "height"', 'rows = "heigth"', "features.rows: the feature rows needs 'heigth'"),
+        ('rows = "height"', "rows = 3", "features.rows: it must be a text such as"),
+        ("input length = width", "input length", "sum.cl:7: the feature length lacks '= EXPRESSION'"),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -166,103 +160,77 @@ def test_a_choice_without_any_launch_is_refused(tmp_path: Path) -> None:
         read_benchmark(path)
 
 
-def test_a_supplied_feature_that_nothing_computes_is_refused_when_it_is_needed(tmp_path: Path) -> None:
-    replaced = ('[features]\norder = { supplied = "share_in_order(values)" }\n', "")
-    order = read_description(write_sums(tmp_path, replaced)).features[1]
-    with pytest.raises(InvalidInputError, match=r"features\.order = "):
-        order.supplied({})
-
-
-SPARSE_FILE = """\
-file = "multiply.cl"
-kernel = "multiply"
-outputs = ["result"]
-roundings = "columns"
+SEARCH_FILE = """\
+file = "search.cl"
+kernel = "search"
+outputs = ["found"]
 
 [ndrange]
-global_size = ["rows"]
+global_size = ["nodes"]
 local_size = [16]
 
 [contents]
-matrix = "sparse(rows, columns, entries, kind, per_mille, 0, 0)"
+net = "graph(nodes, edges)"
 
 [sizes.test]
-rows = 64
-columns = 32
-entries = 256
-kind = 3
-per_mille = 100
+nodes = 64
+edges = 256
 
 [[arguments]]
-name = "result"
-buffer = "float"
-elements = "rows"
-
-[[arguments]]
-name = "row_starts"
+name = "found"
 buffer = "int"
-elements = "rows + 1"
-values = "matrix.row_starts"
+elements = "nodes"
 
 [[arguments]]
-name = "column_indices"
+name = "starts"
 buffer = "int"
-elements = "entries"
-values = "matrix.column_indices"
+elements = "nodes + 1"
+values = "net.starts"
 
 [[arguments]]
-name = "values"
-buffer = "float"
-elements = "entries"
-values = "matrix.values"
-
-[[arguments]]
-name = "keys"
+name = "targets"
 buffer = "uint"
-elements = "entries"
-values = "keys(kind, 10, per_mille)"
+elements = "edges"
+values = "net.targets"
 """
 
 
-def _sparse(folder: Path, *replacements: tuple[str, str]) -> Path:
-    text = SPARSE_FILE
+def _search(folder: Path, *replacements: tuple[str, str]) -> Path:
+    text = SEARCH_FILE
     for old, new in replacements:
         assert old in text
         text = text.replace(old, new)
-    (folder / "multiply.cl").write_text("kernel void multiply() {}\n")
-    path = folder / "multiply.toml"
+    (folder / "search.cl").write_text("kernel void search() {}\n")
+    path = folder / "search.toml"
     path.write_text(text)
     return path
 
 
 def test_contents_that_buffers_share_go_together(tmp_path: Path) -> None:
-    read = read_benchmark(_sparse(tmp_path))
+    read = read_benchmark(_search(tmp_path))
     buffers = read.workload("test", seed=3).buffers
-    starts, columns = buffers["row_starts"], buffers["column_indices"]
-    assert starts[0] == 0 and starts[-1] == len(columns) == len(buffers["values"]) == 256
-    assert (np.diff(starts) >= 0).all() and columns.max() < 32
-    # One row has a tenth of all.
-    assert np.diff(starts).max() == 25
-    assert buffers["keys"].dtype == np.uint32 and buffers["keys"].max() < 10
+    starts, targets = buffers["starts"], buffers["targets"]
+    assert starts[0] == 0 and starts[-1] == len(targets) == 256
+    assert (np.diff(starts) >= 1).all() and targets.dtype == np.uint32 and targets.max() < 64
     again = read.workload("test", seed=3).buffers
-    assert all((buffers[name] == again[name]).all() for name in ("row_starts", "column_indices", "values", "keys"))
-    assert (buffers["column_indices"] != read.workload("test", seed=4).buffers["column_indices"]).any()
+    assert all((buffers[name] == again[name]).all() for name in ("starts", "targets"))
+    assert (targets != read.workload("test", seed=4).buffers["targets"]).any()
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"matrix.row_starts"', '"matrix.rows"', "values: 'matrix.rows': contents have row_starts"),
-        ('"matrix.row_starts"', '"matrx.row_starts"', "values: there are no contents 'matrx'"),
-        ("sparse(rows,", "sparse(", "contents.matrix: "),
-        ("sparse(rows,", "sparse(rowz,", "contents.matrix: there is no 'rowz'"),
-        ('"keys(kind, 10, per_mille)"', '"keys(kind, 10)"', "must have the form keys(kind, bins, per_mille)"),
-        ('buffer = "uint"', 'buffer = "ushort"', "is for int, uint, long and ulong, not for ushort"),
-        ('elements = "rows + 1"\nvalues', 'elements = "rows"\nvalues', "'matrix.row_starts' has 65 elements, and"),
-        ("kind = 3", "kind = 7", "contents.matrix: there is no kind 7; there are 0 even, 1 uniform"),
+        ('"net.starts"', '"net.rows"', "values: 'net.rows': contents have starts"),
+        ('"net.starts"', '"nett.starts"', "values: there are no contents 'nett'"),
+        ("graph(nodes,", "graph(", "contents.net: "),
+        ("graph(nodes,", "graph(nodez,", "contents.net: there is no 'nodez'"),
+        ('values = "net.targets"', 'values = "near(3)"', "must have the form near(table, reach)"),
+        ('buffer = "uint"', 'buffer = "ushort"', "is for int, uint, long, ulong, not for ushort"),
+        ('elements = "nodes + 1"\nvalues', 'elements = "nodes"\nvalues', "'net.starts' has 65 elements, and"),
+        ("edges = 256", "edges = 6", "a graph of 64 nodes can't have 6 edges"),
     ],
 )
 def test_a_mistake_in_contents_is_one_line(tmp_path: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(InvalidInputError) as failure:
-        read_benchmark(_sparse(tmp_path, (old, new))).workload("test")
+        read_benchmark(_search(tmp_path, (old, new))).workload("test")
     assert message in str(failure.value) and "\n" not in str(failure.value)

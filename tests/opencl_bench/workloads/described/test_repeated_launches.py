@@ -207,9 +207,9 @@ def test_parts_of_a_graph(tmp_path: Path) -> None:
         InvalidInputError, match=r"contents.net: 'graph\(keys\)' must have the form graph\(nodes, edges\)"
     ):
         read_benchmark(described(tmp_path, *wrong))
-    other = (GRAPH[0][0], GRAPH[0][1].replace("net.starts", "net.row_starts"))
+    other = (GRAPH[0][0], GRAPH[0][1].replace("net.starts", "net.positions"))
     with pytest.raises(
-        InvalidInputError, match=r"arguments\[0\].values: 'net.row_starts'.*: net has starts, targets"
+        InvalidInputError, match=r"arguments\[0\].values: 'net.positions'.*: net has starts, targets"
     ):
         read_benchmark(described(tmp_path, other, GRAPH[1]))
     few = (GRAPH[0], (GRAPH[1][0], GRAPH[1][1].replace("3 * keys", "keys - 1")))

@@ -1,0 +1,161 @@
+"""What the studies share: ways to compute something, compared and timed in turns; lines of CSV."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyopencl as cl
+
+from coarsen.devices.discovery import open_device
+from coarsen.devices.drivers import prepare_loader
+from coarsen.devices.selection import find_device
+from coarsen.errors import RefusalError
+
+_ROUNDS, _SECONDS = 15, 2e-3
+# Ways that take so many times as long as the fastest are left out, where that is asked for.
+_MOST = 20
+# What failed so far.
+FAILED: list[str] = []
+Run = Callable[[], object]
+
+
+def _contents(found: Any) -> Any:  # noqa: ANN401 (an array of PyOpenCL's)
+    return found.get()
+
+
+class Way(NamedTuple):
+    """A way to compute something.
+
+    Attributes:
+        run: makes a call. What it returns waits for the end where it can be called, else the queue does.
+        read: takes what `run` has returned, and returns the result on the host.
+        rtol: how far that may be from what is wanted, relative to it.
+    """
+
+    run: Run
+    read: Callable[[Any], Any] = _contents
+    rtol: float = 1e-3
+
+    def result(self) -> Any:  # noqa: ANN401 (a number or an array)
+        """Make a call, and return its result."""
+        return self.read(self.run())
+
+
+@contextmanager
+def goes_on(what: str) -> Iterator[None]:
+    """Say on standard error what fails, and go on after it. What is refused has not failed."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, RefusalError):
+            FAILED.append(what)
+        print(f"{what}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+
+
+def correct(
+    what: str,
+    ways: Mapping[str, Way],
+    wanted: Any,  # noqa: ANN401 (a number or an array)
+    atol: float,
+    always: Collection[str] | None = None,
+) -> dict[str, Run]:
+    """Return the ways that compute what is wanted.
+
+    Args:
+        what: is computed, in words.
+        ways: by name.
+        wanted: the result.
+        atol: how far results may be from it.
+        always: those that are kept where they are far slower than the fastest; all if None.
+    """
+    seconds = {}
+    for name, way in ways.items():
+        with goes_on(f"{what}: {name}"):
+            way.result()
+            start = time.perf_counter()
+            found = way.result()
+            took = time.perf_counter() - start
+            if not np.allclose(found, wanted, rtol=way.rtol, atol=atol):
+                difference = np.abs(np.asarray(found, np.float64) - wanted).max()
+                raise ValueError(f"a wrong result: the largest difference is {difference:.3g}")
+            seconds[name] = took
+    most = _MOST * min(seconds.values(), default=0)
+    kept = seconds if always is None else always
+    return {name: ways[name].run for name, each in seconds.items() if each <= most or name in kept}
+
+
+def in_turns(queue: cl.CommandQueue, runs: Mapping[str, Run]) -> dict[str, Any]:
+    """Return the microseconds of a call in each round, by name.
+
+    Several calls at a time are made, until the queue is empty; the host's part is included.
+    """
+
+    def seconds(run: Run, calls: int) -> float:
+        def finish(last: object) -> None:
+            last() if callable(last) else queue.finish()
+
+        # A device that has just done something else, such as PyTorch's, starts later.
+        finish(run())
+        start = time.perf_counter()
+        for _ in range(calls - 1):
+            run()
+        finish(run())
+        return (time.perf_counter() - start) / calls
+
+    calls = {name: max(1, min(200, int(_SECONDS / seconds(run, 3)))) for name, run in runs.items()}
+    times = [{name: seconds(run, calls[name]) for name, run in runs.items()} for _ in range(_ROUNDS)]
+    return {name: 1e6 * np.array([each[name] for each in times]) for name in runs}
+
+
+def compared(queue: cl.CommandQueue, runs: Mapping[str, Run]) -> Iterator[tuple[str, ...]]:
+    """Yield for each way its name, microseconds, and how many times as fast it is.
+
+    That is, as the first one, with quartiles; and as the fastest one.
+    """
+    if not runs:
+        return
+    times = in_turns(queue, runs)
+    medians = {name: float(np.median(each)) for name, each in times.items()}
+    first, best = times[next(iter(runs))], min(medians.values())
+    for name, each in times.items():
+        numbers = medians[name], *np.quantile(first / each, (0.25, 0.5, 0.75)), best / medians[name]
+        yield name, *(f"{number:.4g}" for number in numbers)
+
+
+COMPARED = ("way", "microseconds", "q1", "over_first", "q3", "of_best")
+
+
+def study(
+    doc: str,
+    lines: Callable[[cl.CommandQueue, argparse.Namespace], Iterable[Sequence[object]]],
+    options: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """Print lines of CSV as they come; the process ends with status 1 where something has failed.
+
+    Args:
+        doc: what the study is.
+        lines: makes them, the head first, of a queue of the device and what is asked for.
+        options: of the command besides the device, as `argparse` takes them.
+    """
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-d", "--device", required=True)
+    for name, how in options.items():
+        parser.add_argument(name, **how)
+    asked = parser.parse_args()
+    prepare_loader()
+    # Kept: of some drivers a queue doesn't keep it.
+    context = cl.Context([open_device(find_device(asked.device))])
+    queue = cl.CommandQueue(context)
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    for line in lines(queue, asked):
+        writer.writerow(line)
+        sys.stdout.flush()
+    if FAILED:
+        sys.exit(1)
