@@ -15,7 +15,6 @@ and looks at each region anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,8 @@ from pyopencl.cltypes import float2
 
 import coarsen
 from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, chosen, plain
-from coarsen.opencl_bench.studies.shapes import product
-from coarsen.opencl_bench.studies.turns import Run, Way
+from coarsen.opencl_bench.studies.reductions import ours as reduction
+from coarsen.opencl_bench.studies.turns import Run, Way, goes_on
 from coarsen.opencl_bench.studies.yardsticks import CLBlast
 from coarsen.stream import Reduce
 
@@ -36,9 +35,14 @@ SOURCE = Path(__file__).with_name("bicgstab.cl")
 ARRAYS = "const float *a, const float *b"
 
 
+def product() -> Reduce:
+    """Return the product of a matrix and a vector."""
+    return reduction("tmv")
+
+
 def dot() -> Reduce:
-    """Return the scalar product a · b."""
-    return Reduce("a + b", identity="0", map="a[i] * b[i]", arguments=ARRAYS)
+    """Return the scalar product of two vectors."""
+    return reduction("dot")
 
 
 def both() -> Reduce:
@@ -216,7 +220,7 @@ def system(queue: cl.CommandQueue, size: Sizes, without: Without) -> Problem:
         return solver.x
 
     ways = {"coarsen": Way(ours), "plain": Way(partial(by_calls, _ByArrays(queue), own, given, _STEPS))}
-    with suppress(OSError):
+    with goes_on("clblast"):
         ways["clblast"] = Way(partial(by_calls, _ByCLBlast(queue), own, given, _STEPS))
     wanted = np.linalg.solve(matrix.astype(np.float64), right)
     return Problem(ways, wanted, 1e-4 * np.abs(wanted).max(), _STEPS)

@@ -13,9 +13,9 @@ import pyopencl as cl
 import pyopencl.array
 
 from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, chosen, left_in, plain
-from coarsen.opencl_bench.studies.shapes import product
+from coarsen.opencl_bench.studies.reductions import ours as reduction
 from coarsen.opencl_bench.studies.turns import Run
-from coarsen.opencl_bench.studies.yardsticks import clblast
+from coarsen.opencl_bench.studies.yardsticks import clblast, installed
 from coarsen.stream import Actor, Map, Reduce, pipeline
 
 
@@ -38,12 +38,13 @@ def tmv(queue: cl.CommandQueue, size: Sizes, without: Without) -> Problem:
         multiply = Map("product", "u * v[i % columns]", arguments="const float *v, int columns")
         ours = _apart(queue, without, multiply, own, first, v=vector, columns=columns)
     else:
-        ours = partial(chosen(product(), queue, without), queue, own, vector, out=first)
+        ours = partial(chosen(reduction("tmv"), queue, without), queue, own, vector, out=first)
     ways = {
         "coarsen": left_in([first], ours),
         "plain": left_in([second], plain(queue, "rows", (rows,), columns, own, vector, second)),
-        **dict(clblast(queue, [each.base_data for each in (own, vector, third)], size)),
     }
+    buffers = [each.base_data for each in (own, vector, third)]
+    ways |= dict(installed(clblast=partial(clblast, queue, buffers, size)))
     return Problem(ways, m.astype(np.float64) @ v, _EPSILON * (np.abs(m) @ np.abs(v)))
 
 
