@@ -16,7 +16,6 @@ from coarsen.dispatch.launch_sizes import (
     NUMBER_RANGES,
     LaunchFormulas,
     PassedArgument,
-    Source,
     launch_formulas,
     loop_formulas,
     passed_arguments,
@@ -29,6 +28,7 @@ from coarsen.dispatch.tuned_file import TunedFile, check_launchable
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.variant import Source
 
 # Of C and C++.
 _KEYWORDS = (

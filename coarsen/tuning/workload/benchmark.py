@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from coarsen.base.names import did_you_mean
-from coarsen.dispatch.launch_sizes import PassedArgument
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.tuning.workload.element_types import Array as Array
 from coarsen.tuning.workload.element_types import ImageFormat, SamplerArgument
 from coarsen.variant.space import ArrayChoices
 from coarsen.variant.variant import Definitions as Definitions
 from coarsen.variant.variant import LocalSize as LocalSize
+from coarsen.variant.variant import PassedArgument
 
 
 class Clock(enum.StrEnum):
