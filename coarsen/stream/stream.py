@@ -105,8 +105,8 @@ class Stream:
         for each in rated:
             if not each.names:
                 each.rates({})
-        # A call looks at those that it may change.
-        self._rated = [each for each in rated if each.names]
+        # A call looks at those that it may change; the size of an image is at least 1.
+        self._rated = tuple(each for each in rated if each.names - {"width", "height"})
         self._counts = tuple(map(parse_expression, self._pipeline.counts))
         # Arguments of a kernel object are a launch's: each thread has its own.
         self._kernels = threading.local()
@@ -163,7 +163,8 @@ class Stream:
             return self._reduced(self.reduction, queue, elements, out, wait_for, given)
         call = self._prepared(elements, given)
         dtype, count = self._pipeline.dtypes[-1], call.counts[-1]
-        found = pyopencl.array.empty(queue, call.shape, dtype) if out is None else out
+        allocator = getattr(elements, "allocator", None)
+        found = pyopencl.array.empty(queue, call.shape, dtype, allocator=allocator) if out is None else out
         _memory("out", found, dtype)
         is_in_place = self._pipeline.is_map and found.base_data == call.passed[0]
         read = (each for each in call.passed[is_in_place:] if hasattr(each, "int_ptr"))
