@@ -93,7 +93,8 @@ def chosen(reduction: Reduce, queue: cl.CommandQueue, without: Without) -> Reduc
 
 
 @cache
-def _plain(context: cl.Context) -> cl.Program:
+def plain_program(context: cl.Context) -> cl.Program:
+    """Return the kernels of `plain.cl`, built."""
     text = Path(__file__).with_name("plain.cl").read_text(encoding="utf-8")
     built: cl.Program = cl.Program(context, text).build()
     return built
@@ -111,7 +112,7 @@ def plain(queue: cl.CommandQueue, kernel: str, size: Sizes, *given: Any, local: 
     """
     kinds = {int: np.int32, float: np.float32}
     passed = [each.data if hasattr(each, "data") else kinds[type(each)](each) for each in given]
-    made = cl.Kernel(_plain(queue.context), kernel)
+    made = cl.Kernel(plain_program(queue.context), kernel)
     return partial(made, queue, tuple(size), (local,) if local else None, *passed)
 
 
