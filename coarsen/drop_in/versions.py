@@ -61,16 +61,14 @@ class FoundVersions(Picker):
         extents = tuple(1 << max(int(each), 1).bit_length() - 1 for each in self._numbers(request).values())
         launch = request.launch._replace(global_size=extents[:DIMENSIONS] or (1,), local_size=None)
         # Of its sizes the tuning is told by `_by_macros`, and what the tree chooses is its launch as it is.
-        known = self._policy.known(
-            request._replace(source=source_without_pragmas(request.source), launch=launch)
-        )
+        known = self._policy.known(request._replace(source=source_without_pragmas(request.source), launch=launch))
         definitions = known.choice.variant.definitions if known is not None and known.choice is not None else ()
         # Without any, nothing is faster than what the tree chooses.
         found = self._by_definitions.get(definitions)
         return None if known is None or found is None else (found, known.reason)
 
     def _by_macros(self, request: LaunchRequest) -> ByMacros:
-        """The sizes of a launch in each version that can be launched so, first in the one that the tree chooses."""
+        """The sizes of a launch in each version that can be launched so, first that which the tree chooses."""
         numbers = request.launch.numbers[: len(self._inputs)]
         found = list[MacroSizes]()
         given, passed = request.launch.numbers[: len(self._tree.names)], request.launch[1:3]
