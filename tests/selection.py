@@ -73,6 +73,7 @@ ON_ONE_DEVICE = (
     "runtime",
     "stream/test_laws",
     "stream/test_pipelines",
+    "stream/test_programs",
     "stream/test_reduce",
     "stream/test_study",
     "stream/test_tuning",

@@ -72,15 +72,19 @@ LIBRARY = {*MAY_IMPORT}
 # What tunes knows neither suite nor sweeps nor reports: these stand on it.
 MAY_IMPORT["tuning"] = {*LIBRARY}
 LIBRARY |= {"tuning"}
-ROOMS = ("workloads", "results", "sweep", "inputs", "reporting", "studies")
+ROOMS = ("workloads", "results", "sweep", "inputs", "reporting", "studies", "streams")
+# What no other part may import: they are not installed.
+OUTERMOST = ("studies", "streams")
 for number, room in enumerate(ROOMS):
     above = {f"opencl_bench.{name}" for name in ROOMS[:number]}
     MAY_IMPORT[f"opencl_bench.{room}"] = LIBRARY | {"policy"} | above
-MAY_IMPORT["opencl_bench"] = LIBRARY | {"policy"} | {f"opencl_bench.{room}" for room in ROOMS if room != "studies"}
+MAY_IMPORT["opencl_bench"] = (
+    LIBRARY | {"policy"} | {f"opencl_bench.{room}" for room in ROOMS if room not in OUTERMOST}
+)
 # What decides reads what is remembered; what searches and runs programs stands on it.
 MAY_IMPORT["policy"] = {*LIBRARY}
 MAY_IMPORT["drop_in"] = (
-    LIBRARY | {"policy"} | {f"opencl_bench.{room}" for room in ROOMS if room not in ("reporting", "studies")}
+    LIBRARY | {"policy"} | {f"opencl_bench.{room}" for room in ROOMS if room not in ("reporting", *OUTERMOST)}
 )
 # What writes kernels of its own runs them as a program's, and tunes them as described ones.
 MAY_IMPORT["stream"] = {*MAY_IMPORT["drop_in"], "drop_in"}
@@ -89,6 +93,7 @@ MAY_IMPORT["layer"] = LIBRARY | {"policy", "drop_in"}
 MAY_IMPORT["opencl_bench"] |= {"drop_in"}
 MAY_IMPORT["opencl_bench.studies"] |= {"drop_in", "stream"}
 MAY_IMPORT["__init__"] = LIBRARY | {"drop_in", "stream"}
+MAY_IMPORT["opencl_bench.streams"] |= {"drop_in", "stream", "__init__"}
 MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench", "drop_in", "policy", "layer"}
 MAY_IMPORT["__main__"] = {"cli"}
 

@@ -64,24 +64,17 @@ def versions_mode(tune: object) -> tuple[Otherwise, Tune] | None:
     return None if tune is None else mode_of(tune)
 
 
-def policy_of(
-    tune: TuneChoice | Policy, requested: Policy | None, form: Form, by_nearest: bool = False
-) -> Policy | None:
+def policy_of(tune: TuneChoice | Policy, requested: Policy | None, form: Form) -> Policy | None:
     """Return what decides about kernels; None where they stay as they are.
 
     Args:
         tune: as `mode_of` takes it, or a policy.
         requested: decides as is asked for; None where nothing is.
         form: of the code: nothing is measured, and so remembered, of another than OpenCL C.
-        by_nearest: whether what is remembered of the nearest size goes before all else.
 
     Raises:
-        InvalidInputError: as `mode_of`; something to tune, or by the nearest size, beside a factor.
+        InvalidInputError: as `mode_of`; something to tune beside a factor.
     """
-    if by_nearest and (requested is not None or form != "opencl_c"):
-        raise InvalidInputError(
-            "what is remembered goes with no factor, and with OpenCL C: leave out factor and form"
-        )
     mode = None if isinstance(tune, Policy) else mode_of(tune)
     if requested is not None and tune is not None and mode is not None:
         raise InvalidInputError("a factor is given or found by tuning: leave out factor or tune")
@@ -97,14 +90,7 @@ def policy_of(
         elif form == "opencl_c":
             remembered = Remembered(settings, is_last=otherwise is Otherwise.LEAVE)
         policy = with_guesses(remembered, otherwise)
-    if not by_nearest:
-        return policy
-    # Imported late: most programs have only one policy.
-    from coarsen.policy.nearest import Nearest
-    from coarsen.policy.predicted import FirstOf
-
-    nearest = Nearest(tune if isinstance(tune, Tune) else Tune())
-    return nearest if policy is None else FirstOf(nearest, policy)
+    return policy
 
 
 def with_guesses(policy: Policy | None, otherwise: Otherwise) -> Policy | None:

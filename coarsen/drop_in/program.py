@@ -20,7 +20,7 @@ from pyopencl.tools import is_spirv
 from coarsen.base.names import did_you_mean
 from coarsen.devices.building import build_for_launches
 from coarsen.devices.discovery import common_macros_of
-from coarsen.drop_in.mode import REMEMBERED, TuneChoice, policy_of
+from coarsen.drop_in.mode import TuneChoice, policy_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.policy.requested import Arrays, Requested, requested_arrays, requested_of
 from coarsen.runtime.advice import LaunchObserver, Policy
@@ -86,8 +86,7 @@ class Program(pyopencl.Program):
         tuned: a tuned file (its path), or several, of several kernels or devices: for each launch of its kernel,
             it chooses the version that was found to be best for such launches. All its versions are built with the
             program. Where it can't be used (another device, driver, source, …) the kernel runs as it is written.
-            Its kernels take no `factor`; `tune` is for the others. "remembered": what is remembered of each kernel
-            at all sizes, of which the nearest counts; `tune` is for kernels of which nothing is.
+            Its kernels take no `factor`; `tune` is for the others.
         transforms: as in `coarsen.coarsen`, `fast_path="always"` for example; of a predicted factor too. A launch
             that does not keep to what one takes for granted (`distinct`, `wide_accesses`) runs without it.
 
@@ -130,7 +129,7 @@ class Program(pyopencl.Program):
         self._form = form
         self._toolchain = toolchain
         self._observer = observer
-        self._policy = policy_of(tune, requested, form, tuned == REMEMBERED)
+        self._policy = policy_of(tune, requested, form)
         if form not in ("opencl_c", "spirv"):
             raise InvalidInputError(f"the form of a coarsened kernel is 'opencl_c' or 'spirv', not {form!r}")
         if isinstance(binaries, int):
@@ -394,7 +393,7 @@ def _wanted_kernels(kernels: Sequence[str] | None, requested: Requested | None) 
 
 def _given_files(tuned: TunedChoice, factor: object, form: Form) -> tuple[TunedFile, ...]:
     """Return the tuned files that are given, read where they aren't yet."""
-    if tuned is None or tuned == REMEMBERED:
+    if tuned is None:
         return ()
     # Imported late: most programs have no such file.
     from coarsen.policy.tuned_checks import tuned_files

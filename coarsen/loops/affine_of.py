@@ -26,19 +26,12 @@ from coarsen.loops.bindings import (
 )
 from coarsen.loops.delinearise import constraint_text, located
 from coarsen.loops.forms import check_kept, condition, counted_from, limits, loop_form, polynomial, step_of
-from coarsen.loops.memory import Root, alias, shape_of, unsupported
+from coarsen.loops.memory import alias, shape_of, unsupported
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement
 
 
 def nest_of(function: tree.CFunction) -> Nest:
-    """Return the loop nest of a C function.
-
-    Args:
-        function: as `clang_tree.functions_of` has it.
-
-    Raises:
-        RefusalError: it is no affine loop nest; the error names the place.
-    """
+    """Return the loop nest of a C function. Raises RefusalError, with the place, for one that is none."""
     try:
         return _Reading(function).nest()
     except RecursionError:
@@ -52,7 +45,6 @@ class _Reading:
         self._conditions: list[isl.Set] = []
         self._position: list[int] = [0]
         self._loops = 0
-        self._is_shared = False  # in a parallel region
         self._found: list[tuple[Statement, list[tree.Element], list[tree.Element]]] = []  # what it reads, writes
         self._assumed: dict[str, None] = {}
 
@@ -104,12 +96,6 @@ class _Reading:
                         )
                 case tree.Evaluate():
                     self._evaluate(each)
-                case tree.Region():
-                    if self._is_shared or self._bindings.loops:
-                        raise unsupported("a parallel region inside of another or of a loop", each.place)
-                    self._is_shared = True
-                    self._walk(each.body)
-                    self._is_shared = False
                 case tree.Other(what=what) if not each.is_return:
                     is_loop = "loop" in what or what in ("a break", "a continue")
                     raise loop_form(what, each.place) if is_loop else unsupported(what, each.place)
@@ -175,9 +161,6 @@ class _Reading:
         return Statement(name, self._bindings.loops, tuple(self._position), conditions, (), (), text, "", place)
 
     def _append(self, statement: Statement, reads: list[tree.Element], writes: list[tree.Element]) -> None:
-        is_divided = any("for" in each.words for loop in statement.loops for each in loop.directives)
-        if self._is_shared and not is_divided:
-            raise unsupported("what every thread of a parallel region does", statement.place)
         self._found.append((statement, reads, writes))
         self._position[-1] += 1
 
@@ -195,7 +178,6 @@ class _Reading:
         accesses: dict[tuple[str, tree.Element], Access] = {}
         for name, found in grouped.items():
             root, (_, first) = self._bindings.arrays[name], found[0]
-            _check_apart(root, [self._bindings.arrays[other] for other in grouped], first.place)
             extents = [None if each is None else polynomial(each) for each in first.extents]
             where = located(root.spelled, found, extents, parameters)
             self._assumed |= dict.fromkeys(where.assumed)
@@ -226,19 +208,6 @@ class _Reading:
         return tuple(assumed)
 
 
-def _check_apart(root: Root, others: Sequence[Root], place: SourcePosition) -> None:
-    """Raise RefusalError (`pointer-alias`) for records that are accessed whole and by their members."""
-    start = f"{root.spelled}.".replace("->", ".")
-    for other in others:
-        is_inside = other.spelled != root.spelled and other.spelled.replace("->", ".").startswith(start)
-        if is_inside and other.variable.identity == root.variable.identity:
-            raise alias(f"'{root.spelled}', a record accessed whole and by its members,", place)
-
-
 def _once(accesses: Sequence[Access]) -> tuple[Access, ...]:
     """Accesses without those that were there before, wherever they stand."""
-    found: list[Access] = []
-    for each in accesses:
-        if each not in found:
-            found.append(each)
-    return tuple(found)
+    return tuple(each for place, each in enumerate(accesses) if each not in accesses[:place])

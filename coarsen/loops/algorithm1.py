@@ -17,10 +17,9 @@ from typing import Literal
 import islpy as isl
 import numpy as np
 
-from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.loops.dependences import Dependence
-from coarsen.loops.nest import Access, Nest, Statement, affine_text, reuse_of
-from coarsen.loops.schedules import Band, Coefficients, Piece, Rows, Unknowns
+from coarsen.loops.nest import Access, Coefficients, Nest, Statement, reuse_of
+from coarsen.loops.schedules import Band, Piece, Rows, Unknowns, in_one_step
 
 MOST_REFERENCES = 8
 """The most accesses of which all subsets are tried; where there are more, those of the first."""
@@ -60,10 +59,7 @@ class Transformation:
 def transformation(nest: Nest, found: Sequence[Dependence], piece: Piece) -> Transformation:
     """Return the time and the places of a launch's statements, and which accesses they serve.
 
-    Args:
-        nest: the loops.
-        found: all dependences of the nest.
-        piece: the launch; what stays the same in it, the sequential loops around it, is fixed.
+    What stays the same in the launch, the sequential loops around it, is fixed.
     """
     return _Question(nest, found, piece).answer()
 
@@ -90,7 +86,7 @@ class _Question:
         for dependence in found:
             if {dependence.source, dependence.sink} <= {*piece.statements}:
                 ends = nest.statement(dependence.source), nest.statement(dependence.sink)
-                relation = isl.Map(dependence.relation).intersect(self._together(*ends))
+                relation = isl.Map(dependence.relation).intersect(in_one_step(piece.around, *ends))
                 if not relation.is_empty():
                     self._kept = self._kept.intersect(self._times.distance(relation, 1))
         # Writes first: where not both can be had, stores count for more. An element that is read and written is
@@ -103,15 +99,15 @@ class _Question:
                 if is_wanted and Reference(each.name, access) not in self._candidates:
                     self._candidates.append(Reference(each.name, access))
 
-    def _together(self, source: Statement, sink: Statement) -> isl.Map:
-        """Pairs of instances of two statements in one launch: in the same iteration of the loops around it."""
-        ends = []
-        for each in (source, sink):
-            loops = [member for band in self._piece.around for member in band.members[each.name]]
-            ends.append(isl.Map(self._nest.set_text(f"{each.instance} -> [{', '.join(loops)}]")))
-        return ends[0].apply_range(ends[1].reverse())
-
     def answer(self) -> Transformation:
+        solved = next(self._solutions(), None)
+        served, times, places = solved or ([], *self._of_the_band())
+        copied = tuple(each for each in self._candidates if each not in served)
+        left_out = max(0, len(self._candidates) - MOST_REFERENCES)
+        return Transformation(tuple(served), copied, times, places, solved is not None, left_out)
+
+    def _solutions(self) -> Iterator[tuple[list[Reference], Mapping[str, Rows], Mapping[str, Rows]]]:
+        """Yield accesses that can be served, the most first, with the times and the places that serve them."""
         every = ((each, self._adjacent(each)) for each in self._candidates[:MOST_REFERENCES])
         reachable = [(each, pairs) for each, pairs in every if not pairs.is_empty()]
         same_time = [_at_distance(self._times, pairs, 0) for _, pairs in reachable]
@@ -120,12 +116,16 @@ class _Question:
                 wanted = reduce(isl.Set.intersect, (same_time[number] for number in numbers), self._kept)
                 solved = self._times.simplest(wanted)
                 if solved is not None:
-                    times = {name: self._sequential(name, row) for name, row in solved.items()}
+                    # None where a time is the same in the whole launch.
+                    is_loop = {name: adds_a_dimension(self._around[name], row) for name, row in solved.items()}
+                    times = {name: (row,) if is_loop[name] else () for name, row in solved.items()}
                     chosen = [reachable[number] for number in numbers]
                     places = self._places(times, chosen)
                     if places is not None:
-                        return self._found([each for each, _ in chosen], times, places)
-        # The loops of isl's band, those that are not parallel as times.
+                        yield [each for each, _ in chosen], times, places
+
+    def _of_the_band(self) -> tuple[Mapping[str, Rows], Mapping[str, Rows]]:
+        """The loops of isl's band: those that are not parallel as times, the others as places."""
         times, places = {}, {}
         for statement in self._statements:
             rows = list(_rows_inside(self._piece.band, statement.name))
@@ -133,27 +133,7 @@ class _Question:
             parallel = [row for row, is_parallel in rows if is_parallel]
             units = [row for row in self._units(statement) if row in parallel]
             places[statement.name] = (*units, *(row for row in parallel if row not in units))
-        return self._found([], times, places, is_one_dimensional=False)
-
-    def _sequential(self, name: str, row: Coefficients) -> Rows:
-        """The sequential loop of a time: none where it is the same in the whole launch."""
-        own = self._of_iterators(name, row)
-        return (own,) if adds_a_dimension(self._around[name], own) else ()
-
-    def _found(
-        self,
-        served: Sequence[Reference],
-        times: Mapping[str, Rows],
-        places: Mapping[str, Rows],
-        *,
-        is_one_dimensional: bool = True,
-    ) -> Transformation:
-        copied = tuple(each for each in self._candidates if each not in served)
-        left_out = max(0, len(self._candidates) - MOST_REFERENCES)
-        return Transformation(tuple(served), copied, times, places, is_one_dimensional, left_out)
-
-    def _of_iterators(self, name: str, row: Coefficients) -> Coefficients:
-        return row[: len(self._nest.statement(name).iterators)]
+        return times, places
 
     def _adjacent(self, reference: Reference) -> isl.Map:
         """Pairs of instances of which the second reaches the next element: the premise of (3)."""
@@ -164,7 +144,7 @@ class _Question:
         array = reference.access.array
         following = isl.Map(f"{{ {array}[{indices}] -> {array}[{indices} + 1] }}")
         pairs = access.apply_range(following).apply_range(access.reverse())
-        return pairs.intersect(self._together(statement, statement))
+        return pairs.intersect(in_one_step(self._piece.around, statement, statement))
 
     def _places(
         self, times: Mapping[str, Rows], chosen: Sequence[tuple[Reference, isl.Map]]
@@ -180,17 +160,18 @@ class _Question:
                 unknowns = Unknowns(self._nest, [statement], self._fixed)
                 steps = (_at_distance(unknowns, pairs, 1) for pairs in own)
                 solved = unknowns.simplest(reduce(isl.Set.intersect, steps))
-                if solved is None or not adds_a_dimension(taken, self._of_iterators(name, solved[name])):
+                if solved is None or not adds_a_dimension(taken, solved[name]):
                     return None
-                rows.append(self._of_iterators(name, solved[name]))
+                rows.append(solved[name])
             # Neighbours along the innermost dimension are the same along all others: rows of one iterator, then
             # all others from -1 to 1, the smallest first.
             every = product((0, 1, -1), repeat=len(statement.iterators))
             others = sorted(every, key=lambda row: (sum(map(abs, row)), row.count(-1)))
             for row in (*self._units(statement), *others):
-                is_new = adds_a_dimension([*taken, *rows], row)
-                if is_new and all(_is_same(statement, row, pairs) for pairs in own):
-                    rows.append(row)
+                if adds_a_dimension([*taken, *rows], row):
+                    value = statement.values([row])
+                    if all(pairs.is_subset(value.apply_range(value.reverse())) for pairs in own):
+                        rows.append(row)
             if len(taken) + len(rows) < len(statement.iterators):
                 return None
             found[name] = tuple(rows)
@@ -217,17 +198,6 @@ def _rows_inside(band: Band, name: str) -> Iterator[tuple[Coefficients, bool]]:
     yield from zip(band.rows.get(name, ()), band.coincident, strict=False)
     for each in band.below:
         yield from _rows_inside(each, name)
-
-
-def _is_same(statement: Statement, row: Coefficients, pairs: isl.Map) -> bool:
-    value = isl.Map(f"{{ {statement.instance} -> [{combined(statement, row)}] }}")
-    return bool(pairs.is_subset(value.apply_range(value.reverse())))
-
-
-def combined(statement: Statement, row: Coefficients) -> str:
-    """Return a row of coefficients as an expression of a statement's iterators."""
-    numbers = zip(statement.iterators, row, strict=True)
-    return affine_text(Polynomial({(name,): number for name, number in numbers if number}))
 
 
 def is_next_along(access: Access, iterator: str) -> bool:
@@ -264,13 +234,7 @@ class Placement:
 
 
 def placements(nest: Nest, piece: Piece, found: Transformation) -> Iterator[Placement]:
-    """Yield where each array of a launch is best kept.
-
-    Args:
-        nest: the loops.
-        piece: the launch.
-        found: what Algorithm 1 says of it.
-    """
+    """Yield where each array of a launch is best kept, by what Algorithm 1 says of the launch."""
     for name in piece.statements:
         statement = nest.statement(name)
         for array in dict.fromkeys(access.array for access in statement.accesses if access.subscripts):

@@ -9,9 +9,9 @@ from itertools import count
 
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
+from coarsen.loops.expression_text import opencl_type
 from coarsen.loops.forms import not_affine
 from coarsen.loops.memory import (
-    Addresses,
     Pointer,
     Root,
     Shape,
@@ -19,6 +19,7 @@ from coarsen.loops.memory import (
     extent_expression,
     path_of,
     scalar_shape,
+    shape_of,
     unsupported,
 )
 from coarsen.loops.nest import Loop
@@ -107,9 +108,9 @@ class Bindings:
         self._iterators: set[str] = set()
         self._changed = {*_changed(function)}
         self._values: dict[str, tree.Expression] = {}
+        # What local pointers were set to for good, and the arrays that the function declares, by variable.
         self._pointers: dict[str, Pointer] = {}
         self._declared: dict[str, Root] = {}
-        self._addresses = Addresses(self._declared, self._pointers)
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -131,14 +132,9 @@ class Bindings:
         return self._names.of(f"iterator {variable.name} {again}", variable.name)
 
     def declare(self, each: tree.Declare, shape: Shape | None) -> bool:
-        """Take a local variable in; return True if its first value is to be stored to memory.
+        """Take a local variable in, of its type's shape; return True if its first value is to be stored.
 
-        Args:
-            each: the declaration.
-            shape: what its type says, None for a scalar.
-
-        Raises:
-            RefusalError: the first value leads nowhere that is known, or is of an array.
+        Raises RefusalError for one that leads nowhere that is known, or is of an array.
         """
         variable = each.variable
         if shape is not None:
@@ -175,7 +171,7 @@ class Bindings:
             if value is not None and not is_made:
                 raise unsupported("an array with first values", each.place)
         elif value is not None and variable.identity not in self._changed:
-            found = self._addresses.pointer(value)
+            found = self._pointer(value)
             indices = tuple(self.bound(index, INDEX) for index in found.indices)
             root = found.root
             if len(shape.extents) > 1 and len(indices) == 1 and getattr(indices[0], "value", None) == 0:
@@ -185,12 +181,7 @@ class Bindings:
     def bound(self, expression: tree.Expression, what: str) -> tree.Expression:
         """Return a whole expression in the nest's names, locals replaced by what they are set to.
 
-        Args:
-            expression: an index, a bound or a condition.
-            what: `INDEX`, `BOUND` or `CONDITION`.
-
-        Raises:
-            RefusalError: it depends on what is computed.
+        It is an `INDEX`, a `BOUND` or a `CONDITION`. Raises RefusalError if it depends on what is computed.
         """
         place = expression.place
         match expression:
@@ -226,11 +217,7 @@ class Bindings:
         return symbol(name, type_, place)
 
     def read(self, expression: tree.Expression) -> tree.Expression:
-        """Return an expression in the nest's names: elements, iterators, parameters.
-
-        Raises:
-            RefusalError: what it accesses or does is not known.
-        """
+        """Return an expression in the nest's names. Raises RefusalError where it is not known what it accesses."""
         place = expression.place
         match expression:
             case tree.Name(variable=variable):
@@ -249,9 +236,6 @@ class Bindings:
                 return self.element(expression)
             case tree.Member(type=spelled):
                 path = path_of(expression)
-                if path is not None and path[0].kind == "local" and not path[0].is_memory:
-                    # Of a record of the function's own, which is accessed whole: no kernel has such.
-                    return tree.Unknown("a member", (self.read(tree.Name(path[0], place)),), place)
                 if path is None or path[0].kind == "local" or path[1] in self._changed:
                     return self.element(expression)
                 return self._parameter(path[1], path[1], spelled, place)
@@ -269,10 +253,11 @@ class Bindings:
     def element(self, expression: tree.Expression) -> tree.Element:
         """Return the element that an expression is, its indices in the nest's names. Raises RefusalError."""
         place = expression.place
-        found = self._addresses.element(expression)
+        found = self._address(expression)
         root = found.root
         if len(found.indices) != len(root.shape.extents):
             raise alias(f"a row of '{root.spelled}' as a value", place)
+        opencl_type(root.shape.element, place)
         indices = tuple(self.bound(index, INDEX) for index in found.indices)
         name = self._names.of(f"array {root.variable.identity} {root.spelled}", root.spelled)
         if self.arrays.setdefault(name, root).shape.extents != root.shape.extents:
@@ -283,6 +268,56 @@ class Bindings:
         )
         return tree.Element(name, indices, extents, place)
 
+    # Where expressions lead in memory.
+
+    def _pointer(self, expression: tree.Expression) -> Pointer:
+        """The address that an expression of a pointer's or an array's type is."""
+        zero = tree.Number("0", 0, expression.place)
+        match expression:
+            case tree.Name(variable=variable) if variable.identity in self._pointers:
+                return self._pointers[variable.identity]
+            case tree.Name() | tree.Member():
+                return Pointer(self._root(expression), (zero,))
+            case tree.Subscript():
+                found = self._address(expression)
+                if len(found.indices) < len(found.root.shape.extents):
+                    return Pointer(found.root, (*found.indices, zero))
+            case tree.Operation(operator="&", operands=(inner,)):
+                found = self._address(inner)
+                if found.indices:
+                    return found
+        raise alias("a pointer", expression.place)
+
+    def _address(self, expression: tree.Expression) -> Pointer:
+        """The element that an expression is; a variable is one without indices."""
+        path = path_of(expression)
+        match expression:
+            case tree.Subscript(base=base, index=index):
+                return self._pointer(base).element(index)
+            case tree.Name(variable=variable):
+                own = Root(variable.name, variable, scalar_shape(variable.type))
+                return Pointer(self._declared.get(variable.identity, own), ())
+            case tree.Member(type=type_) if path is not None and path[0].kind != "local":
+                return Pointer(Root(path[1], path[0], scalar_shape(type_)), ())
+            case tree.Member():
+                raise unsupported("a member of a record of the function's own, or of an array's", expression.place)
+        raise alias("an expression", expression.place)
+
+    def _root(self, expression: tree.Expression) -> Root:
+        """The array that a name or a member of a record is."""
+        if isinstance(expression, tree.Name) and expression.variable.identity in self._declared:
+            return self._declared[expression.variable.identity]
+        path = path_of(expression)
+        if path is None:
+            raise alias("a pointer in a record", expression.place)
+        variable, spelled = path
+        shape = shape_of(expression.type if isinstance(expression, tree.Member) else variable.type)
+        if shape is None:
+            raise alias(f"'{spelled}'", expression.place)
+        if variable.kind == "local":
+            raise alias(f"the pointer '{spelled}', which is set more than once,", expression.place)
+        return Root(spelled, variable, shape)
+
     def refusal(self, element: tree.Element) -> RefusalError | None:
         """Return why no kernel can be given an array as C has it; None for an array that can be given."""
         root = self.arrays[element.array]
@@ -291,8 +326,6 @@ class Bindings:
         what = ""
         if root.depth and root.shape.extents:
             what = "an array that each iteration has for itself"
-        elif variable.is_memory and root.spelled.startswith(f"{variable.name}."):
-            what = "a member of an array of records"
         elif is_global and all(variable.identity != each.identity for each in self._function.globals):
             what = "a static variable of a function"
         elif is_global and "[" in variable.type and variable.type.startswith("const "):
@@ -311,10 +344,7 @@ ADDING = ("+", "*", "&", "|", "^", "max", "min")
 def accumulating(target: tree.Expression, operator: str, value: tree.Expression) -> str:
     """Return the operator by which an assignment adds to its target, one of `ADDING`; else nothing.
 
-    Args:
-        target: in the nest's names, as the value is.
-        operator: that of `+=` without the `=`, empty for a plain assignment.
-        value: what is assigned.
+    Its `operator` is that of `+=` without the `=`, empty for a plain assignment; all is in the nest's names.
     """
     terms: list[tree.Expression] = [value]
     found = operator.replace("-", "+")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from coarsen.loops import tree
-from coarsen.loops.expression_text import Writer, c_text, in_parentheses, names_in, opencl_type
+from coarsen.loops.expression_text import Writer, names_in, opencl_type, operation, variable
 from coarsen.loops.nest import Nest, Statement, free_name
 
 INDENT = "    "
@@ -16,11 +16,10 @@ INDENT = "    "
 
 @dataclass(frozen=True)
 class _Run:
-    """A node that runs a statement, and what the statement's iterators are there: text, and the names in it."""
+    """A node that runs a statement, and what the statement's iterators are there."""
 
     statement: Statement
-    iterators: Mapping[str, str]
-    names: Mapping[str, frozenset[str]]
+    iterators: Mapping[str, tree.Expression]
 
     @property
     def code(self) -> tree.Assignment:
@@ -59,12 +58,7 @@ class Lanes:
 class Body:
     """The lines of a work-item's body.
 
-    Args:
-        nest: the loops.
-        statements: those of the kernel.
-        writer: of its expressions.
-        always: the statements that each work-item runs at least once.
-        lanes: the loops that work-items share, if they do.
+    Each work-item runs the statements that `always` names at least once; `lanes` are the loops that they share.
     """
 
     def __init__(
@@ -87,7 +81,7 @@ class Body:
         return opencl_type(self._nest.arrays[array].element, self._nest.place)
 
     def _c(self, expression: isl.AstExpr) -> str:
-        return c_text(expression, self._writer.whole)
+        return self._writer.plain(self._writer.of_isl(expression))
 
     # Blocks, loops and conditions.
 
@@ -100,7 +94,9 @@ class Body:
         kept, names = [*self._kept_in(parts, is_whole)], set[str]()
         for place, part in enumerate(parts):
             yield from self._begun([each for each in kept if each.first == place], part, names)
-            yield from self._ended([each for each in kept if each.last == place])
+            for each in kept:
+                if each.last == place:
+                    yield f"{each.element} = {self._writer.kept.pop(each.element)};"
 
     def _is_set_first(self, using: Sequence[isl.AstNode], name: str) -> bool:
         """Return True if of nodes that use a variable the first sets it, or the only one does inside."""
@@ -116,14 +112,14 @@ class Body:
     def _begun(self, kept: Sequence[_Kept], part: isl.AstNode, names: set[str]) -> Iterator[str]:
         """The lines of a node at which some elements begin to be kept; `names` are those of the block so far."""
         own = self._run(part) if kind_of(part) == "user" else None
-        is_set = own is not None and _sets(own)
+        set_one = own.target.array if own is not None and _sets(own) else ""
         # What the node reads is in its variable before what it sets is.
-        for each in sorted(kept, key=lambda each: is_set and own is not None and own.target.array == each.array):
+        for each in sorted(kept, key=lambda each: each.array == set_one):
             iterators = (loop.iterator for loop in self._nest.loops)
             taken = {*self._nest.arrays, *self._nest.types, *iterators, *self._writer.kept.values()}
             name = free_name(f"{each.array}_value", taken | names)
             names.add(name)
-            is_own = is_set and own is not None and own.target.array == each.array
+            is_own = own is not None and each.array == set_one
             first = (
                 self._writer.text(own.code.value, own.iterators) if own is not None and is_own else each.element
             )
@@ -132,10 +128,6 @@ class Body:
             if is_own:
                 return
         yield from self._node(part)
-
-    def _ended(self, kept: Sequence[_Kept]) -> Iterator[str]:
-        for each in kept:
-            yield f"{each.element} = {self._writer.kept.pop(each.element)};"
 
     def _node(self, node: isl.AstNode) -> Iterator[str]:
         match kind_of(node):
@@ -165,11 +157,12 @@ class Body:
             self._c(node.for_get_init()),
             node.for_is_degenerate(),
         )
-        lanes = self._lanes
+        lanes, writer = self._lanes, self._writer
         if lanes is not None and all(lanes.shared.get(run.statement.name) == name for run in self._runs(node)):
             step = "1" if is_once else self._c(node.for_get_inc())
             own, all_steps = (each if step == "1" else f"{step} * {each}" for each in (lanes.lane, lanes.count))
-            start = own if first == "0" else f"{in_parentheses(first)} + {own}"
+            begin = operation("+", writer.of_isl(node.for_get_init()), variable(own))
+            start = own if first == "0" else writer.plain(begin)
             last = f"{name} <= {first}" if is_once else self._c(node.for_get_cond())
             yield f"for ({self._writer.whole} {name} = {start}; {last}; {name} += {all_steps}) {{"
             self._lanes = None
@@ -223,8 +216,8 @@ class Body:
             for each in tree.inside(run.code):
                 if isinstance(each, tree.Element) and each.array == array:
                     names = found.setdefault(self._writer.element(each, run.iterators), set())
-                    inner = (one.variable.name for one in tree.inside(each) if isinstance(one, tree.Name))
-                    names |= {name for own in inner for name in run.names.get(own, ())}
+                    inner = (run.iterators.get(own) for own in names_in(each))
+                    names |= {name for own in inner if own is not None for name in names_in(own)}
         return found
 
     # Statements.
@@ -232,9 +225,8 @@ class Body:
     def _run(self, node: isl.AstNode) -> _Run:
         call = node.user_get_expr()
         statement = self._statements[call.op_get_arg(0).id_get_id().get_name()]
-        given = {name: call.op_get_arg(place) for place, name in enumerate(statement.iterators, 1)}
-        texts = {name: self._c(each) for name, each in given.items()}
-        return _Run(statement, texts, {name: names_in(each) for name, each in given.items()})
+        given = (call.op_get_arg(place) for place in range(1, call.op_get_n_arg()))
+        return _Run(statement, dict(zip(statement.iterators, map(self._writer.of_isl, given), strict=True)))
 
     def _runs(self, node: isl.AstNode) -> list[_Run]:
         return [self._run(each) for each in _all(node) if kind_of(each) == "user"]
@@ -243,8 +235,7 @@ class Body:
         name = run.target.array
         declared = f"{self._type(name)} " if name in self._undeclared else ""
         self._undeclared.discard(name)
-        sides = (self._writer.text(each, run.iterators) for each in (run.target, run.code.value))
-        return f"{declared}{f' {run.code.operator}= '.join(sides)};"
+        return f"{declared}{self._writer.assignment(run.code, run.iterators)}"
 
 
 def _arrays_in(expression: tree.Expression) -> set[str]:

@@ -11,12 +11,11 @@ import islpy as isl
 
 from coarsen.errors import RefusalError, aligned
 from coarsen.loops.affine_of import nest_of
-from coarsen.loops.algorithm1 import MOST_REFERENCES, Memory, combined, placements, transformation
+from coarsen.loops.algorithm1 import MOST_REFERENCES, Memory, placements, transformation
 from coarsen.loops.clang_tree import functions_of
 from coarsen.loops.dependences import REDUCTION, Dependence, analysed, carried_by, limited, named
-from coarsen.loops.kernels import NestKernel
+from coarsen.loops.launches import extents_in
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, affine_text, reuse_of
-from coarsen.loops.partial_sums import nest_and_kernels
 from coarsen.loops.schedules import Band, Piece, bands, pieces_of
 
 _INDENT = "  "
@@ -51,18 +50,13 @@ def explain_loops(
             continue
         try:
             with limited(isl.DEFAULT_CONTEXT, function.place):
-                nest, found = analysed(nest_of(function))
-                kernels: tuple[NestKernel, ...] = ()
-                if any(each.accumulates for each in nest.statements):
-                    with suppress(RefusalError):
-                        *_, kernels = nest_and_kernels(function)
-                texts.append("".join(f"{line}\n" for line in lines_of(nest, found, kernels)))
+                texts.append("".join(f"{line}\n" for line in lines_of(*analysed(nest_of(function)))))
         except RefusalError as refusal:
             refusals.append(refusal)
     return "\n".join(texts), refusals
 
 
-def lines_of(nest: Nest, found: Sequence[Dependence], kernels: Sequence[NestKernel] = ()) -> Iterator[str]:
+def lines_of(nest: Nest, found: Sequence[Dependence]) -> Iterator[str]:
     """Yield the lines of what is known of a nest: arrays, statements, accesses, dependences, loops, launches."""
     yield f"{nest.place}: {nest.function}"
     spelled = [(name, nest.spelled.get(name, name)) for name in nest.parameters]
@@ -89,24 +83,9 @@ def lines_of(nest: Nest, found: Sequence[Dependence], kernels: Sequence[NestKern
     yield from _table("loops", ("loop", "place", ""), loops)
     outer = bands(nest, found)
     yield from ("", "bands of isl's schedule (1: parallel)")
-    yield from (f"{_INDENT}{line}" for each in outer for line in _band(each))
+    yield from (f"{_INDENT}{line}" for each in outer for line in _band(nest, each))
     yield from ("", "launches (Algorithm 1)")
     yield from (f"{_INDENT}{line}" for piece in pieces_of(outer) for line in _launch(nest, found, piece))
-    yield from _table(
-        "sums that lanes of a work-group share",
-        ("kernel", "variable", "along", "lanes"),
-        [*_shared_sums(kernels)],
-    )
-
-
-def _shared_sums(kernels: Sequence[NestKernel]) -> Iterator[tuple[str, str, str, str]]:
-    """Each kernel whose sums lanes share."""
-    for kernel in kernels:
-        if kernel.split is not None:
-            variables = ", ".join(each.array.spelled for each in kernel.split.sums)
-            along = ", ".join(each.iterator for each in kernel.split.loops)
-            lanes = f"{kernel.lane_macros[0]} of them, along dimension {kernel.split.dimension}"
-            yield kernel.name, variables, along, lanes
 
 
 def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -126,32 +105,19 @@ def _array(nest: Nest, array: Array) -> tuple[str, str, str]:
         return array.spelled, array.element, f"variable{own}"
     where = {"parameter": "argument", "local": "made here"}.get(array.kind, "global")
     extents = "".join(f"[{'' if each is None else affine_text(each)}]" for each in array.extents)
-    reached = _reached(nest, array) if array.extents[0] is None else ""
-    least = f", {reached} {'rows' if len(array.extents) > 1 else 'elements'} or more" if reached else ""
+    reached, least = "0", ""
+    with suppress(RefusalError):
+        reached = extents_in(nest, array)[0]
+    if array.extents[0] is None and reached != "0" and "max" not in reached:
+        least = f", {reached} {'rows' if len(array.extents) > 1 else 'elements'} or more"
     split = "; flat indices, proved to stay in their rows" if array.is_split else ""
     return f"{array.spelled}{extents}", array.element, f"{where}{least}{split}"
 
 
-def _reached(nest: Nest, array: Array) -> str:
-    """The first extent that accesses need; empty where that is no single form."""
-    rows = isl.Set(nest.set_text("[row] : 1 = 0"))
-    for statement in nest.statements:
-        for access in statement.accesses:
-            if access.array == array.name:
-                first = f"{statement.instance} -> [{affine_text(access.subscripts[0])} + 1]"
-                rows = rows.union(isl.Set(nest.domain(statement)).apply(isl.Map(nest.set_text(first))))
-    most = str(rows.dim_max(0).coalesce())
-    return "" if ";" in most or "max" in most else _as_in_c(most.partition("[(")[2].partition(")]")[0])
-
-
-def _as_in_c(text: str) -> str:
-    """isl's `-2 + n` as C has it, `n - 2`."""
-    return re.sub(r"-(\d+) \+ (\w+)", r"\2 - \1", text)
-
-
 def _instances(nest: Nest, each: Statement) -> str:
+    """The instances of a statement, as C has them: isl's `-2 + n` is `n - 2`."""
     _, _, instances = str(isl.Set(nest.domain(each)).coalesce()).partition("{ ")
-    return _as_in_c(instances.removesuffix(" }"))
+    return re.sub(r"-(\d+) \+ (\w+)", r"\2 - \1", instances.removesuffix(" }"))
 
 
 def _access(nest: Nest, statement: Statement, access: Access) -> tuple[str, str, str, str]:
@@ -192,25 +158,26 @@ def loop_sentence(nest: Nest, found: Sequence[Dependence], loop: Loop) -> str:
     return f"not parallel: {adding.name} accumulates ({adding.accumulates}): {first}{more}"
 
 
-def _band(band: Band) -> Iterator[str]:
-    members = "; ".join(f"{name}: ({', '.join(loops)})" for name, loops in band.members.items())
+def _band(nest: Nest, band: Band) -> Iterator[str]:
+    loops = ((name, ", ".join(map(nest.statement(name).combined, rows))) for name, rows in band.rows.items())
     flags = " ".join(str(int(each)) for each in band.coincident)
-    yield f"{members}  {flags}".rstrip()
+    yield f"{'; '.join(f'{name}: ({own})' for name, own in loops)}  {flags}".rstrip()
     for each in band.below:
-        yield from (f"{_INDENT}{line}" for line in _band(each))
+        yield from (f"{_INDENT}{line}" for line in _band(nest, each))
 
 
 def _launch(nest: Nest, found: Sequence[Dependence], piece: Piece) -> Iterator[str]:
     solved = transformation(nest, found, piece)
-    times = [", ".join(band.members[piece.statements[0]]) for band in piece.around]
-    yield f"{', '.join(piece.statements)}{', once for each ' * bool(times)}{','.join(times)}"
+    first = nest.statement(piece.statements[0])
+    times = [first.combined(row) for band in piece.around for row in band.rows[first.name]]
+    yield f"{', '.join(piece.statements)}{', once for each ' * bool(times)}{', '.join(times)}"
     heads = {name: f"{name}: " if len(piece.statements) > 1 else "" for name in piece.statements}
     for name, where in heads.items():
         statement = nest.statement(name)
         if solved.times[name]:
-            yield f"{_INDENT}{where}time {', '.join(combined(statement, row) for row in solved.times[name])}"
+            yield f"{_INDENT}{where}time {', '.join(map(statement.combined, solved.times[name]))}"
         for dimension, row in enumerate(solved.places[name]):
-            yield f"{_INDENT}{where}dimension {dimension}: {combined(statement, row)}"
+            yield f"{_INDENT}{where}dimension {dimension}: {statement.combined(row)}"
     for each in placements(nest, piece, solved):
         where = f"{nest.arrays[each.array].spelled} {MEMORY_WORDS[each.memory]}"
         yield f"{_INDENT}{heads[each.statement]}{where}: {each.reason}"

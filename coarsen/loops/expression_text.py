@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 
 import islpy as isl
 
@@ -12,7 +12,7 @@ from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
 
 # How tightly an operator binds, the loosest first.
-_LEVELS = ("?:", "||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %")
+_LEVELS = ("?:", "||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / % //")
 _BINDING = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs.split()}
 _UNARY, _ALONE = len(_LEVELS), len(_LEVELS) + 1
 _COMPARISONS = frozenset(sign for signs in _LEVELS[6:8] for sign in signs.split())
@@ -51,16 +51,27 @@ class Writer:
     private: frozenset[str]
     kept: dict[str, str] = field(default_factory=dict)
 
-    def text(self, expression: tree.Expression, iterators: Mapping[str, str]) -> str:
-        """Return an expression. Raises RefusalError for one that OpenCL C has not got.
+    def text(self, expression: tree.Expression, iterators: Mapping[str, tree.Expression]) -> str:
+        """Return an expression in the nest's names, at a place where iterators have these values.
 
-        Args:
-            expression: in the nest's names, as `Statement.code` has it.
-            iterators: what these are at the place.
+        Raises RefusalError for one that OpenCL C has not got.
         """
         return self._part(expression, iterators)[0]
 
-    def element(self, each: tree.Element, iterators: Mapping[str, str]) -> str:
+    def assignment(self, each: tree.Assignment, iterators: Mapping[str, tree.Expression]) -> str:
+        """Return an assignment as a statement. Arguments and errors as of `text`."""
+        target, value = self.text(each.target, iterators), self.text(each.value, iterators)
+        return f"{target}{f' {each.operator}= '}{value};"
+
+    def of_isl(self, made: isl.AstExpr) -> tree.Expression:
+        """Return an expression that isl's code generator made, as one of OpenCL C."""
+        return expression_of(made, suffix="L" * (self.whole == "long"))
+
+    def plain(self, expression: tree.Expression) -> str:
+        """Return an expression all of which has one type, as `of_isl` returns it."""
+        return self._part(expression, {}, True)[0]
+
+    def element(self, each: tree.Element, iterators: Mapping[str, tree.Expression]) -> str:
         """Return an element in memory, or a variable. Arguments and errors as of `text`."""
         if not each.indices:
             return each.array if each.array in self.private else f"{each.array}[0]"
@@ -77,7 +88,7 @@ class Writer:
         return f"{each.array}[{text}]"
 
     def _part(
-        self, expression: tree.Expression, iterators: Mapping[str, str], is_index: bool = False
+        self, expression: tree.Expression, iterators: Mapping[str, tree.Expression], is_index: bool = False
     ) -> tuple[str, int]:
         """The text, and how tightly its operator binds; in an index numbers may be wider than C has them."""
 
@@ -86,14 +97,14 @@ class Writer:
 
         match expression:
             case tree.Number(text=text):
-                return text, _ALONE
+                return text, _UNARY if text.startswith("-") else _ALONE
             case tree.Name(variable=variable):
-                text = iterators.get(variable.name, variable.name)
-                text = text if re.fullmatch(r"\w+", text) else f"({text})"
-                type_ = self._promoted(variable, expression.place)
-                if is_index or (type_ == self.whole and not text.isdecimal()):
-                    return text, _ALONE
-                return (text, _ALONE) if type_ == "int" == self.whole else (f"({type_}){text}", _UNARY)
+                value = iterators.get(variable.name)
+                own = (variable.name, _ALONE) if value is None else self._part(value, {}, True)
+                type_ = "" if is_index else self._promoted(variable, expression.place)
+                if is_index or (type_ == self.whole and (type_ == "int" or not own[0].isdecimal())):
+                    return own
+                return f"({type_}){inside(own, _UNARY)}", _UNARY
             case tree.Element():
                 text = self.element(expression, iterators)
                 return self.kept.get(text, text), _ALONE
@@ -111,7 +122,8 @@ class Writer:
                 level = _BINDING[operator]
                 # Compilers take `a < b < c` for a mistake.
                 least = _BINDING["<<"] if operator in _COMPARISONS else level
-                left, right = inside(part(first), least), inside(part(second), max(least, level + 1))
+                further = level + (operator not in ("&&", "||"))
+                left, right = inside(part(first), least), inside(part(second), max(least, further))
                 return f"{left} {operator} {right}", level
         raise RefusalError("unsupported-statement", "a part of it can't be written as OpenCL C", expression.place)
 
@@ -137,115 +149,68 @@ def _function(name: str) -> str:
     return "rint" if plain == "nearbyint" else plain
 
 
-# isl's expressions: in C, and as descriptions and launch conditions have them.
+# isl's expressions, as trees of the same kind.
 
+_NOWHERE = SourcePosition(1, 1)
 # The signs of isl's operators.
-_OPERATORS = {
-    "||": "or_ or_else",
-    "&&": "and_ and_then",
-    "==": "eq",
-    "<=": "le",
-    "<": "lt",
-    ">=": "ge",
-    ">": "gt",
-    "+": "add",
-    "-": "sub",
-    "*": "mul",
-    "/": "div pdiv_q",
-    "%": "pdiv_r zdiv_r",
-}
-_SIGNS = {name: sign for sign, names in _OPERATORS.items() for name in names.split()}
-_OPPOSITE = {"ge": "<", "le": ">"}
+_SIGNS = {
+    "or_": "||", "or_else": "||", "and_": "&&", "and_then": "&&", "eq": "==", "le": "<=", "lt": "<", "ge": ">=",
+    "gt": ">", "add": "+", "sub": "-", "minus": "-", "mul": "*", "div": "/", "pdiv_q": "/", "fdiv_q": "/",
+    "pdiv_r": "%", "zdiv_r": "%", "cond": "?:", "select": "?:",
+}  # fmt: skip
 
 
-def c_text(expression: isl.AstExpr, whole: str = "int") -> str:
-    """Return an expression in C, whose `min` and `max` are OpenCL C's: all they are of has one type.
+def expression_of(made: isl.AstExpr, quotient: str = "/", suffix: str = "") -> tree.Expression:
+    """Return an expression that isl's code generator made.
 
     Args:
-        expression: as isl's code generator makes it.
-        whole: the type of names.
+        made: by isl.
+        quotient: the sign of a quotient; `//` is one downwards.
+        suffix: of numbers to which `min` and `max` are applied: all that these are of has one type.
     """
-    return _Text("/", {}, "L" * (whole == "long")).of(expression)[0]
+    match isl.ast_expr_type(made.get_type()).name:
+        case "id":
+            return variable(made.id_get_id().get_name())
+        case "int":
+            return _number(int(made.int_get_val().to_python()))
+    operator = isl.ast_expr_op_type(made.op_get_type()).name
+    arguments = [made.op_get_arg(place) for place in range(made.op_get_n_arg())]
+    parts = [expression_of(each, quotient, suffix) for each in arguments]
+    if operator in ("min", "max"):
+        typed = (
+            replace(each, text=each.text + suffix) if isinstance(each, tree.Number) else each for each in parts
+        )
+        return reduce(lambda one, other: tree.Call(operator, (one, other), _NOWHERE), typed)
+    sign = _SIGNS[operator]
+    if sign == "/" and quotient == "//":
+        return operation("//", *parts)
+    if operator == "fdiv_q":
+        first, second = parts
+        below = operation("-", operation("+", operation("-", first), second), _number(1))
+        cases = operation("/", first, second), operation("-", operation("/", below, second))
+        return operation("?:", operation(">=", first, _number(0)), *cases)
+    return operation(sign, *parts)
 
 
-def in_parentheses(text: str) -> str:
-    """Return an expression in parentheses if it has cases, so that it may stand beside an operator."""
-    return f"({text})" if "?" in text else text
+def size_text(made: isl.AstExpr, names: Mapping[str, tree.Expression] | None = None) -> str:
+    """Return an expression as `dispatch.expressions` reads it, with what stands for some of its names."""
+    return Writer("int", frozenset())._part(expression_of(made, "//"), names or {}, True)[0]
 
 
-def size_text(expression: isl.AstExpr, names: Mapping[str, str] | None = None) -> str:
-    """Return an expression as `dispatch.expressions` reads it: `//` is the quotient downwards.
-
-    Args:
-        expression: as isl's code generator makes it.
-        names: what stands for a name.
-    """
-    return _Text("//", names or {}).of(expression)[0]
+def variable(name: str) -> tree.Name:
+    """Return the use of a name of the kernel's text."""
+    return tree.Name(tree.Variable("", name, "", "symbol"), _NOWHERE)
 
 
-def names_in(expression: isl.AstExpr) -> frozenset[str]:
+def operation(sign: str, *operands: tree.Expression) -> tree.Operation:
+    """Return an operation that stands nowhere in the source."""
+    return tree.Operation(sign, operands, _NOWHERE)
+
+
+def _number(value: int) -> tree.Number:
+    return tree.Number(str(value), value, _NOWHERE)
+
+
+def names_in(expression: tree.Expression) -> frozenset[str]:
     """Return the names in an expression."""
-    kind = _kind(expression)
-    if kind != "op":
-        return frozenset([expression.id_get_id().get_name()] if kind == "id" else [])
-    return frozenset().union(*(names_in(expression.op_get_arg(at)) for at in range(expression.op_get_n_arg())))
-
-
-class _Text:
-    def __init__(self, quotient: str, names: Mapping[str, str], suffix: str = "") -> None:
-        self._quotient, self._names, self._suffix = quotient, names, suffix
-
-    def of(self, expression: isl.AstExpr) -> tuple[str, int]:
-        """Return the text, and how tightly its operator binds."""
-        kind = _kind(expression)
-        if kind == "id":
-            name = expression.id_get_id().get_name()
-            return self._names.get(name, name), _ALONE
-        if kind == "int":
-            number = int(expression.int_get_val().to_python())
-            return str(number), _ALONE if number >= 0 else _UNARY
-        operator = isl.ast_expr_op_type(expression.op_get_type()).name
-        parts = [self.of(expression.op_get_arg(place)) for place in range(expression.op_get_n_arg())]
-        if operator in ("max", "min"):
-            found, *others = (
-                f"{text}{self._suffix}" if text.lstrip("-").isdecimal() else text for text, _ in parts
-            )
-            for each in others:
-                found = f"{operator}({found}, {each})"
-            return found, _ALONE
-        if operator == "minus":
-            return f"-{inside(parts[0], _UNARY)}", _UNARY
-        if operator in ("cond", "select"):
-            test, one, other = (inside(part, 1) for part in parts)
-            return f"{test} ? {one} : {other}", 0
-        if operator == "fdiv_q":
-            return self._downwards(*parts), _ALONE
-        if operator in _OPPOSITE and (shorter := self._one_less(expression, _OPPOSITE[operator])):
-            return shorter, _BINDING["<"]
-        sign = _SIGNS[operator]
-        level, sign = _BINDING[sign], self._quotient if sign == "/" else sign
-        first, second = inside(parts[0], level), inside(parts[1], level + (sign not in ("&&", "||", "+")))
-        return f"{first} {sign} {second}", level
-
-    def _downwards(self, first: tuple[str, int], second: tuple[str, int]) -> str:
-        one, two = inside(first, _ALONE), inside(second, _ALONE)
-        if self._quotient == "//":
-            return f"({one} // {two})"
-        return f"({one} >= 0 ? {one} / {two} : -((-{one} + {two} - 1) / {two}))"
-
-    def _one_less(self, expression: isl.AstExpr, sign: str) -> str:
-        """`n >= i + 1` as `i < n`; empty where there is no such 1."""
-        left, right = (expression.op_get_arg(place) for place in range(2))
-        if sign == ">":
-            left, right = right, left
-        # Now left >= right is what is asked; `left >= x + 1` is `x < left`.
-        if _kind(right) == "op" and isl.ast_expr_op_type(right.op_get_type()).name == "add":
-            last = right.op_get_arg(1)
-            if _kind(last) == "int" and int(last.int_get_val().to_python()) == 1:
-                one, two = (inside(self.of(each), _BINDING["+"]) for each in (right.op_get_arg(0), left))
-                return f"{one} < {two}"
-        return ""
-
-
-def _kind(expression: isl.AstExpr) -> str:
-    return isl.ast_expr_type(expression.get_type()).name
+    return frozenset(each.variable.name for each in tree.inside(expression) if isinstance(each, tree.Name))

@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import islpy as isl
 
 from coarsen.errors import InvalidInputError
 from coarsen.loops.body_text import INDENT, Body, Lanes
-from coarsen.loops.expression_text import Writer, c_text, in_parentheses, opencl_type
+from coarsen.loops.expression_text import Writer, opencl_type, operation, variable
 from coarsen.loops.kernels import NestKernel, extents_of
 from coarsen.loops.nest import Nest, Statement, free_name
 from coarsen.loops.splits import GROUP_SIZE, LANES
@@ -48,11 +49,7 @@ def whole_type(nest: Nest) -> str:
 
 
 def kernel_text(kernel: NestKernel) -> KernelText:
-    """Write a kernel.
-
-    Raises:
-        RefusalError: `c-type` for types that OpenCL C has not got.
-    """
+    """Write a kernel. Raises RefusalError (`c-type`) for types that OpenCL C has not got."""
     writing = _Writing(kernel)
     nest, whole = kernel.nest, writing.whole
     lines, shared = [*writing.plain()], [*writing.shared()]
@@ -69,7 +66,7 @@ def kernel_text(kernel: NestKernel) -> KernelText:
     for name in (*numbers, *steps):
         is_real = name in nest.types and name not in nest.parameters
         parameters.append(f"{opencl_type(nest.types[name], nest.place) if is_real else whole} {name}")
-    head = [*_head(kernel.name, parameters)]
+    head = _head(kernel.name, parameters)
     text = _function(head, lines)
     if shared:
         sizes = ", ".join((*group_size(kernel), "1", "1")[:3]).replace("//", "/")
@@ -119,14 +116,9 @@ def macros_of(
 
 
 def opencl_text(kernels: Sequence[KernelText], macros: Mapping[str, int]) -> str:
-    """Return the text of a program of kernels.
-
-    Args:
-        kernels: all of them.
-        macros: what their macros are, unless others are defined; as `macros_of` returns them.
-    """
+    """Return the text of a program of kernels, with the values of their macros unless others are defined."""
     texts = [each.text for each in kernels]
-    needs_double = any(re.search(r"\bdouble\b|\b\d+(?:\.\d*|e)[-\de]*(?![-\def])", text) for text in texts)
+    needs_double = any(re.search(r"\bdouble\b|\b\d+(?:\.\d*|e)[-+\de]*(?![-+\def])", text) for text in texts)
     head = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n\n" if needs_double else ""
     own = [name for each in kernels if each.kernel.split for name in each.kernel.lane_macros]
     head += "".join(f"#ifndef {name}\n#define {name} {macros[name]}\n#endif\n" for name in own) + "\n" * bool(own)
@@ -152,19 +144,20 @@ class _Writing:
     def __init__(self, kernel: NestKernel) -> None:
         self._kernel, self._nest, self.whole = kernel, kernel.nest, whole_type(kernel.nest)
         context, extents = extents_of(kernel)
-        build = isl.AstBuild.from_context(context)
+        build, writer = isl.AstBuild.from_context(context), Writer(self.whole, frozenset())
+        self._writer = writer
         self._fixed = {each.name: kernel.fixed(each) for each in kernel.statements}
         self._loops = [*_loop_names(kernel)]
         self._inside, self._tests, self._places = context, list[str](), list[str]()
-        for number, each in enumerate(extents, kernel.split is not None and kernel.split.dimension == 0):
-            first, end = (
-                in_parentheses(c_text(build.expr_from_pw_aff(one), self.whole)) for one in (each.first, each.end)
-            )
-            offset = "" if first == "0" else f" + {first}"
-            self._places.append(f"const {self.whole} {each.name} = get_global_id({number}){offset};")
-            self._tests.insert(0, f"{each.name} < {end}")
-            own = isl.PwAff(f"[{each.name}] -> {{ [({each.name})] }}")
-            within = own.ge_set(each.first).params().intersect(own.lt_set(each.end).params())
+        lanes_first = kernel.split is not None and kernel.split.dimension == 0
+        for number, (name, ends) in enumerate(extents.items(), lanes_first):
+            first, end = (writer.of_isl(build.expr_from_pw_aff(one)) for one in ends)
+            number_of_item = variable(f"get_global_id({number})")
+            place = number_of_item if getattr(first, "value", None) == 0 else operation("+", number_of_item, first)
+            self._places.append(f"const {self.whole} {name} = {writer.plain(place)};")
+            self._tests.insert(0, writer.plain(operation("<", variable(name), end)))
+            own = isl.PwAff(f"[{name}] -> {{ [({name})] }}")
+            within = own.ge_set(ends[0]).params().intersect(own.lt_set(ends[1]).params())
             self._inside = self._inside.intersect(within)
 
     def plain(self) -> list[str]:
@@ -201,7 +194,8 @@ class _Writing:
         yield f"{INDENT}barrier(CLK_LOCAL_MEM_FENCE);"
         yield f"{INDENT}if ({lane} < {count} - {after}) {{"
         for each in split.sums:
-            yield f"{INDENT * 2}{each.joined(f'{each.parts}[{own}]', f'{each.parts}[{own} + {stride}{after}]')}"
+            ends = (variable(f"{each.parts}[{place}]") for place in (own, f"{own} + {stride}{after}"))
+            yield f"{INDENT * 2}{self._writer.assignment(each.added(*ends), {})}"
         yield from (f"{INDENT}}}", "}")
         totals = [f"const {type_} {each.total} = {each.parts}[{own}];" for each, type_ in types.items()]
         yield from _tested([*self._tests, f"{lane} == 0"], [*totals, *self._body(split.last)])
@@ -244,13 +238,8 @@ def _loop_names(kernel: NestKernel) -> Iterator[str]:
         yield free_name(f"c{depth + 1}", taken)
 
 
-def _head(name: str, parameters: Sequence[str]) -> Iterator[str]:
-    """The head of a kernel function, in lines of a page's width."""
-    line = f"kernel void {name}("
-    for number, each in enumerate(parameters):
-        part = each + (")" if number == len(parameters) - 1 else ",")
-        if len(line) + len(part) > _WIDEST:
-            yield line.rstrip()
-            line = INDENT * 2
-        line += f"{part} "
-    yield line.rstrip() + ("" if parameters else ")")
+def _head(name: str, parameters: Sequence[str]) -> list[str]:
+    """The head of a kernel function, in lines of a page's width that end behind parameters."""
+    text = ", ".join(each.replace(" ", "\0") for each in parameters)
+    lines = wrap(f"kernel\0void\0{name}({text})", _WIDEST, subsequent_indent=INDENT * 2, break_long_words=False)
+    return [line.replace("\0", " ") for line in lines]

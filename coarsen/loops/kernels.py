@@ -7,23 +7,23 @@ alone, become one kernel, in which a work-item runs its statements in the order 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import compress, takewhile
 
 import islpy as isl
 import networkx
 
 from coarsen.errors import RefusalError
-from coarsen.loops.algorithm1 import adds_a_dimension, combined, transformation
+from coarsen.loops.algorithm1 import adds_a_dimension, transformation
 from coarsen.loops.bindings import is_taken
 from coarsen.loops.dependences import Dependence
 from coarsen.loops.nest import Nest, Statement, free_name
-from coarsen.loops.schedules import Band, Coefficients, Piece, bands, pieces_of
+from coarsen.loops.schedules import Band, Piece, Rows, bands, in_one_step, pieces_of
 from coarsen.loops.splits import GROUP_SIZE, LANES, Split, split_of
 
 MOST_DIMENSIONS = 3
-Rows = Mapping[str, tuple[Coefficients, ...]]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class NestKernel:
     nest: Nest
     statements: tuple[Statement, ...]
     around: tuple[Band, ...]
-    places: Rows
+    places: Mapping[str, Rows]
     split: Split | None = None
     makes_parts: bool = False
 
@@ -72,12 +72,12 @@ class NestKernel:
         return self._named(self.around_rows, "t", ())
 
     @property
-    def around_rows(self) -> Rows:
+    def around_rows(self) -> Mapping[str, Rows]:
         """By statement, the coefficients of its iterators in the sequential loops around the launch.
 
         As many for each: a loop is left out if outer ones count the same for all of them.
         """
-        found: dict[str, tuple[Coefficients, ...]] = {each.name: () for each in self.statements}
+        found: dict[str, Rows] = {each.name: () for each in self.statements}
         for band in self.around:
             for number in range(len(band.coincident)):
                 rows = {name: band.rows[name][number] for name in found}
@@ -85,7 +85,7 @@ class NestKernel:
                     found = {name: (*own, rows[name]) for name, own in found.items()}
         return found
 
-    def _named(self, rows: Rows, letter: str, others: Sequence[str]) -> tuple[str, ...]:
+    def _named(self, rows: Mapping[str, Rows], letter: str, others: Sequence[str]) -> tuple[str, ...]:
         """A name for each row, other than some: an iterator's of the first statement of which it is one."""
         taken = {
             *self.nest.arrays,
@@ -94,7 +94,7 @@ class NestKernel:
         }
         found: list[str] = []
         for number in range(len(rows[self.statements[0].name])):
-            texts = ((each.iterators, combined(each, rows[each.name][number])) for each in self.statements)
+            texts = ((each.iterators, each.combined(rows[each.name][number])) for each in self.statements)
             free = (text for iterators, text in texts if text in iterators and text not in (*found, *others))
             own = next(free, None)
             found.append(own or free_name(f"{letter}{number}", taken))
@@ -109,25 +109,20 @@ class NestKernel:
     def spread(self, statement: Statement) -> isl.Map:
         """Return the relation of a statement's instances to their steps and places."""
         rows = (*self.around_rows[statement.name], *self.places[statement.name])
-        target = ", ".join(combined(statement, row) for row in rows)
-        relation = isl.Map(self.nest.set_text(f"{statement.instance} -> [{target}]"))
-        return relation.intersect_domain(isl.Set(self.nest.domain(statement)))
+        return statement.values(rows).intersect_domain(isl.Set(self.nest.domain(statement)))
 
     def box(self) -> isl.Set:
         """Return the steps and places of all its instances."""
-        parts = [self.spread(each).range() for each in self.statements]
-        whole = parts[0]
-        for each in parts[1:]:
-            whole = whole.union(each)
-        return whole.coalesce()
+        return reduce(isl.Set.union, (self.spread(each).range() for each in self.statements)).coalesce()
 
 
-def kernels_of(nest: Nest, found: Sequence[Dependence]) -> tuple[NestKernel, ...]:
+def kernels_of(nest: Nest, found: Sequence[Dependence], parts: Set[str] = frozenset()) -> tuple[NestKernel, ...]:
     """Return the kernels of a nest in the order in which they are launched.
 
     Args:
         nest: with private variables, as `explain.analysed` returns it.
         found: its dependences.
+        parts: names, of which the arrays hold parts of sums over everything.
 
     Raises:
         RefusalError: `no-parallel-loop` for loops that would run in a single work-item; `scalar-between-launches`
@@ -144,9 +139,12 @@ def kernels_of(nest: Nest, found: Sequence[Dependence]) -> tuple[NestKernel, ...
         raise RefusalError("no-loop", f"no statement of '{nest.function}' ever runs", nest.place)
     kernels = _with_private_variables(nest, found, _merged(found, alone))
     _check_order(nest, found, kernels)
+    is_named = len(kernels) == 1 and not is_taken(nest.function)
     for number, kernel in enumerate(kernels):
         split = split_of(nest, kernel.statements, kernel.around_rows, kernel.places, found)
-        kernels[number] = replace(kernel, split=split)
+        makes_parts = any(access.array in parts for each in kernel.statements for access in each.writes)
+        name = nest.function if is_named else f"{nest.function}_{number}"
+        kernels[number] = replace(kernel, name=name, split=split, makes_parts=makes_parts)
         looping = next((each for each in kernel.statements if each.loops), None)
         if looping is not None and not (kernel.places[looping.name] or kernel.around or split):
             what = f"{', '.join(each.name for each in kernel.statements)}: no loop is parallel"
@@ -155,10 +153,7 @@ def kernels_of(nest: Nest, found: Sequence[Dependence]) -> tuple[NestKernel, ...
             raise RefusalError(
                 "no-parallel-loop", f"{what}; --explain says which dependences are in the way", looping.place
             )
-    names = [f"{nest.function}_{number}" for number in range(len(kernels))]
-    if len(kernels) == 1 and not is_taken(nest.function):
-        names = [nest.function]
-    return tuple(replace(kernel, name=name) for kernel, name in zip(kernels, names, strict=True))
+    return tuple(kernels)
 
 
 def _as_in_the_text(
@@ -168,14 +163,15 @@ def _as_in_the_text(
 
     isl may have moved statements along the loops around them, by numbers; a launch's steps leave these out.
     """
-    names = [{*each.members} for each in siblings]
+    names = [{*each.rows} for each in siblings]
     at = {name: number for number, own in enumerate(names) for name in own}
     order = networkx.DiGraph()
     order.add_nodes_from(range(len(siblings)))
     for each in found:
-        ends = each.source, each.sink
-        if {*ends} <= {*at} and at[each.source] != at[each.sink] and _is_in_one_step(nest, each, around):
-            order.add_edge(at[each.source], at[each.sink])
+        if {each.source, each.sink} <= {*at} and at[each.source] != at[each.sink]:
+            together = in_one_step(around, nest.statement(each.source), nest.statement(each.sink))
+            if not isl.Map(each.relation).intersect(together).is_empty():
+                order.add_edge(at[each.source], at[each.sink])
     first = [min(int(name[1:]) for name in own) for own in names]
     try:
         numbers = [*networkx.lexicographical_topological_sort(order, key=first.__getitem__)]
@@ -185,18 +181,6 @@ def _as_in_the_text(
         replace(band, below=_as_in_the_text(band.below, nest, found, (*around, band)))
         for band in (siblings[number] for number in numbers)
     )
-
-
-def _is_in_one_step(nest: Nest, each: Dependence, around: Sequence[Band]) -> bool:
-    """Return True if a dependence is between instances for which the loops around launches count the same."""
-    if not around:
-        return True
-    steps = []
-    for name in (each.source, each.sink):
-        statement = nest.statement(name)
-        rows = ", ".join(combined(statement, row) for band in around for row in band.rows[name])
-        steps.append(isl.Map(nest.set_text(f"{statement.instance} -> [{rows}]")))
-    return not isl.Map(each.relation).intersect(steps[0].apply_range(steps[1].reverse())).is_empty()
 
 
 def _alone(nest: Nest, found: Sequence[Dependence], piece: Piece) -> NestKernel:
@@ -235,7 +219,9 @@ def _merged(found: Sequence[Dependence], alone: Sequence[NestKernel]) -> list[Ne
     for each in alone:
         for place in reversed(range(len(merged))):
             first, between = merged[place], merged[place + 1 :]
-            if between and (each.dimensions or _feeds(found, first, between)):
+            sources, later = ({one.name for of in own for one in of.statements} for own in ([first], between))
+            is_read = any(one.source in sources and one.sink in later for one in found)
+            if between and (each.dimensions or is_read):
                 continue
             both = _both(first, each)
             if both is not None and _is_local(both, found):
@@ -244,13 +230,6 @@ def _merged(found: Sequence[Dependence], alone: Sequence[NestKernel]) -> list[Ne
         else:
             merged.append(each)
     return merged
-
-
-def _feeds(found: Sequence[Dependence], first: NestKernel, others: Sequence[NestKernel]) -> bool:
-    """Return True if anything in other kernels depends on what a kernel runs."""
-    sources = {each.name for each in first.statements}
-    sinks = {each.name for kernel in others for each in kernel.statements}
-    return any(each.source in sources and each.sink in sinks for each in found)
 
 
 def _both(first: NestKernel, second: NestKernel) -> NestKernel | None:
@@ -275,7 +254,7 @@ def _over(first: NestKernel, second: NestKernel, loops: Sequence[int]) -> NestKe
     return _one(first, second, places)
 
 
-def _one(first: NestKernel, second: NestKernel, places: Rows) -> NestKernel:
+def _one(first: NestKernel, second: NestKernel, places: Mapping[str, Rows]) -> NestKernel:
     statements = sorted((*first.statements, *second.statements), key=lambda each: int(each.name[1:]))
     return replace(first, statements=tuple(statements), places=places)
 
@@ -325,7 +304,7 @@ def _check_order(nest: Nest, found: Sequence[Dependence], kernels: Sequence[Nest
     spread: dict[str, tuple[int, isl.Map]] = {}
     for number, (kernel, positions) in enumerate(_positions(kernels)):
         for own in kernel.statements:
-            rows = [combined(own, row) for row in kernel.around_rows[own.name]]
+            rows = [*map(own.combined, kernel.around_rows[own.name])]
             times[own.name] = isl.Map(nest.set_text(f"{own.instance} -> [{_interleaved(positions, rows)}]"))
             spread[own.name] = number, kernel.spread(own)
     for each in found:
@@ -348,29 +327,19 @@ def _check_order(nest: Nest, found: Sequence[Dependence], kernels: Sequence[Nest
 # How large launches are, and the loops around them.
 
 
-@dataclass(frozen=True)
-class Extent:
-    """The values of a dimension: from a first one to below another, over parameters and steps."""
-
-    name: str
-    first: isl.PwAff
-    end: isl.PwAff
-
-
-def extents_of(kernel: NestKernel) -> tuple[isl.Set, tuple[Extent, ...]]:
-    """Return when a kernel is launched, as a set of parameters and steps, and its dimensions' extents, 0 first."""
+def extents_of(kernel: NestKernel) -> tuple[isl.Set, dict[str, tuple[isl.PwAff, isl.PwAff]]]:
+    """Return when a kernel is launched, and each dimension's first value and end, over parameters and steps."""
     box = kernel.box()
     for name in kernel.steps:
         end = box.dim(isl.dim_type.param)
         box = box.move_dims(isl.dim_type.param, end, isl.dim_type.set, 0, 1)
         box = box.set_dim_name(isl.dim_type.param, end, name)
     context = box.params()
-    found = []
+    found = {}
     for number, name in enumerate(kernel.dimensions):
-        first: isl.PwAff = box.dim_min(number).coalesce().gist(context)
-        last: isl.PwAff = box.dim_max(number).coalesce().gist(context)
-        found.append(Extent(name, first, last.add(last.domain().indicator_function())))
-    return context, tuple(found)
+        first, last = (end.coalesce().gist(context) for end in (box.dim_min(number), box.dim_max(number)))
+        found[name] = first, last.add(last.domain().indicator_function())
+    return context, found
 
 
 def launch_tree(kernels: Sequence[NestKernel]) -> isl.AstNode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import TypeAlias
 
 import islpy as isl
@@ -14,7 +14,7 @@ from coarsen.dispatch.expressions import parse_condition, parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.loops import tree
 from coarsen.loops.body_text import children_of, kind_of
-from coarsen.loops.expression_text import size_text
+from coarsen.loops.expression_text import size_text, variable
 from coarsen.loops.kernel_text import KernelText, group_size
 from coarsen.loops.kernels import NestKernel, extents_of, launch_tree
 from coarsen.loops.nest import Array, Nest, Statement, affine_text, free_name
@@ -62,13 +62,9 @@ _expression, _condition = lru_cache(maxsize=None)(parse_expression), lru_cache(m
 
 
 def launches_of(kernels: Sequence[KernelText]) -> tuple[Launching, ...]:
-    """Return the launches of a nest's kernels.
+    """Return the launches of all kernels of a nest.
 
-    Args:
-        kernels: all of the nest, in their order.
-
-    Raises:
-        RefusalError: `launch-form` for loops or sizes that are more than sums, products, quotients and extremes.
+    Raises RefusalError (`launch-form`) where these need more than sums, products, quotients and extremes.
     """
     try:
         return tuple(_Reading(kernels).launchings(launch_tree([each.kernel for each in kernels]), {}))
@@ -79,12 +75,7 @@ def launches_of(kernels: Sequence[KernelText]) -> tuple[Launching, ...]:
 def each_launch(
     launches: Sequence[Launching], values: Mapping[str, int]
 ) -> Iterator[tuple[NestLaunch, tuple[int, ...], tuple[int, ...], dict[str, int]]]:
-    """Yield the launches at some sizes: each with its global and its local size and the values of its steps.
-
-    Args:
-        launches: as `launches_of` returns them.
-        values: of the nest's parameters, and of macros.
-    """
+    """Yield launches at values of parameters and macros: each with its global and local size, and its steps."""
     for each in launches:
         match each:
             case LaunchIf(conditions=conditions, body=body):
@@ -109,7 +100,7 @@ class _Reading:
         self._nest = kernels[0].kernel.nest
         self._taken = {*self._nest.types, *self._nest.arrays}
 
-    def launchings(self, node: isl.AstNode, names: Mapping[str, str]) -> Iterator[Launching]:
+    def launchings(self, node: isl.AstNode, names: Mapping[str, tree.Expression]) -> Iterator[Launching]:
         """Yield what a node runs; `names` has the names of the loops around it by isl's."""
         for each in children_of(node):
             match kind_of(each):
@@ -127,7 +118,7 @@ class _Reading:
                         _size(each.for_get_init(), names),
                         last if is_before else f"{last} + 1",
                         int(each.for_get_inc().int_get_val().to_python()),
-                        tuple(self.launchings(each.for_get_body(), {**names, iterator: name})),
+                        tuple(self.launchings(each.for_get_body(), {**names, iterator: variable(name)})),
                     )
                 case "user":
                     call = each.user_get_expr()
@@ -138,7 +129,7 @@ class _Reading:
                 case kind:
                     raise self._refusal(f"the launches need isl's '{kind}' around them")
 
-    def _conditions(self, condition: isl.AstExpr, names: Mapping[str, str]) -> Iterator[str]:
+    def _conditions(self, condition: isl.AstExpr, names: Mapping[str, tree.Expression]) -> Iterator[str]:
         operator = isl.ast_expr_op_type(condition.op_get_type()).name
         if operator in ("and_", "and_then"):
             for place in range(condition.op_get_n_arg()):
@@ -152,7 +143,7 @@ class _Reading:
         return RefusalError("launch-form", what, self._nest.place)
 
 
-def _size(expression: isl.AstExpr, names: Mapping[str, str]) -> str:
+def _size(expression: isl.AstExpr, names: Mapping[str, tree.Expression]) -> str:
     """An expression as `each_launch` reads it. Raises InvalidInputError for one that it can't."""
     return parse_expression(size_text(expression, names)).text
 
@@ -165,7 +156,7 @@ def _sizes(kernel: NestKernel) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The global and the local size; one work-item where no loop is parallel or shared."""
     context, extents = extents_of(kernel)
     build = isl.AstBuild.from_context(context)
-    sizes = [_largest(build, each.end.sub(each.first)) for each in extents]
+    sizes = [_largest(build, end.sub(first)) for first, end in extents.values()]
     if kernel.split is None:
         return tuple(sizes) or ("1",), _LOCAL_SIZES[len(sizes)]
     sizes.insert(kernel.split.dimension, kernel.lane_macros[0])
@@ -175,7 +166,8 @@ def _sizes(kernel: NestKernel) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _largest(build: isl.AstBuild, values: isl.PwAff) -> str:
     """The largest of the values that an expression has by cases."""
     pieces = (isl.PwAff.from_aff(form) for _, form in values.coalesce().get_pieces())
-    first, *others = dict.fromkeys(_size(build.expr_from_pw_aff(each), {}) for each in pieces)
+    # Of what never runs there is none.
+    first, *others = dict.fromkeys(_size(build.expr_from_pw_aff(each), {}) for each in pieces) or ("0",)
     return f"max({', '.join((first, *others))})" if others else first
 
 
@@ -185,12 +177,7 @@ def _largest(build: isl.AstBuild, values: isl.PwAff) -> str:
 def extents_in(nest: Nest, array: Array) -> tuple[str, ...]:
     """Return the extents of an array as expressions of parameters, each at least what the loops access.
 
-    Args:
-        nest: the loops.
-        array: one of its arrays.
-
-    Raises:
-        RefusalError: `launch-form` where an extent is more than sums, products, quotients and extremes.
+    Raises RefusalError (`launch-form`) where one is more than sums, products, quotients and extremes.
     """
     if array.is_scalar:
         return ("1",)
@@ -200,9 +187,7 @@ def extents_in(nest: Nest, array: Array) -> tuple[str, ...]:
         for access in statement.accesses
         if access.array == array.name
     ]
-    whole = parts[0]
-    for each in parts[1:]:
-        whole = whole.union(each).coalesce()
+    whole = reduce(isl.Set.union, parts).coalesce()
     build = isl.AstBuild.from_context(whole.params())
     found = []
     for place, known in enumerate(array.extents):

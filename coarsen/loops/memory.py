@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from coarsen.errors import RefusalError, SourcePosition
-from coarsen.loops.tree import Expression, Member, Name, Number, Operation, Subscript, Variable
+from coarsen.loops.tree import Expression, Member, Name, Number, Operation, Variable
 
 # Of a type: what stands before an array's extents, and the extents.
 _EXTENTS = re.compile(r"\[([^\]]*)\]")
@@ -81,15 +81,9 @@ def _element(spelled: str) -> str:
 
 
 def extent_expression(text: str, names: Mapping[str, Variable], place: SourcePosition) -> Expression:
-    """Return an extent of a type, which clang prints as text, as an expression.
+    """Return an extent of a type, which clang prints as text, as an expression of some variables.
 
-    Args:
-        text: in C.
-        names: the variables that it may name.
-        place: where the array is declared.
-
-    Raises:
-        RefusalError: `not-affine` for what is more than sums and products of names, members and numbers.
+    Raises RefusalError (`not-affine`) for what is more than sums and products of names, members and numbers.
     """
 
     def read(node: ast.expr) -> Expression:
@@ -123,70 +117,3 @@ def path_of(expression: Expression) -> tuple[Variable, str] | None:
             inner = path_of(base)
             return inner and (inner[0], f"{inner[1]}{'->' if is_arrow else '.'}{field}")
     return None
-
-
-class Addresses:
-    """Finds what expressions lead to.
-
-    Args:
-        declared: the arrays that are declared in the function, by variable: those that it makes itself.
-        pointers: what local pointers were set to for good, by variable.
-    """
-
-    def __init__(self, declared: Mapping[str, Root], pointers: Mapping[str, Pointer]) -> None:
-        self._declared, self._pointers = declared, pointers
-
-    def pointer(self, expression: Expression) -> Pointer:
-        """Return the address that an expression of a pointer's or an array's type is. Raises RefusalError."""
-        zero = Number("0", 0, expression.place)
-        match expression:
-            case Name(variable=variable) if variable.identity in self._pointers:
-                return self._pointers[variable.identity]
-            case Name() | Member():
-                return Pointer(self._root(expression), (zero,))
-            case Subscript():
-                found = self.element(expression)
-                if len(found.indices) < len(found.root.shape.extents):
-                    return Pointer(found.root, (*found.indices, zero))
-            case Operation(operator="&", operands=(inner,)):
-                found = self.element(inner)
-                if found.indices:
-                    return found
-        raise alias("a pointer", expression.place)
-
-    def element(self, expression: Expression) -> Pointer:
-        """Return the element that an expression is; a variable is one without indices. Raises RefusalError."""
-        path = path_of(expression)
-        match expression:
-            case Subscript(base=base, index=index):
-                return self.pointer(base).element(index)
-            case Name(variable=variable):
-                own = Root(variable.name, variable, scalar_shape(variable.type))
-                return Pointer(self._declared.get(variable.identity, own), ())
-            case Member(type=type_) if path is not None and path[0].kind != "local":
-                return Pointer(Root(path[1], path[0], scalar_shape(type_)), ())
-            case Member() if path is not None and not path[0].is_memory:
-                raise unsupported("a member of a record that is set by itself", expression.place)
-            case Member(base=base, field=field, type=type_):
-                record = self.pointer(base) if expression.is_arrow else self.element(base)
-                if shape_of(type_) is not None:
-                    raise alias("a pointer in a record", expression.place)
-                root = record.root
-                shape = replace(root.shape, element=_element(type_))
-                return Pointer(replace(root, spelled=f"{root.spelled}.{field}", shape=shape), record.indices)
-        raise alias("an expression", expression.place)
-
-    def _root(self, expression: Expression) -> Root:
-        """The array that a name or a member of a record is."""
-        if isinstance(expression, Name) and expression.variable.identity in self._declared:
-            return self._declared[expression.variable.identity]
-        path = path_of(expression)
-        if path is None:
-            raise alias("a pointer in a record", expression.place)
-        variable, spelled = path
-        shape = shape_of(expression.type if isinstance(expression, Member) else variable.type)
-        if shape is None:
-            raise alias(f"'{spelled}'", expression.place)
-        if variable.kind == "local":
-            raise alias(f"the pointer '{spelled}', which is set more than once,", expression.place)
-        return Root(spelled, variable, shape)

@@ -6,7 +6,7 @@ import ctypes
 import json
 import re
 import tempfile
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,7 @@ _OPTIONS = ("-fno-openmp", "-O1", "-ffp-contract=off", "-fPIC", "-fno-stack-prot
 
 
 class NativeFunction:
-    """A C function in a library of its own.
-
-    Args:
-        path: its file.
-        function: as `clang_tree.functions_of` reads it.
-        nest: its loops.
-        options: further words for clang: definitions of macros, folders of headers.
-
-    Raises:
-        InvalidInputError: it can't be compiled or linked.
-    """
+    """A C function in a library of its own. Raises InvalidInputError if it can't be compiled or linked."""
 
     def __init__(self, path: Path, function: CFunction, nest: Nest, options: Sequence[str] = ()) -> None:
         self._arrays = [each for each in nest.arrays.values() if is_given(each)]
@@ -46,8 +36,13 @@ class NativeFunction:
             what = f"what leads to {too_far} is not known"
             raise InvalidInputError(f"{path}: {function.name} can't be run here: {what}")
         text = "\n".join(self._entry(path.resolve(), function, nest))
+        clang = find_clang()
+        words = [*words_of(clang, [*options, "-I", str(path.resolve().parent)]), *_OPTIONS]
         with tempfile.TemporaryDirectory() as folder:
-            library = _shared_library(text, [*options, "-I", str(path.resolve().parent)], Path(folder), path)
+            try:
+                library = clang.shared_library(words, text, Path(folder))
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{path} can't be compiled for this machine: {error}") from None
             try:
                 # What it calls of math.h is in here.
                 ctypes.CDLL("libm.so.6", ctypes.RTLD_GLOBAL)
@@ -56,11 +51,9 @@ class NativeFunction:
                 raise InvalidInputError(f"{path}: {function.name} can't be run here: {error}") from None
 
     def __call__(self, numbers: Mapping[str, float], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Run it on arrays, which it changes.
+        """Run it on numbers and contiguous arrays, which it changes, by the nest's names.
 
-        Args:
-            numbers: by the nest's names.
-            arrays: contiguous, by the nest's names, each with all the elements that the function accesses.
+        An array must have all elements that the function accesses.
         """
         pointers = [arrays[each.name].ctypes.data for each in self._arrays]
         wholes = [int(numbers[name]) for name in self._wholes]
@@ -85,38 +78,38 @@ class NativeFunction:
         yield "{"
         spelled = [*(each.spelled for each in self._arrays), *nest.spelled.values()]
         given = {each.name for each in function.parameters}
-        for variable in function.parameters:
-            yield from _declared(variable, spelled)
-        for variable in function.globals:
-            if variable.name not in given and any(each.startswith(f"{variable.name}->") for each in spelled):
-                yield from _record(variable)
+        for variable in (*function.parameters, *(each for each in function.globals if each.name not in given)):
+            is_record = any(each.startswith(f"{variable.name}->") for each in spelled)
+            if variable.name in given:
+                type_ = "void *" if variable.is_memory and not is_record else _plain(variable)
+                yield f"    {type_}{variable.name};"
+            if is_record:
+                # It leads to one that is full of zeros.
+                name = f"{_ENTRY}_{variable.name}"
+                yield f"    {_plain(variable).replace('*', '')}{name};"
+                yield f"    __builtin_memset(&{name}, 0, sizeof {name});"
+                yield f"    {variable.name} = &{name};"
         for number, name in enumerate(self._wholes):
             yield f"    {nest.spelled[name]} = {_ENTRY}_wholes[{number}];"
         for number, name in enumerate(self._reals):
             yield f"    {nest.spelled[name]} = {_ENTRY}_reals[{number}];"
+        after = []
         for number, each in enumerate(self._arrays):
-            there = f"{_ENTRY}_arrays[{number}]"
-            source = there if each.is_scalar or each.spelled not in given else f"&{there}"
-            if not each.is_scalar and each.spelled not in given:
-                # Of a pointer what it leads to is given, of an array its elements.
-                source = f"{_is_pointer(each.spelled)} ? (void *)&{there} : {there}"
-            size = self._size(number, each, given)
-            yield f"    __builtin_memcpy((void *)&{each.spelled}, {source}, {size});"
+            there, own, size = f"{_ENTRY}_arrays[{number}]", each.spelled, f"sizeof {each.spelled}"
+            if own in given and not each.is_scalar:
+                yield f"    {own} = {there};"
+                continue
+            if not each.is_scalar:
+                # Of a pointer what it leads to is given, of an array its elements, and no more than are copied.
+                is_pointer = f"__builtin_types_compatible_p(__typeof__({own}), __typeof__(&({own})[0]))"
+                yield f"    if ({is_pointer}) __builtin_memcpy((void *)&{own}, &{there}, {size}); else"
+                after.append(f"    if (!{is_pointer})")
+                size = f"{_ENTRY}_least({size}, {_ENTRY}_bytes[{number}])"
+            yield f"    __builtin_memcpy((void *)&{own}, {there}, {size});"
+            after.append(f"    __builtin_memcpy({there}, &{own}, {size});")
         yield f"    {_ENTRY}_call({', '.join(each.name for each in function.parameters)});"
-        for number, each in enumerate(self._arrays):
-            if each.is_scalar or each.spelled not in given:
-                condition = "1" if each.is_scalar else f"!{_is_pointer(each.spelled)}"
-                there = f"{_ENTRY}_arrays[{number}]"
-                size = self._size(number, each, given)
-                yield f"    if ({condition}) __builtin_memcpy({there}, &{each.spelled}, {size});"
+        yield from after
         yield "}"
-
-    def _size(self, number: int, array: Array, given: Container[str]) -> str:
-        """Return how many bytes are copied: of the file's own arrays no more than what was given."""
-        size = f"sizeof {array.spelled}"
-        if array.is_scalar or array.spelled in given:
-            return size
-        return f"{_is_pointer(array.spelled)} ? {size} : {_ENTRY}_least({size}, {_ENTRY}_bytes[{number}])"
 
 
 def is_given(array: Array) -> bool:
@@ -124,39 +117,6 @@ def is_given(array: Array) -> bool:
     return array.kind in ("parameter", "global")
 
 
-def _declared(variable: Variable, spelled: Sequence[str]) -> Iterator[str]:
-    """The variable of a parameter: a pointer to a record leads to one."""
-    if any(each.startswith(f"{variable.name}->") for each in spelled):
-        yield f"    {_plain(variable)}{variable.name};"
-        yield from _record(variable)
-    elif variable.is_memory:
-        yield f"    void *{variable.name} = 0;"
-    else:
-        yield f"    {_plain(variable)}{variable.name};"
-
-
-def _is_pointer(spelled: str) -> str:
-    """A condition in C that tells a pointer from an array."""
-    return f"__builtin_types_compatible_p(__typeof__({spelled}), __typeof__(&({spelled})[0]))"
-
-
-def _record(variable: Variable) -> Iterator[str]:
-    """A record full of zeros to which a pointer leads."""
-    name = f"{_ENTRY}_{variable.name}"
-    yield f"    {_plain(variable).replace('*', '')}{name};"
-    yield f"    __builtin_memset(&{name}, 0, sizeof {name});"
-    yield f"    {variable.name} = &{name};"
-
-
 def _plain(variable: Variable) -> str:
     """A variable's type without what keeps it from being set."""
     return re.sub(r"\b(?:const|volatile|restrict|__restrict)\b", "", variable.type) + " "
-
-
-def _shared_library(text: str, options: Sequence[str], folder: Path, path: Path) -> Path:
-    """Compile and link a text. Raises InvalidInputError."""
-    clang = find_clang()
-    try:
-        return clang.shared_library([*words_of(clang, options), *_OPTIONS], text, folder)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{path} can't be compiled for this machine: {error}") from None

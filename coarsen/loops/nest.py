@@ -6,11 +6,14 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import islpy as isl
 import numpy as np
 
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops.tree import Assignment, Directive
+
+Coefficients = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,15 @@ class Statement:
     def instance(self) -> str:
         """An instance in isl's notation: `S1[i, j]`."""
         return f"{self.name}[{', '.join(self.iterators)}]"
+
+    def combined(self, row: Coefficients) -> str:
+        """Return a sum of its iterators, each times a coefficient, as an expression."""
+        numbers = zip(self.iterators, row, strict=True)
+        return affine_text(Polynomial({(name,): number for name, number in numbers if number}))
+
+    def values(self, rows: Sequence[Coefficients]) -> isl.Map:
+        """Return the relation of its instances to such sums."""
+        return isl.Map(f"{{ {self.instance} -> [{', '.join(map(self.combined, rows))}] }}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +237,7 @@ class Reuse:
 
 
 def reuse_of(access: Access, statement: Statement, around: Sequence[tuple[int, ...]] = ()) -> Reuse:
-    """Return the reuse of an access of a statement.
-
-    Args:
-        access: one of its accesses.
-        statement: what makes it.
-        around: rows of coefficients of its iterators: only what has the same values of these counts.
-    """
+    """Return the reuse of an access of a statement among what has the same values of some rows of coefficients."""
     iterators = statement.iterators
     rows = [*(row[:-1] for row in access.matrix(iterators)), *around]
     rank = int(np.linalg.matrix_rank(np.array(rows))) if rows and iterators else 0

@@ -10,7 +10,8 @@ parts is parallel then, and lanes share both sums (`splits`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from coarsen.errors import RefusalError, SourcePosition
@@ -30,23 +31,16 @@ _Sums = Mapping[SourcePosition, Sum]
 def nest_and_kernels(function: tree.CFunction) -> tuple[Nest, tuple[Dependence, ...], tuple[NestKernel, ...]]:
     """Return the nest of a function, its dependences and its kernels, with sums over everything in two launches.
 
-    Raises:
-        RefusalError: it is no affine loop nest, or none that OpenCL C can have.
+    Raises RefusalError for what is no affine loop nest, or none that OpenCL C can have.
     """
     nest, found = analysed(nest_of(function))
     if shared := dict(_over_everything(nest, found)):
         known = {*function.variables, *nest.arrays}
         taken = {*known}
         body = tuple(_statements(function.body, shared, taken))
-        try:
+        with suppress(RefusalError):  # then as the loops are
             spread, related = analysed(nest_of(replace(function, body=body)))
-            kernels = (
-                replace(kernel, makes_parts=any(_sets_one_of(each, taken - known) for each in kernel.statements))
-                for kernel in kernels_of(spread, related)
-            )
-            return spread, related, tuple(kernels)
-        except RefusalError:
-            pass  # as the loops are
+            return spread, related, kernels_of(spread, related, taken - known)
     return nest, found, kernels_of(nest, found)
 
 
@@ -69,10 +63,6 @@ def _over_everything(nest: Nest, found: Sequence[Dependence]) -> Iterator[tuple[
                 yield loop.place, {each.place: sums[each.name] for each in using}
 
 
-def _sets_one_of(statement: Statement, names: Set[str]) -> bool:
-    return any(access.array in names for access in statement.writes)
-
-
 def _adds_to_one(statement: Statement) -> bool:
     """Return True for a statement that adds to the same element in all of its loops."""
     used = {name for access in statement.writes for form in access.subscripts for name in form.symbols}
@@ -84,9 +74,7 @@ def _statements(
 ) -> Iterator[tree.Statement]:
     """Yield statements with shared loops in parts; `taken` are names."""
     for each in statements:
-        if isinstance(each, tree.Region):
-            yield replace(each, body=tuple(_statements(each.body, shared, taken)))
-        elif isinstance(each, tree.For) and each.place in shared:
+        if isinstance(each, tree.For) and each.place in shared:
             has_rows = any(isinstance(inner, tree.For) for inner in each.body)
             yield from _in_parts(each if has_rows else _in_blocks(each, taken), shared[each.place], taken)
         else:
@@ -159,7 +147,7 @@ def _in_parts(loop: tree.For, sums: _Sums, taken: set[str]) -> Iterator[tree.Sta
     free = tree.Directive(("simd",), inner, place)
     body = [
         replace(each, directives=(*each.directives, free)) if isinstance(each, tree.For) else each
-        for each in tree.replaced(loop.body, parts)
+        for each in (tree.replaced(inner, parts) for inner in loop.body)
     ]
     yield replace(loop, body=(*begun, *body, *kept), directives=(tree.Directive(("for",), "", place),))
     yield replace(loop, body=tuple(added), directives=(tree.Directive(("for",), outer, place),))

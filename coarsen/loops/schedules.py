@@ -8,7 +8,7 @@ loop over time stays outside, and below it each statement has its parallel loops
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -16,9 +16,8 @@ import islpy as isl
 
 from coarsen.errors import RefusalError
 from coarsen.loops.dependences import Dependence, limited
-from coarsen.loops.nest import Nest, Statement
+from coarsen.loops.nest import Coefficients, Nest, Statement
 
-Coefficients = tuple[int, ...]
 Rows = tuple[Coefficients, ...]
 
 
@@ -27,16 +26,14 @@ class Band:
     """Loops that isl found: for each of their statements what they count, and which of them are parallel.
 
     Attributes:
-        members: by statement: the loops as expressions of its iterators, the outermost first.
+        rows: by statement: the coefficients of its iterators in each loop, the outermost first.
         coincident: of each loop, whether its iterations are independent.
         below: the bands inside, one after the other.
-        rows: by statement: the coefficients of its iterators in each loop.
     """
 
-    members: dict[str, tuple[str, ...]]
+    rows: Mapping[str, Rows]
     coincident: tuple[bool, ...]
     below: tuple[Band, ...] = ()
-    rows: dict[str, Rows] = field(default_factory=dict)
 
     @property
     def is_sequential(self) -> bool:
@@ -54,16 +51,17 @@ class Piece:
     @property
     def statements(self) -> tuple[str, ...]:
         """The names of its statements."""
-        return tuple(self.band.members)
+        return tuple(self.band.rows)
+
+
+def in_one_step(around: Sequence[Band], source: Statement, sink: Statement) -> isl.Map:
+    """Return the pairs of instances of two statements for which all loops around launches count the same."""
+    ends = (each.values([row for band in around for row in band.rows[each.name]]) for each in (source, sink))
+    return next(ends).apply_range(next(ends).reverse())
 
 
 def bands(nest: Nest, found: Sequence[Dependence]) -> tuple[Band, ...]:
-    """Return the outermost bands of a nest, in the order in which they run.
-
-    Args:
-        nest: the loops.
-        found: its dependences, of which the schedule keeps every one.
-    """
+    """Return the outermost bands of a nest in the order in which they run; all its dependences are kept."""
     context = isl.Context()
     context.set_schedule_outer_coincidence(1)
     context.set_schedule_serialize_sccs(1)
@@ -115,16 +113,12 @@ def _bands(node: isl.ScheduleNode, nest: Nest) -> Iterator[Band]:
     elif kind == isl.schedule_node_type.band:
         coincident = tuple(bool(node.band_member_get_coincident(place)) for place in range(node.band_n_member()))
         relation = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())
-        loops = {each.get_tuple_name(isl.dim_type.in_): _loops(each) for each in _parts(relation.foreach_map)}
-        ordered = [each.name for each in nest.statements if each.name in loops]
+        found = {each.get_tuple_name(isl.dim_type.in_): _rows(each) for each in _parts(relation.foreach_map)}
+        rows = {each.name: found[each.name] for each in nest.statements if each.name in found}
         inner = node.child(0)
         is_last = isl.schedule_node_type(inner.get_type()) == isl.schedule_node_type.leaf
-        below = () if is_last else tuple(_bands(inner, nest))
-        members, rows = (
-            {name: tuple(each[place] for each in loops[name]) for name in ordered} for place in (0, 1)
-        )
-        if ordered:  # statements that never run are in bands without members
-            yield Band(members, coincident, below, rows)  # type: ignore[arg-type]
+        if rows:  # statements that never run are in bands without any
+            yield Band(rows, coincident, () if is_last else tuple(_bands(inner, nest)))
     else:
         for place in range(node.n_children()):
             yield from _bands(node.child(place), nest)
@@ -136,16 +130,12 @@ def _parts(each: Callable[[Callable[[Any], None]], Any]) -> list[Any]:
     return found
 
 
-def _loops(relation: isl.Map) -> list[tuple[str, Coefficients]]:
-    """The loops of a band as expressions of a statement's iterators, and their coefficients."""
-    whole = isl.PwMultiAff.from_map(relation)
-    found = []
-    for loop in (whole.get_pw_aff(place) for place in range(relation.dim(isl.dim_type.out))):
-        _, form = loop.get_pieces()[0]
-        places = range(relation.dim(isl.dim_type.in_))
-        row = tuple(int(form.get_coefficient_val(isl.dim_type.in_, place).to_python()) for place in places)
-        found.append((str(loop).partition("-> [(")[2].partition(")]")[0], row))
-    return found
+def _rows(relation: isl.Map) -> Rows:
+    """The coefficients of a statement's iterators in the loops of a band."""
+    whole, end = isl.PwMultiAff.from_map(relation), isl.dim_type.in_
+    forms = (whole.get_pw_aff(place).get_pieces()[0][1] for place in range(relation.dim(isl.dim_type.out)))
+    places = range(relation.dim(end))
+    return tuple(tuple(int(form.get_coefficient_val(end, at).to_python()) for at in places) for form in forms)
 
 
 # Functions of instances that keep their distance, by the affine form of Farkas' lemma.
@@ -158,10 +148,7 @@ def _loops(relation: isl.Map) -> list[tuple[str, Coefficients]]:
 class Unknowns:
     """The coefficients of one function for each of several statements, each from -1 to 1.
 
-    Args:
-        nest: that they belong to.
-        statements: those that get a function.
-        fixed: by statement, iterators on which its function may not depend.
+    `fixed` are the iterators on which a statement's function may not depend.
     """
 
     def __init__(self, nest: Nest, statements: Sequence[Statement], fixed: Mapping[str, Sequence[str]]) -> None:
@@ -187,13 +174,7 @@ class Unknowns:
         """All functions."""
 
     def distance(self, relation: isl.Map, least: int, sign: int = 1) -> isl.Set:
-        """Return the functions with `sign * (f(y) - f(x) - least) >= 0` for all pairs x -> y of a relation.
-
-        Args:
-            relation: between instances of two of the statements.
-            least: a number.
-            sign: 1, or -1 for a distance of at most `least`.
-        """
+        """Return the functions with `sign * (f(y) - f(x) - least) >= 0` for all pairs x -> y of a relation."""
         *source, start = self._functions[relation.get_tuple_name(isl.dim_type.in_)]
         *sink, end = self._functions[relation.get_tuple_name(isl.dim_type.out)]
         inner = len(source) - len(self._parameters), len(sink) - len(self._parameters)
@@ -213,13 +194,11 @@ class Unknowns:
             found = found.intersect(kept.preimage_multi_aff(values))
         return found
 
-    def simplest(self, allowed: isl.Set) -> dict[str, tuple[int, ...]] | None:
-        """Return the functions of a set with the fewest coefficients other than 0.
+    def simplest(self, allowed: isl.Set) -> dict[str, Coefficients] | None:
+        """Return the functions of a set with the fewest coefficients other than 0, by statement; None without any.
 
-        Of these it takes the ones with the fewest negative coefficients, then those of inner iterators.
-
-        Returns:
-            By statement the coefficients: of its iterators, of parameters, the constant; None if there are none.
+        Of these it takes the ones with the fewest negative coefficients, then those of inner iterators. Returned
+        are the coefficients of iterators.
         """
         if allowed.is_empty():
             return None
@@ -228,4 +207,5 @@ class Unknowns:
         at = range(2, 2 + 2 * count)
         signs = [int(point.get_coordinate_val(isl.dim_type.set, place).to_python()) for place in at]
         values = iter([above - below for below, above in zip(signs[:count], signs[count:], strict=True)])
-        return {name: tuple(islice(values, len(own))) for name, own in self._functions.items()}
+        found = {name: tuple(islice(values, len(own))) for name, own in self._functions.items()}
+        return {name: row[: -1 - len(self._parameters)] for name, row in found.items()}

@@ -14,7 +14,7 @@ from coarsen.errors import SourcePosition
 
 _WHOLE = frozenset(["char", "short", "int", "long", "unsigned", "signed", "_Bool", "bool"])
 _QUALIFIERS = frozenset(["const", "volatile", "restrict", "__restrict"])
-T = TypeVar("T")
+Node = TypeVar("Node", bound="Expression | Statement")
 
 
 def is_whole(spelled: str) -> bool:
@@ -204,15 +204,6 @@ class Declare:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
-    """The body of `#pragma omp parallel`, which several threads run."""
-
-    directive: Directive
-    body: tuple[Statement, ...]
-    place: SourcePosition = dataclasses.field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Other:
     """A statement that is not read further: `what` is how a reader calls it."""
 
@@ -221,7 +212,7 @@ class Other:
     is_return: bool = False
 
 
-Statement: TypeAlias = For | If | Evaluate | Declare | Region | Other
+Statement: TypeAlias = For | If | Evaluate | Declare | Other
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +243,7 @@ def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
     for each in statements:
         yield each
         match each:
-            case For() | Region():
+            case For():
                 yield from all_of(each.body)
             case If():
                 yield from all_of((*each.then, *each.otherwise))
@@ -264,26 +255,22 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
     return tuple(each for value in every for each in value if isinstance(each, Expression))
 
 
-def with_parts(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """Return an expression with another in place of each that it is made of."""
-    changed: dict[str, Any] = {}
-    for name, value in _values(expression).items():
+def with_parts(node: Node, change: Callable[[Expression], Expression]) -> Node:
+    """Return a node with another in place of each expression in it, those of inner statements among them."""
+
+    def changed(value: Any) -> Any:  # noqa: ANN401 (what a field holds)
         if isinstance(value, tuple):
-            changed[name] = tuple(change(each) if isinstance(each, Expression) else each for each in value)
-        elif isinstance(value, Expression):
-            changed[name] = change(value)
-    return dataclasses.replace(expression, **changed) if changed else expression
+            return tuple(map(changed, value))
+        if isinstance(value, Statement):
+            return with_parts(value, change)
+        return change(value) if isinstance(value, Expression) else value
+
+    return dataclasses.replace(node, **{name: changed(value) for name, value in _values(node).items()})
 
 
-def replaced(node: T, others: Mapping[Expression, Expression]) -> T:
-    """Return an expression, a statement or several with others in the place of some expressions."""
-    if isinstance(node, tuple):
-        return tuple(replaced(each, others) for each in node)  # type: ignore[return-value]
-    if isinstance(node, Expression) and node in others:
-        return others[node]  # type: ignore[return-value]
-    if not isinstance(node, Expression | Statement):
-        return node
-    return dataclasses.replace(node, **{name: replaced(value, others) for name, value in _values(node).items()})
+def replaced(node: Node, others: Mapping[Expression, Expression]) -> Node:
+    """Return an expression or a statement with others in the place of some of the expressions inside of it."""
+    return with_parts(node, lambda each: others[each] if each in others else replaced(each, others))
 
 
 def _values(node: Expression | Statement) -> dict[str, Any]:

@@ -32,7 +32,7 @@ Rate: TypeAlias = int | str
 OWN_NAMES = frozenset(
     (
         *("input", "output", "n", "width", "height", "i", "x", "y", "u", "place", "pop", "peek", "push"),
-        *("from", "to", "value", "first", "put", "pops", "pushes", "sink", "beside"),
+        *("from", "to", "value", "first", "pops", "pushes", "sink", "beside", "inside"),
     )
 )
 HIDDEN = "stream_"
@@ -45,6 +45,7 @@ _OF_WORK_ITEMS = re.compile(
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _BRANCHES = re.compile(r"\b(?:for|while|do|if|switch)\b|[?#]|&&|\|\|")
 _TAKE = re.compile(r"\b(pop|peek)\s*\(")
+_NEIGHBOUR = re.compile(r"\bu\s*\(\s*[-+]?\s*(\d+)\s*,\s*[-+]?\s*(\d+)\s*\)")
 _CALL = re.compile(r"\b(pop\s*\(\s*\)|peek\s*\(|push\s*\()")
 
 
@@ -139,6 +140,13 @@ class Actor:
     def is_elementwise(self) -> bool:
         """Return True if each element is made of the one in its place, and of those around it in an image."""
         return bool(self.border) or (self.pop, self.push, self.peek) == (1, 1, 1)
+
+    @property
+    def reach(self) -> int | None:
+        """Return how far a stencil looks along either axis; None unless numbers tell all of its neighbours."""
+        found = _NEIGHBOUR.findall(self.work) if self.border else []
+        is_told = not self.border or len(found) == len(re.findall(r"\bu\b", self.work))
+        return max((int(each) for pair in found for each in pair), default=0) if is_told else None
 
     @property
     def puts_one(self) -> bool:

@@ -13,235 +13,27 @@ A channel in memory holds its elements in their order, or transposed (section 4.
 neighbouring firings are neighbours, of those that take or put out several. Who writes it puts them there:
 
     LAYOUT_scale=0   a0 a1 a2  b0 b1 b2  c0 c1 c2  d0          three elements a firing
-    LAYOUT_scale=1   a0 b0 c0 d0  a1 b1 c1 --  a2 b2 c2 --     4 = rows of it
+    LAYOUT_scale=1   a0 b0 c0 d0  a1 b1 c1 --  a2 b2 c2 --
+
+Work-groups that look at nothing outside of the image have no border to ask for (INTERIOR_blur=1):
+
+    if (the group is inside) output[…] = (in[x - 1] + in[x + 1]) / 2;
+    else if (x < width) output[…] = (in[max(x - 1, 0)] + in[min(x + 1, width - 1)]) / 2;
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-import numpy as np
 from pyopencl.tools import dtype_to_ctype
 
-from coarsen.errors import InvalidInputError
-from coarsen.stream.actor import (
-    EDGE,
-    HIDDEN,
-    Actor,
-    Rate,
-    SplitJoin,
-    Stage,
-    actors_of,
-    arguments_of,
-    branches_of,
-    check_neighbours,
-    is_array,
-)
-from coarsen.stream.graph import c_text, element_counts, firings, turns
-from coarsen.stream.reduction_text import Argument
+from coarsen.stream.actor import EDGE, HIDDEN, Actor, Rate, SplitJoin, Stage, branches_of, is_array
+from coarsen.stream.graph import c_text
+from coarsen.stream.stages import SIZES, Pipeline
 
-SIZES = ("n", "width", "height")
+# Farther than any image is wide and high.
+_FAR = 1 << 24
 _VECTORS = (2, 4, 8, 16)
-# Of what is fused and how channels lie: each doubles the number of versions.
-MOST_CHOICES = 8
-# Of a channel that may be transposed: its capacity has the count twice, and is to be evaluated.
-_LONGEST_COUNT = 48
-
-
-@dataclass(frozen=True)
-class StreamLaunch:
-    """A launch of a stage's kernel.
-
-    Attributes:
-        stage: its number.
-        source: the number of the channel that it reads, 0 for the input; it writes the one behind its stage.
-        when: the values of macros with which it is made.
-    """
-
-    stage: int
-    source: int
-    when: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Pipeline:
-    """Stages one after the other: what their kernels are.
-
-    Attributes:
-        name: of the kernel that writes the output; others have it before their own.
-        stages: actors and split-joins.
-
-    Raises:
-        InvalidInputError: neighbours that don't go together, a name that is there twice.
-    """
-
-    name: str
-    stages: tuple[Stage, ...]
-
-    def __post_init__(self) -> None:
-        if not self.stages:
-            raise InvalidInputError("a pipeline has one actor at least")
-        check_neighbours(self.stages)
-        joins = [each.name for each in self.stages if isinstance(each, SplitJoin)]
-        names = [*self.arguments, *(each.name for each in self.actors), *joins]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise InvalidInputError(f"there are two of the name '{twice[0]}': give one of them another")
-        for actor in self.actors:
-            if actor.border and not self.is_image[actor.name]:
-                raise InvalidInputError(
-                    f"{actor.name}: it takes an image, and what comes before it makes none: maps and stencils do"
-                )
-
-    @cached_property
-    def actors(self) -> tuple[Actor, ...]:
-        """All actors, those of branches too."""
-        return tuple(actor for stage in self.stages for actor in actors_of(stage))
-
-    @cached_property
-    def arguments(self) -> Mapping[str, Argument]:
-        """The arguments of all actors by name."""
-        return arguments_of(self.stages)
-
-    @cached_property
-    def dtypes(self) -> tuple[np.dtype[Any], ...]:
-        """NumPy's types of the elements of each channel."""
-        return (self.actors[0].dtype, *(branches_of(each)[-1][-1].result_dtype for each in self.stages))
-
-    @cached_property
-    def is_image(self) -> Mapping[str, bool]:
-        """Return whether an actor makes an image of one, by its name; a split-join, whether each element of an
-        image becomes one of each branch."""
-        found, is_so = {}, any(each.border for each in self.actors)
-        for stage in self.stages:
-            for branch in branches_of(stage):
-                inner = is_so
-                for actor in branch:
-                    inner = found[actor.name] = inner and actor.is_elementwise
-            if isinstance(stage, SplitJoin):
-                is_even = {*stage.join} == {1}
-                found[stage.name] = is_even and all(found[branch[-1].name] for branch in stage.branches)
-            is_so = is_so and isinstance(stage, Actor) and stage.is_elementwise
-        return found
-
-    @property
-    def keeps_shape(self) -> bool:
-        """Return True if the output has an element in the place of each of the input."""
-        return all(isinstance(each, Actor) and each.is_elementwise for each in self.stages)
-
-    @property
-    def is_map(self) -> bool:
-        """Return True if each element becomes another of its type, and is read for no other one."""
-        actors = [each for each in self.stages if isinstance(each, Actor) and not each.border]
-        is_elementwise = len(actors) == len(self.stages) and all(each.is_elementwise for each in actors)
-        return is_elementwise and self.dtypes[0] == self.dtypes[-1]
-
-    @cached_property
-    def counts(self) -> tuple[str, ...]:
-        """Return how many elements each channel gets, expressions of `n` and arguments."""
-        return element_counts(self.stages)
-
-    @cached_property
-    def sizes(self) -> tuple[str, ...]:
-        """The names of the sizes that kernels are given."""
-        return SIZES if any(each.border for each in self.actors) else SIZES[:1]
-
-    @cached_property
-    def fusions(self) -> Mapping[str, tuple[int, ...]]:
-        """The macros that say what is fused, with their values, the default first.
-
-        By default neighbours are one kernel where each branch looks at each element once. Only the first few
-        of them are a choice.
-        """
-        choices = [
-            (stage, (1, 0) if reads_once(after) else (0, 1))
-            for stage, after in pairwise(self.stages)
-            if all(each.puts_one for each in actors_of(stage))
-        ]
-        return {
-            f"FUSE_{stage.name}": values if number < MOST_CHOICES else values[:1]
-            for number, (stage, values) in enumerate(choices)
-        }
-
-    @cached_property
-    def layouts(self) -> Mapping[int, Rate]:
-        """The channels that may be transposed, by number, each with the elements of a firing.
-
-        These are as many as each branch behind the channel takes, or else as what is before it puts out.
-        """
-        left = MOST_CHOICES - sum(len(values) > 1 for values in self.fusions.values())
-        found: dict[int, Rate] = {}
-        for number, (stage, after) in enumerate(pairwise(self.stages), 1):
-            taken = {1 if own.is_elementwise else own.pop for own, *_ in branches_of(after)}
-            together = taken.pop() if len(taken) == 1 else 1
-            together = together if together != 1 else _put(stage)
-            is_in_memory = 0 in self.fusions.get(f"FUSE_{stage.name}", (0,))
-            is_short = len(f"{self.counts[number]}{together}") <= _LONGEST_COUNT
-            if together != 1 and is_in_memory and is_short and len(found) < left:
-                found[number] = together
-        return found
-
-    @cached_property
-    def macros(self) -> Mapping[str, tuple[int, ...]]:
-        """The macros that say what is fused, and which channels are transposed: values, the default first."""
-        layouts = {f"LAYOUT_{self.stages[channel - 1].name}": (0, 1) for channel in self.layouts}
-        return {**self.fusions, **layouts}
-
-    def capacity(self, channel: int) -> str:
-        """Return how many elements a channel's memory has, at least one, as an expression."""
-        count, together = self.counts[channel], self.layouts.get(channel)
-        return f"max({count}, 1)" if together is None else f"max({count} + min({together}, {count}), 1)"
-
-    def kernel(self, stage: int) -> str:
-        """Return the name of a stage's kernel."""
-        return self.name if stage == len(self.stages) - 1 else f"{self.name}_{self.stages[stage].name}"
-
-    def work_items(self, stage: int) -> str:
-        """Return how many work-items a stage has, as an expression."""
-        own, elements = self.stages[stage], self.counts[stage]
-        return firings(own, elements) if isinstance(own, Actor) else turns(own, elements)
-
-    def global_size(self, stage: int) -> tuple[str, ...]:
-        """Return the work-items of a stage along each dimension, 0 first, as expressions."""
-        is_image = self.is_image.get(self.stages[stage].name)
-        return ("width", "height") if is_image else (self.work_items(stage),)
-
-    @cached_property
-    def launches(self) -> tuple[StreamLaunch, ...]:
-        """The launches of all versions, in their order."""
-        found = []
-        for number, stage in enumerate(self.stages):
-            after = f"FUSE_{stage.name}"
-            for source, fused in self._sources(number):
-                own = {after: 0} if after in self.fusions else {}
-                found.append(StreamLaunch(number, source, {**fused, **own}))
-        return tuple(
-            each for each in found if all(value in self.fusions[name] for name, value in each.when.items())
-        )
-
-    def _sources(self, place: int) -> Iterator[tuple[int, dict[str, int]]]:
-        """Yield the channels that a stage may read in memory, each with what must be fused for that."""
-        fused: dict[str, int] = {}
-        for source in range(place, -1, -1):
-            macro = f"FUSE_{self.stages[source - 1].name}" if source else ""
-            if macro not in self.fusions:
-                yield source, dict(fused)
-                return
-            yield source, {**fused, macro: 0}
-            fused[macro] = 1
-
-
-def reads_once(stage: Stage) -> bool:
-    """Return True if each element is looked at by one firing alone, of each branch."""
-    return all(branch[0].peek == branch[0].pop and not branch[0].border for branch in branches_of(stage))
-
-
-def _put(stage: Stage) -> Rate:
-    """As many elements as a stage puts out together."""
-    return sum(stage.join) if isinstance(stage, SplitJoin) else 1 if stage.puts_one else stage.push
 
 
 def opencl_text(pipeline: Pipeline) -> str:
@@ -274,7 +66,10 @@ class _Writing:
     def __init__(self, pipeline: Pipeline, has_places: bool, has_channels: bool = True) -> None:
         self._pipeline, self._has_places = pipeline, has_places
         self._layouts = pipeline.layouts if has_channels else {}
-        self._names = [*pipeline.sizes[0 if self._layouts else 1 :], *pipeline.arguments]
+        images = (each for each in pipeline.stages if isinstance(each, Actor) and each.border)
+        self._has_interior = has_channels and any(images)
+        own = ["inside"] if self._has_interior else []
+        self._names = [*pipeline.sizes[0 if self._layouts else 1 :], *own, *pipeline.arguments]
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the text."""
@@ -447,18 +242,44 @@ class _Writing:
         yield f"{actor.type} STREAM_U_{actor.name}({', '.join([*given, f'int {dx}', f'int {dy}'])})"
         yield "{"
         axes = (x, dx, width), (y, dy, height)
+        may_be = f"!{HIDDEN}inside && " if self._has_interior else ""
         if actor.border == EDGE:
             for at, by, size in axes:
-                yield f"    {at} = {by} < 0 ? max({at} + {by}, 0) : {by} > 0 ? min({at} + {by}, {size} - 1) : {at};"
+                low, high = (f"{may_be}{by} {sign} 0" for sign in "<>")
+                yield f"    {at} += {by};"
+                yield f"    {at} = {low} ? max({at}, 0) : {high} ? min({at}, {size} - 1) : {at};"
         else:
             yield from (f"    {at} += {by};" for at, by, _ in axes)
             outside = (f"({by} < 0 ? {at} < 0 : {by} > 0 && {at} >= {size})" for at, by, size in axes)
-            yield f"    if ({' || '.join(outside)}) {{"
+            yield f"    if ({may_be}({' || '.join(outside)})) {{"
             yield from self._copies(actor)
             yield f"        return {actor.border};"
             yield "    }"
         yield f"    return STREAM_AT_{actor.name}({x}, {y});"
         yield "}"
+
+    def _inside(self, place: int, stage: Actor) -> Iterator[str]:
+        """Yield what a work-group does that looks at nothing outside of an image."""
+        before = self._pipeline.stages[place - 1] if place else None
+        macro, reach = f"INTERIOR_{stage.name}", str(_FAR if stage.reach or stage.reach is None else 0)
+        reach = f"({macro} ? {stage.reach} : {_FAR})" if macro in self._pipeline.macros else reach
+        if before is not None and f"FUSE_{before.name}" in self._pipeline.fusions:
+            reach += f" + (FUSE_{before.name} ? STREAM_REACH_{before.name} : 0)"
+        own, to = f"STREAM_REACH_{stage.name}", self._place(place + 1, "place", prefix="")
+        yield f"#define {own} ({reach})"
+        yield f"#if {own} && {own} < {_FAR}"
+        told = []
+        for axis, size in enumerate(("width", "height")):
+            first, end = f"{HIDDEN}first_{axis}", f"{HIDDEN}end_{axis}"
+            before = f"get_group_id({axis}) * get_local_size({axis})"
+            yield f"    const int {first} = get_global_offset({axis}) + {before};"
+            yield f"    const int {end} = {first} + (int)get_local_size({axis});"
+            told.append(f"{first} >= {own} && {end} + {own} <= {size}")
+        yield f"    if ({' && '.join(told)}) {{"
+        yield "        const int inside = 1;"
+        yield f"        output[{to}] = {self.value(stage, ('x', 'y'), prefix='')};"
+        yield "    } else"
+        yield "#endif"
 
     def _kernel(self, place: int) -> Iterator[str]:
         pipeline = self._pipeline
@@ -475,9 +296,11 @@ class _Writing:
         yield "{"
         yield f"    global const {source} *{HIDDEN}from = (global const {source} *) input;"
         at: tuple[str, ...] = ("place",)
+        yield from ["    const int inside = 0;"] if self._has_interior else []
         if len(pipeline.global_size(place)) > 1:
             at = ("x", "y")
             yield "    const int x = get_global_id(0), y = get_global_id(1), place = y * width + x;"
+            yield from self._inside(place, stage) if self._has_interior and isinstance(stage, Actor) else ()
             yield "    if (x < width && y < height) {"
         else:
             yield "    const int place = get_global_id(0);"

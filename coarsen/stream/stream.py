@@ -34,9 +34,10 @@ from coarsen.stream.actor import Map, Stage, actors_of, check_neighbours, is_arr
 from coarsen.stream.calls import number, overlap
 from coarsen.stream.check_rates import check_rates
 from coarsen.stream.graph import MOST_FIRINGS, Channel, buffers, channels_of, repetitions
-from coarsen.stream.kernels import Pipeline, fused_text, opencl_text, reads_once
+from coarsen.stream.kernels import fused_text, opencl_text
 from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_text import OPTIONS
+from coarsen.stream.stages import Pipeline, reads_once
 from coarsen.stream.versions import description_of, file_of, versions_of
 
 if TYPE_CHECKING:
@@ -112,8 +113,8 @@ class Stream:
         for each in rated:
             if not each.names:
                 each.rates({})
-        # A call looks at those that it may change.
-        self._rated = [each for each in rated if each.names]
+        # A call looks at those that it may change; the size of an image is at least 1.
+        self._rated = tuple(each for each in rated if each.names - {"width", "height"})
         self._counts = tuple(map(parse_expression, self._pipeline.counts))
         # Arguments of a kernel object are a launch's: each thread has its own.
         self._kernels = threading.local()
@@ -137,7 +138,7 @@ class Stream:
 
     @cached_property
     def versions(self) -> tuple[TunedVersion, ...]:
-        """The versions that differ in what is fused, the default one first."""
+        """The versions, the default one first: their macros differ."""
         return tuple(versions_of(self._pipeline))
 
     def __call__(
@@ -170,7 +171,8 @@ class Stream:
             return self._reduced(self.reduction, queue, elements, out, wait_for, given)
         call = self._prepared(elements, given)
         dtype, count = self._pipeline.dtypes[-1], call.counts[-1]
-        found = pyopencl.array.empty(queue, call.shape, dtype) if out is None else out
+        allocator = getattr(elements, "allocator", None)
+        found = pyopencl.array.empty(queue, call.shape, dtype, allocator=allocator) if out is None else out
         _memory("out", found, dtype)
         is_in_place = self._pipeline.is_map and found.base_data == call.passed[0]
         read = (each for each in call.passed[is_in_place:] if hasattr(each, "int_ptr"))
@@ -277,7 +279,7 @@ class Stream:
             raise InvalidInputError(f"a pipeline with a reduction is {how} by its parts, `front` and `reduction`")
 
     def explain(self, **sizes: int) -> str:
-        """Return rates, firings, channels and what is fused, in words.
+        """Return rates, firings, channels and versions, in words.
 
         Args:
             sizes: values of the names in rates, where there are some.

@@ -1,6 +1,6 @@
-"""The versions of a pipeline, for tuned files and for the tuner; they differ in fusions and layouts of channels.
+"""The versions of a pipeline, for tuned files and for the tuner; macros tell them apart.
 
-step.describe("step.toml")  ─▶ step.cl, step.toml        FUSE_… and LAYOUT_… are its parameters
+step.describe("step.toml")  ─▶ step.cl, step.toml        FUSE_…, LAYOUT_…, INTERIOR_… are its parameters
 coarsen tune step.toml      ─▶ step.tuned.json           pipeline(…, tuned="step.tuned.json")
 """
 
@@ -22,8 +22,8 @@ from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.table import toml
 from coarsen.stream.actor import HIDDEN, is_array
-from coarsen.stream.kernels import Pipeline, StreamLaunch
 from coarsen.stream.reduction_choice import file_for, kind_of
+from coarsen.stream.stages import Pipeline, StreamLaunch
 from coarsen.variant.variant import Variant
 
 # By the number of dimensions, before anything is tuned.

@@ -7,27 +7,21 @@ each option, a mean and half the width of its 95 % interval, is the host's part,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
-import pyopencl.clmath
 from numpy.typing import NDArray
 from pyopencl.cltypes import float2
 
-from coarsen.opencl_bench.streams import Problem, Program, Run
-from coarsen.opencl_bench.streams.yardsticks import one_version
+from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, chosen, left_in, plain
 from coarsen.stream import Reduce
 
 RATE, VOLATILITY = 0.06, 0.1
-PAYOFF = (
-    f"""
-#define RATE {RATE}f
-#define VOLATILITY {VOLATILITY}f
-"""
-    + """
+PAYOFF = """
 float payoff(float price, float strike, float years, float normal)
 {
     const float drift = (RATE - 0.5f * VOLATILITY * VOLATILITY) * years, spread = VOLATILITY * sqrt(years);
@@ -39,89 +33,69 @@ float2 with_square(float value)
     return (float2)(value, value * value);
 }
 """
-)
-ARGUMENTS = "const float *normals, const float *price, const float *strike, const float *years"
 _PAYOFF = "payoff(price[row], strike[row], years[row], normals[i])"
 
 
-def sums() -> Reduce:
-    """Return the sums of payoffs and of their squares, a `float2` for each option."""
+def summed(map: str, dtype: Any = np.float32) -> Reduce:  # noqa: ANN401 (whatever NumPy takes)
+    """Return sums for each option."""
     return Reduce(
         "a + b",
         identity="0",
-        map=f"with_square({_PAYOFF})",
-        arguments=ARGUMENTS,
-        dtype=float2,
+        map=map,
+        arguments="const float *normals, const float *price, const float *strike, const float *years",
+        dtype=dtype,
         rows="options",
         length="paths",
-        preamble=PAYOFF,
+        preamble=f"#define RATE {RATE}f\n#define VOLATILITY {VOLATILITY}f\n{PAYOFF}",
     )
 
 
-def one_sum(map: str) -> Reduce:
-    """Return one of both sums."""
-    return Reduce(
-        "a + b", identity="0", map=map, arguments=ARGUMENTS, rows="options", length="paths", preamble=PAYOFF
-    )
+def both_sums() -> Reduce:
+    """Return the sums of payoffs and of their squares, a `float2` for each option."""
+    return summed(f"with_square({_PAYOFF})", float2)
 
 
-def prices(sums: NDArray[np.float64], paths: int, years: NDArray[np.float32]) -> NDArray[np.float64]:
+def prices(found: Sequence[NDArray[Any]], paths: int, years: NDArray[Any]) -> NDArray[np.float64]:
     """Return the price of each option, and half the width of its 95 % interval.
 
     Args:
-        sums: of payoffs and of their squares, 2 × options.
+        found: sums of payoffs and of their squares, each of all options; or pairs of them.
         paths: of each option.
         years: until each option ends.
     """
-    total, squares = sums
-    deviation = np.sqrt(np.maximum(paths * squares - total**2, 0) / (paths * max(paths - 1, 1)))
-    return np.exp(-RATE * years) * np.stack([total / paths, 1.96 * deviation / np.sqrt(paths)])
+    total, squares = (found[0]["x"], found[0]["y"]) if len(found) == 1 else found
+    variance = (paths * squares.astype(np.float64) - total.astype(np.float64) ** 2) / (paths * max(paths - 1, 1))
+    width = 1.96 * np.sqrt(np.maximum(variance, 0) / paths)
+    return np.exp(-RATE * years) * np.stack([total / paths, width])
 
 
-def options(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]) -> Problem:
+def options(queue: cl.CommandQueue, size: Sizes, without: Without) -> Problem:
     """Return the pricing of options; `size` is their number and that of paths."""
     many, paths = size
-    generator = np.random.default_rng(many)
-    normals = generator.standard_normal(paths).astype(np.float32)
-    price, strike, years = (
-        generator.uniform(*bounds, many).astype(np.float32) for bounds in ((5, 50), (10, 25), (1, 5))
-    )
+    draw = np.random.default_rng(many)
+    normals = draw.standard_normal(paths).astype(np.float32)
+    price, strike, years = (draw.uniform(*each, many).astype(np.float32) for each in ((5, 50), (10, 25), (1, 5)))
     given = [cl.array.to_device(queue, each) for each in (normals, price, strike, years)]
-    drift, spread = (RATE - VOLATILITY**2 / 2) * years, VOLATILITY * np.sqrt(years)
-    is_apart = "fusion" in without
-    reductions = [one_sum(_PAYOFF), one_sum(f"pown({_PAYOFF}, 2)")] if is_apart else [sums()]
-    if "choice" in without:
-        reductions = [one_version(each, queue.device) for each in reductions]
-
-    def ours() -> list[cl.array.Array]:
-        return [each(queue, *given, options=many, paths=paths) for each in reductions]
-
-    def plain() -> list[cl.array.Array]:
-        found = []
-        for own in range(many):
-            ends = price[own] * cl.clmath.exp(given[0] * spread[own] + drift[own])
-            payoffs = cl.array.maximum(ends - strike[own], cl.array.zeros_like(ends))
-            found += [cl.array.sum(payoffs), cl.array.sum(payoffs * payoffs)]
-        return found
-
-    def answer(run: Run) -> NDArray[np.float64]:
-        found = np.concatenate([each.get().reshape(-1).view(np.float32) for each in run()]).astype(np.float64)
-        by_sums = found.reshape(2, many) if is_apart and run is ours else found.reshape(many, 2).T
-        return prices(by_sums, paths, years)
-
-    wanted = np.empty((2, many))
-    for own in range(many):
-        payoffs = np.maximum(
-            price[own] * np.exp(drift[own] + spread[own] * normals.astype(np.float64)) - strike[own], 0
-        )
-        wanted[:, own] = payoffs.sum(), (payoffs**2).sum()
-    runs: dict[str, Run] = {"coarsen": ours, "plain": plain}
-    right = prices(wanted, paths, years)
+    reductions = [summed(_PAYOFF), summed(f"pown({_PAYOFF}, 2)")] if "fusion" in without else [both_sums()]
+    own = [cl.array.empty(queue, many, np.float32 if "fusion" in without else float2) for _ in reductions]
+    launches = [
+        partial(chosen(each, queue, without), queue, *given, out=to, options=many, paths=paths)
+        for each, to in zip(reductions, own, strict=True)
+    ]
+    between, *apart = (cl.array.empty(queue, each, np.float32) for each in (many * paths, many, many))
+    others = [plain(queue, "payoffs", (paths, many), RATE, VOLATILITY, *given, between)]
+    others += [plain(queue, "sum_powers", (many,), 1 + n, paths, between, to) for n, to in enumerate(apart)]
+    read = partial(prices, paths=paths, years=years)
+    ways = {"coarsen": left_in(own, *launches, read=read), "plain": left_in(apart, *others, read=read)}
+    sums = np.empty((2, many))
+    for n in range(many):
+        drift, spread = (RATE - VOLATILITY**2 / 2) * years[n], VOLATILITY * np.sqrt(years[n])
+        payoffs = np.maximum(price[n] * np.exp(drift + spread * normals.astype(np.float64)) - strike[n], 0)
+        sums[:, n] = payoffs.sum(), (payoffs**2).sum()
+    wanted = read([*sums])
     # A width is as much smaller as there are more paths.
-    close = 1e-3 * np.outer((1, paths**-0.5), 1 + right[0])
-    return Problem(runs, right, close, answers={name: partial(answer, run) for name, run in runs.items()})
+    return Problem(ways, wanted, 1e-3 * np.outer((1, paths**-0.5), 1 + wanted[0]))
 
 
-PROGRAMS = {
-    "monte-carlo": Program(("options", "paths"), (256, 16_000), (1, 256), (4096, 1 << 22), 1 << 24, options)
-}
+_BOUNDS = (1, 4096), (256, 1 << 22)
+PROGRAMS = {"monte-carlo": Program(options, {"options": 256, "paths": 16_000}, _BOUNDS, 1 << 24)}

@@ -12,14 +12,16 @@ Two effects of Baskaran et al. (2007) are rows of their own: the product of a ma
 copied to local memory, without and with a pad, and that of the transposed one with four neighbouring rows for each
 work-item, or four that stand a work-group apart.
 
-`--search` asks how good the tuner's search is: of each kernel a space of at most a few hundred variants is
-measured as a whole, the fastest once more; then the search, and ten random ones, may try a fifth of it. A line
-says which share of the best variant's speed they found. What is far slower than the best is cut off: `failed`.
+`--search` asks how good the tuner's search is: of each kernel at most `--variants` of the space (150), drawn at
+random where it has more, are measured until four fifths of the time are over, the fastest ones once more; then
+the search, and ten random ones, may try a fifth of these. A line says which share of the best variant's speed they
+found. What is far slower than the best is cut off: `failed`.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import re
 import tempfile
 import time
@@ -28,7 +30,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import mean, median
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -41,14 +42,14 @@ from coarsen.drop_in.program import Program
 from coarsen.loops.launches import each_launch, extents_in
 from coarsen.loops.program import read_program
 from coarsen.loops.splits import GROUP_SIZE, LANES
-from coarsen.opencl_bench.studies.turns import Run, Way, goes_on, study
-from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, halide_products, loopy_product
+from coarsen.opencl_bench.studies.turns import Lines, Run, Way, goes_on, study
+from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, halide_products, installed, loopy_product
 from coarsen.opencl_bench.workloads.described.c_template import c_template
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.engine.live_evaluator import relative_time
 from coarsen.tuning.engine.row_measurer import RowMeasurer
 from coarsen.tuning.launch_space import space_of_launch
-from coarsen.tuning.progress import Deadline
+from coarsen.tuning.progress import Deadline, TimeOverError
 from coarsen.tuning.search.evaluator import Budget, Evaluator, Trial
 from coarsen.tuning.search.exhaustive import RandomSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
@@ -63,6 +64,8 @@ from coarsen.variant.transforms import Transforms, device_kind_of
 
 FOLDER = Path(__file__).parent.parent / "kernels" / "loops"
 _REPETITIONS = 15
+# Differences from the kernels as written, relative to the largest number, that no rounding makes.
+_WRONG = 1e-3
 _WARM_UP = 2
 # Lanes that share a sum, and the work-items of a work-group.
 _LANES = ((8, 256), (32, 256), (64, 64), (256, 256))
@@ -85,6 +88,8 @@ kernel void mv(global const float *restrict a, global const float *restrict y, g
 }
 """
 _SHARE, _RANDOM = 0.2, 10
+# Of the time for a kernel; and of how few variants nothing is said.
+_MEASURING, _LEAST = 0.8, 20
 
 
 @dataclass(frozen=True)
@@ -129,9 +134,9 @@ class _Measured:
         path = FOLDER / f"{case.function}.c"
         self._read = read_program(path, case.function)
         nest = self._read.nest
-        random = np.random.default_rng(0)
+        draw = np.random.default_rng(0)
         self._contents = {
-            each.name: random.random(
+            each.name: draw.random(
                 [parse_expression(text).evaluate(case.sizes) for text in extents_in(nest, each)], np.float32
             )
             for each in nest.arrays.values()
@@ -142,51 +147,49 @@ class _Measured:
             name: cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=contents)
             for name, contents in self._contents.items()
         }
+        self._given = {**numbers, **self._buffers}
+        self.runs: dict[str, Run] = {}
+        self.differences: dict[str, float] = {}
+        written: list[Array] = []
+        for word, way in self._ways(path, settings):
+            with goes_on(f"{case.name}: {word}"):
+                self._fill()
+                found = way.result()
+                written = written or found
+                self.differences[word] = _difference(written, found if isinstance(found, list) else [found])
+                self.runs[word] = way.run
+        self._copied = sum(self._buffers[name].size for name in self._touched(case)) / 2
+
+    def _ways(self, path: Path, settings: Tune) -> Iterator[tuple[str, Way]]:
+        """The function as it is written, first, then as it is tuned, and what others make of it."""
+        context, queue, function = self._context, self._queue, self._case.function
         programs = {"written": LoopProgram(context, path, tune=None)}
         programs["tuned"] = LoopProgram(context, path, tune=settings)
-        if case.function == "mm":
+        if function == "mm":
             without = replace(settings, tiles=False, store=f"{settings.store}-untiled")
             programs["tuned without tiles"] = LoopProgram(context, path, tune=without)
         if self._read.shares_sums:
             for lanes, size in _LANES:
                 defined = [f"-D{LANES}={lanes}", f"-D{GROUP_SIZE}={size}"]
                 programs[f"{lanes} lanes of {size}"] = LoopProgram(context, path, options=defined, tune=settings)
-        self._runs: dict[str, Run] = {}
-        self.outputs: dict[str, list[Any]] = {}
         for word, program in programs.items():
-            given = [{**numbers, **self._buffers}[name] for name in program.arguments]
-            self._fill()
-            program(self._queue, *given).wait()
-            self.outputs[word] = [self._read_back(name) for name in self._read.outputs]
-            self._runs[word] = partial(program, self._queue, *given)
-        if case.function in ("mv", "tmv"):
-            given = [{**numbers, **self._buffers}[name] for name in programs["written"].arguments]
-            for word, run in _effects(case, self._queue, programs["written"], given):
-                self._fill()
-                run()
-                self.outputs[word] = [self._read_back(name) for name in self._read.outputs]
-                self._runs[word] = run
-        if case.function in ("mm", "mv", "tmv"):
-            for word, way in self._others():
-                with goes_on(f"{case.name}: {word}"):
-                    self.outputs[word] = [way.result()]
-                    self._runs[word] = way.run
-        self._copied = sum(self._buffers[name].size for name in self._touched(case)) / 2
-
-    def _others(self) -> Iterator[tuple[str, Way]]:
-        """What others make of a product."""
-        function, sizes = self._case.function, self._case.sizes
-        names = ("a", "b", "c") if function == "mm" else ("a", "y", "x")
-        buffers, (a, b) = [self._buffers[name] for name in names], (self._contents[name] for name in names[:2])
-        lengths = [sizes[name] for name in "nlm"] if function == "mm" else [sizes["n"]] * 2
+            given = (self._given[name] for name in program.arguments)
+            yield word, Way(partial(program, queue, *given), self._read_back)
+        if function not in ("mm", "mv", "tmv"):
+            return
+        names, sizes = ("abc", "nlm") if function == "mm" else ("ayx", "nn")
+        buffers, lengths = [self._buffers[name] for name in names], [self._case.sizes[name] for name in sizes]
+        a, b = (self._contents[name] for name in names[:2])
         a = a.T if function == "tmv" else a
-        yield from cublas(a, b)
-        yield from clblast(self._queue, buffers, lengths, is_transposed=function == "tmv")
-        if self._context.devices[0].type & cl.device_type.CPU:
+        for word, run in _effects(function, queue, programs["written"].source, buffers):
+            yield word, Way(run, self._read_back)
+        blas = partial(clblast, queue, buffers, lengths, is_transposed=function == "tmv")
+        yield from installed(cublas=partial(cublas, a, b), clblast=blas)
+        if context.devices[0].type & cl.device_type.CPU:
             yield "numpy", Way(partial(np.matmul, a, b), lambda found: found)
         if function == "mm":
-            yield from loopy_product(self._queue, buffers, lengths)
-            yield from halide_products(self._queue, a, b)
+            products = partial(loopy_product, queue, buffers, lengths), partial(halide_products, queue, a, b)
+            yield from installed(loopy=products[0], halide=products[1])
 
     def _touched(self, case: Case) -> Iterator[str]:
         """The arrays of each launch, those that it reads and writes twice."""
@@ -212,17 +215,18 @@ class _Measured:
         for name, contents in self._contents.items():
             cl.enqueue_copy(self._queue, self._buffers[name], contents)
 
-    def _read_back(self, name: str) -> Array:
-        found = np.empty_like(self._contents[name])
-        cl.enqueue_copy(self._queue, found, self._buffers[name])
+    def _read_back(self, _: object) -> list[Array]:
+        found = [np.empty_like(self._contents[name]) for name in self._read.outputs]
+        for name, each in zip(self._read.outputs, found, strict=True):
+            cl.enqueue_copy(self._queue, each, self._buffers[name])
         return found
 
     def milliseconds(self) -> dict[str, float]:
         """Return the medians of all that runs, in turns."""
-        times: dict[str, list[float]] = {word: [] for word in self._runs}
+        times: dict[str, list[float]] = {word: [] for word in self.runs}
         for number in range(_REPETITIONS + _WARM_UP):
             self._fill()
-            for word, run in self._runs.items():
+            for word, run in self.runs.items():
                 self._queue.finish()
                 started = time.perf_counter()
                 finish = run()
@@ -231,47 +235,66 @@ class _Measured:
                     times[word].append(1e3 * (time.perf_counter() - started))
         return {word: median(each) for word, each in times.items()}
 
-    def difference(self, word: str) -> float:
-        """Return the largest difference of tuned kernels' results, relative to the largest number."""
-        pairs = zip(self.outputs["written"], self.outputs[word], strict=True)
-        return max(float(np.abs(one - two).max() / max(np.abs(one).max(), 1e-30)) for one, two in pairs)
+
+def _difference(written: Sequence[Array], found: Sequence[Array]) -> float:
+    """Return the largest difference, relative to the largest number. Raises ValueError for a wrong result."""
+    pairs = zip(written, found, strict=True)
+    most = max(float(np.abs(one - two).max() / max(np.abs(one).max(), 1e-30)) for one, two in pairs)
+    if not most < _WRONG:
+        raise ValueError(f"a wrong result: the largest difference is {most:.3g} of the largest number")
+    return most
 
 
 def _effects(
-    case: Case, queue: cl.CommandQueue, written: LoopProgram, given: list[Any]
+    function: str, queue: cl.CommandQueue, source: str, buffers: Sequence[cl.Buffer]
 ) -> Iterator[tuple[str, Run]]:
     """The ways of the paper to run a product with a vector; a number of rows that 64 divides."""
-    n, (_, a, y, x), context = case.sizes["n"], given, queue.context
-    if case.function == "mv":
+    a, y, x = buffers
+    n, context = x.size // 4, queue.context
+    if function == "mv":
         for word, pad in (("copied", 0), ("copied, padded", 1)):
             program = Program(context, _COPIED, tune=False).build(options=[f"-DPAD={pad}"])
             yield word, partial(program.mv, queue, (n,), (64,), a, y, x, np.int32(n))
-        return
-    for word, stride in (("blocked by 4", 1), ("cyclic by 4", 64)):
-        program = Program(context, written.source, factor=4, dim=0, stride=stride, kernels=["tmv"]).build()
-        yield word, partial(program.tmv, queue, (n, 1), (256, 1), a, y, x, np.int32(n))
+    elif function == "tmv":
+        for word, stride in (("blocked by 4", 1), ("cyclic by 4", 64)):
+            program = Program(context, source, factor=4, dim=0, stride=stride, kernels=["tmv"]).build()
+            yield word, partial(program.tmv, queue, (n, 1), (256, 1), a, y, x, np.int32(n))
 
 
 SEARCH_COLUMNS = (
-    *("device", "case", "kernel", "variants", "failed", "tried"),
+    *("device", "case", "kernel", "space", "variants", "failed", "tried"),
     *("worst_over_best", "search", "random", "worst_random"),
 )
 
 
-def search_rows(case: Case, device: DeviceDescription, folder: Path) -> Iterator[tuple[object, ...]]:
-    """Yield for each kernel how fast the variants are that searches find, over the fastest of all."""
-    file = FOLDER / f"{case.function}.c"
+def search_rows(
+    case: Case, device: DeviceDescription, folder: Path, seconds: float, most: int
+) -> Iterator[tuple[object, ...]]:
+    """Yield for each kernel how fast the variants are that searches find, over the fastest of all.
+
+    Args:
+        case: whose kernels these are.
+        device: where.
+        folder: for their descriptions.
+        seconds: for all of them.
+        most: how many variants of each are measured.
+    """
+    file, deadline = FOLDER / f"{case.function}.c", Deadline(seconds)
     program = read_program(file)
-    for kernel in program.names:
-        path = folder / f"{kernel}.toml"
-        text = c_template(program, kernel, str(file), ())
-        path.write_text(re.sub(r"(?m)^(\w+) = \d+  # CHECK", lambda at: f"{at[1]} = {case.sizes[at[1]]}", text))
-        times, searches = _all_measured(path, device)
-        ran = [time for time in times.values() if time is not None]
-        shares = [min(ran) / found.best.time for found in searches if found.best and found.best.time]
-        numbers = max(ran) / min(ran), shares[0], mean(shares[1:]), min(shares[1:])
-        counts = len(times), len(times) - len(ran), len(searches[0].trace)
-        yield (device.name, case.name, kernel, *counts, *map("{:.3f}".format, numbers))
+    for number, kernel in enumerate(program.names):
+        with goes_on(f"{case.name}: {kernel}"):
+            path = folder / f"{kernel}.toml"
+            text = c_template(program, kernel, str(file), ())
+            path.write_text(
+                re.sub(r"(?m)^(\w+) = \d+  # CHECK", lambda at: f"{at[1]} = {case.sizes[at[1]]}", text)
+            )
+            own = Deadline(deadline.left / (len(program.names) - number))
+            size, times, searches = _all_measured(path, device, own, most)
+            ran = [time for time in times.values() if time is not None]
+            shares = [min(ran) / found.best.time for found in searches if found.best and found.best.time]
+            numbers = max(ran) / min(ran), shares[0], mean(shares[1:]), min(shares[1:])
+            counts = size, len(times), len(times) - len(ran), len(searches[0].trace)
+            yield (device.name, case.name, kernel, *counts, *map("{:.3f}".format, numbers))
 
 
 class _Known(Evaluator):
@@ -285,8 +308,10 @@ class _Known(Evaluator):
         return Trial(choice, self._known[choice])
 
 
-def _all_measured(path: Path, device: DeviceDescription) -> tuple[dict[Choice, float | None], list[Found]]:
-    """The times of all variants over that of the launch as it is, and what searches find among them."""
+def _all_measured(
+    path: Path, device: DeviceDescription, limit: Deadline, most: int
+) -> tuple[str | int, dict[Choice, float | None], list[Found]]:
+    """The size of a space, its variants' times over that of the launch as it is, and what searches find."""
     benchmark, deadline = read_benchmark(path), Deadline(24 * 3600.0)
     settings = Tune(seconds=deadline.seconds, tiles=False)
     transforms = Transforms(device_kind=device_kind_of(device.device_types))
@@ -297,27 +322,30 @@ def _all_measured(path: Path, device: DeviceDescription) -> tuple[dict[Choice, f
     space = replace(space, factors=(1, 2, 4, 8, 16), levels=(Level.ITEM,), local_sizes=sizes, transforms=plain)
     with tuning_processes(launch, deadline) as processes:
         tuning = Tuning(processes, space, settings, deadline)
-        own, variants = tuning.own, tuning.space.listed or ()
+        own, whole, draw = tuning.own, tuning.space, random.Random(0)
         own_row, _ = measured_own(processes, tuning.context, own, deadline)
         method = search_method(60, median(own_row.nanoseconds) / 1e9)
         tuning.context.process.use(method)
         measurer = RowMeasurer(replace(tuning.context, method=method))
-        times: dict[Choice, float | None] = {tuning.space.choice_of(own): 1.0}
-        for choice in variants:
-            times.setdefault(choice, relative_time(measurer.compared(tuning.space.variant(choice), own)))
-        for choice in sorted(variants, key=lambda each: times[each] or float("inf"))[:10]:
-            if (variant := tuning.space.variant(choice)) != own:
+        times: dict[Choice, float | None] = {whole.choice_of(own): 1.0}
+        drawn = [*whole.listed] if whole.listed else [*map(whole.choice_of, whole.space.sample(most, 0))]
+        for choice in draw.sample(drawn, min(most, len(drawn))):
+            if limit.spent < _MEASURING * limit.seconds and choice not in times:
+                times[choice] = relative_time(measurer.compared(whole.variant(choice), own))
+        if len(times) < min(most, len(drawn), _LEAST):
+            raise TimeOverError(f"only {len(times)} variants were measured in {limit.seconds:.0f} s")
+        for choice in sorted(times, key=lambda each: times[each] or float("inf"))[:10]:
+            if (variant := whole.variant(choice)) != own and not limit.is_over:
                 times[choice] = relative_time(measurer.confirmed(variant, own, 1))
+        size = len(whole.listed) if whole.listed else "many"
+        whole.listed = dict.fromkeys(sorted(times))
         searchers: list[tuple[Searcher, int]] = [(tuning.searcher(), 0)]
         searchers += [(RandomSearcher(), seed) for seed in range(_RANDOM)]
-        found = [
-            searcher.search(_Known(tuning.space, times), Budget(share=_SHARE), seed)
-            for searcher, seed in searchers
-        ]
-    return times, found
+        found = [searcher.search(_Known(whole, times), Budget(share=_SHARE), seed) for searcher, seed in searchers]
+    return size, times, found
 
 
-def lines(queue: cl.CommandQueue, asked: argparse.Namespace) -> Iterator[Sequence[object]]:
+def lines(queue: cl.CommandQueue, asked: argparse.Namespace) -> Lines:
     """Yield the lines of all functions, or of those that are asked for."""
     device = find_device(asked.device)
     yield (
@@ -325,21 +353,24 @@ def lines(queue: cl.CommandQueue, asked: argparse.Namespace) -> Iterator[Sequenc
         if asked.search
         else ("device", "case", "what", "milliseconds", "over_written", "difference")
     )
-    for case in cases(is_gpu="gpu" in str(device.device_types).lower()):
+    every = cases(is_gpu="gpu" in str(device.device_types).lower())
+    # Of a function at two sizes the smaller one is searched.
+    for case in {each.function: each for each in every}.values() if asked.search else every:
         if asked.functions and case.function not in asked.functions:
             continue
         with goes_on(case.name), tempfile.TemporaryDirectory() as folder:
             if asked.search:
-                yield from search_rows(case, device, Path(folder))
+                yield from search_rows(case, device, Path(folder), asked.seconds or 540, asked.variants)
                 continue
             # Nothing that was found before, nor of another size, is used.
-            settings = Tune(seconds=asked.seconds, store=str(Path(folder) / "found.db"))
+            settings = Tune(seconds=asked.seconds or 60, store=str(Path(folder) / "found.db"))
             found = _Measured(case, queue, settings)
             times = found.milliseconds()
             times["copy"] = found.copy_milliseconds()
             for word, each in times.items():
-                difference = f"{found.difference(word):.2g}" if word in found.outputs and word != "written" else ""
-                yield device.name, case.name, word, f"{each:.4f}", f"{times['written'] / each:.3f}", difference
+                gain, difference = times["written"] / each, found.differences.get(word)
+                told = f"{each:.4f}", f"{gain:.3f}", "" if difference is None else f"{difference:.2g}"
+                yield device.name, case.name, word, *told
 
 
 if __name__ == "__main__":
@@ -347,8 +378,9 @@ if __name__ == "__main__":
         __doc__,
         lines,
         {
-            "--seconds": {"type": float, "default": 60.0, "help": "for each kernel"},
+            "--seconds": {"type": float, "help": "for each kernel (60); of a search for each function (540)"},
             "--search": {"action": "store_true", "help": "how good the search is, in place of the times"},
+            "--variants": {"type": int, "default": 150, "help": "of a kernel, that are measured for that"},
             "functions": {"nargs": "*"},
         },
     )

@@ -1,28 +1,13 @@
-"""Pipelines beside their parts, and break-evens: `python -m coarsen.opencl_bench.studies.chains KIND -d DEVICE`.
-
-`chains`: maps one after the other, named ones and random ones, at powers of two and between: as kernels apart, as
-one kernel of a pipeline, by `coarsen.fuse` with the buffers in between kept and given up; PyOpenCL's arrays, and
-PyTorch's (eager) where it finds a GPU. A chain that ends in a sum has no kernel by `fuse`.
-`stencils`: pipelines of two stages on images, as they come (`untuned`), then every version with work-groups,
-factors along the image and tiles in local memory; two stencils of Halide's.
-`breaks`: the sizes at which one version of a reduction takes over from another, as the tree says, and between
-which neighbours of a grid of half powers of two it is so measured (where one step from one to the other costs the
-least); the distance is in powers of two, 0 between these. `--tune 12` tunes for 12 sizes first.
-
-Lines of CSV on standard output; microseconds of a call, medians of 15 rounds, the host's part included. Results
-are compared with NumPy's. What is refused or fails is said on standard error. S3, S4, S6 of
-`docs/explanation/streams.md`, after Samadi et al., "Adaptic" (PLDI 2012).
-"""
+"""Chains of maps and pipelines of stencils, in all ways that there are: `streams.py` says which."""
 
 from __future__ import annotations
 
 import random
 from argparse import Namespace
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial, reduce
 from itertools import pairwise, product
-from math import ceil, inf, log2
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -34,11 +19,8 @@ from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.frontend.lower import compile_source
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.fused import FusedKernel, fuse
-from coarsen.opencl_bench.studies import shapes
-from coarsen.opencl_bench.studies.reductions import arrays_of, fixed, ours
-from coarsen.opencl_bench.studies.turns import COMPARED, Way, compared, correct, goes_on, in_turns, study
-from coarsen.opencl_bench.studies.yardsticks import Taps, halide_blur, torch_on_gpu
-from coarsen.policy.tuned_tree import TunedExplanation
+from coarsen.opencl_bench.studies.turns import COMPARED, Lines, Way, compared, correct, goes_on, of_each
+from coarsen.opencl_bench.studies.yardsticks import Taps, halide_blur, installed, torch_on_gpu
 from coarsen.stream import Actor, Map, Reduce, Stencil, Stream, pipeline
 from coarsen.stream.versions import file_of
 from coarsen.tuning.workload.element_types import Array
@@ -52,11 +34,9 @@ MAPS: Mapping[str, Callable[[Any, float], Any]] = {
     "u * u": lambda u, c: u * u,
     "fabs(u)": lambda u, c: abs(u),
 }
-Chain = Sequence[tuple[str, float]]
-Lines = Iterator[tuple[Any, ...]]
-Launches = Callable[[Sequence[cl.array.Array]], cl.array.Array]
+Chain = Sequence[tuple[str, float] | None]
+Launches = Callable[[Sequence[cl.array.Array]], None]
 _SCALE, _ADD, _SQUARE = ("u * {}f", 0.5), ("u + {}f", 0.25), ("u * u", 0.0)
-_RANDOM = 20
 _CROSS = {(-1, 0): 0.125, (1, 0): 0.125, (0, 0): 0.5, (0, -1): 0.125, (0, 1): 0.125}
 # Of a lattice of triangles.
 _SEVEN = {**_CROSS, (-1, -1): 0.0625, (1, 1): 0.0625}
@@ -71,18 +51,18 @@ IMAGES = (*((side, side) for side in (64, 128, 256, 512, 1024, 2048, 4096)), (33
 GROUPS, FACTORS = ((64, 1), (16, 4), (32, 8)), (1, 2, 4)
 
 
-def named_chains() -> dict[str, tuple[Chain, bool]]:
-    """Return chains by name, each with whether its elements are summed."""
-    found: dict[str, tuple[Chain, bool]] = {
-        "2 maps": ((_SCALE, _ADD), False),
-        "3 maps": ((_SCALE, _ADD, _SQUARE), False),
-        "5 maps": ((_SCALE, _ADD, _SQUARE, _ADD, ("fabs(u)", 0.0)), False),
-        "map and sum": ((_SQUARE,), True),
+def named_chains() -> dict[str, Chain]:
+    """Return chains by name, named ones and random ones; None at the end stands for a sum."""
+    found: dict[str, Chain] = {
+        "2 maps": (_SCALE, _ADD),
+        "3 maps": (_SCALE, _ADD, _SQUARE),
+        "5 maps": (_SCALE, _ADD, _SQUARE, _ADD, ("fabs(u)", 0.0)),
+        "map and sum": (_SQUARE, None),
     }
     draw = random.Random(1)
-    for number in range(_RANDOM):
+    for number in range(20):
         steps = [(draw.choice([*MAPS]), draw.choice((0.25, 0.5, 0.75))) for _ in range(draw.randint(2, 6))]
-        found[f"random {number}"] = steps, number % 4 == 3
+        found[f"random {number}"] = [*steps, *[None] * (number % 4 == 3)]
     return found
 
 
@@ -92,69 +72,82 @@ def fused_chain(whole: Stream, *, is_given_up: bool) -> FusedKernel:
     ends = ["input", *(f"between{k}" for k in range(1, len(parts.stages))), "output"]
     calls = [f"{parts.kernel(k)}({one}, {other}, n)" for k, (one, other) in enumerate(pairwise(ends))]
     options = [f"-D{macro}=0" for macro in parts.macros]
+    given_up = ends[1:-1] if is_given_up else ()
     # Without pragmas, `-D` chooses the values of macros.
-    return fuse(
-        source_without_pragmas(whole.source), *calls, options=options, gives_up=ends[1:-1] if is_given_up else ()
-    )
+    return fuse(source_without_pragmas(whole.source), *calls, options=options, gives_up=given_up)
 
 
-def chain(queue: cl.CommandQueue, steps: Chain, is_summed: bool) -> Callable[[Array], dict[str, Way]]:
-    """Return what makes the ways of a chain for an array."""
-    maps = [Map(f"m{number}", text.format(c)) for number, (text, c) in enumerate(steps)]
-    ends = [Reduce("a + b", identity="0", arguments="const float *x", checks_laws=False)] * is_summed
-    whole, plain = pipeline(*maps, *ends), pipeline(*maps)
-    versions = [*dict.fromkeys((plain.versions[0], plain.versions[-1]))]
-    file = file_of(plain._pipeline, plain.source, versions, queue.device, len(versions) - 1)
-    apart = pipeline(*maps, tuned=file)
-    kernels = []
-    for word, is_given_up in () if is_summed else (("fuse, kept", False), ("fuse, given up", True)):
-        made = fused_chain(plain, is_given_up=is_given_up)
-        (kernel,) = cl.Program(queue.context, made.opencl_c).build().all_kernels()
-        kernels.append((word, kernel, made.kernel.argument_names))
+def computed(u: Any, steps: Chain, total: Callable[[Any], Any]) -> Any:  # noqa: ANN401 (arrays of anybody's)
+    """Return what a chain makes of an array, by its own operations."""
+    return reduce(lambda each, step: MAPS[step[0]](each, step[1]) if step else total(each), steps, u)
 
-    def of(u: Any, total: Callable[[Any], Any]) -> Any:  # noqa: ANN401 (arrays of anybody's)
-        found = reduce(lambda each, step: MAPS[step[0]](each, step[1]), steps, u)
-        return total(found) if is_summed else found
 
-    def ways(values: Array) -> dict[str, Way]:
+class ChainWays:
+    """The ways of a chain on a queue, for any array."""
+
+    def __init__(self, queue: cl.CommandQueue, steps: Chain) -> None:
+        maps = [Map(f"m{number}", step[0].format(step[1])) for number, step in enumerate(steps) if step]
+        ends = [Reduce("a + b", identity="0", arguments="const float *x", checks_laws=False)] * (None in steps)
+        self._queue, self._steps, self._ends = queue, steps, ends
+        self._whole, plain = pipeline(*maps, *ends), pipeline(*maps)
+        versions = [*dict.fromkeys((plain.versions[0], plain.versions[-1]))]
+        file = file_of(plain._pipeline, plain.source, versions, queue.device, len(versions) - 1)
+        self._apart = pipeline(*maps, tuned=file)
+        self._kernels = []
+        for word, is_given_up in () if ends else (("fuse, kept", False), ("fuse, given up", True)):
+            made = fused_chain(plain, is_given_up=is_given_up)
+            (kernel,) = cl.Program(queue.context, made.opencl_c).build().all_kernels()
+            self._kernels.append((word, kernel, made.kernel.argument_names))
+
+    def ways(self, values: Array) -> Iterator[tuple[str, Way]]:
+        """Yield the ways for an array, the kernels apart first."""
+        queue, ends = self._queue, self._ends
         there = cl.array.to_device(queue, values)
-        out, *between = (cl.array.empty_like(there) for _ in maps)
+        out = cl.array.empty_like(there)
 
         def parts() -> cl.array.Array:
-            found = apart(queue, there, out=out)
+            found = self._apart(queue, there, out=out)
             return ends[0](queue, found) if ends else found
 
-        found = {"apart": Way(parts)}
-        found["fused"] = Way(partial(whole, queue, there, **({} if ends else {"out": out})))
-        given = {"input": there, "output": out, "n": np.int32(values.size)}
-        given |= {f"between{k}": each for k, each in enumerate(between, 1)}
-        for word, kernel, names in kernels:
-            passed = (getattr(given[name], "data", given[name]) if name != "n" else given[name] for name in names)
-            run = partial(kernel, queue, (ceil(values.size / 64) * 64,), (64,), *passed)
-            found[word] = Way(run, lambda _: out.get())
-        found["pyopencl"] = Way(partial(of, there, lambda each: cl.array.sum(each, queue=queue)))
-        if (torch := torch_on_gpu()) is not None:
-            on_gpu = torch.from_numpy(values).cuda()
+        own = {} if ends else {"out": out}
+        yield "apart", Way(parts, **own)
+        yield "fused", Way(partial(self._whole, queue, there, **own), **own)
+        given: dict[str, Any] = {"input": there.data, "output": out.data, "n": np.int32(values.size)}
+        for word, kernel, names in self._kernels:
+            passed = [given.get(name) or cl.array.empty_like(there).data for name in names]
+            yield word, Way(partial(kernel, queue, (ceil(values.size / 64) * 64,), (64,), *passed), **own)
+        yield "pyopencl", Way(partial(computed, there, self._steps, partial(cl.array.sum, queue=queue)))
+        yield from installed(torch=partial(self._eager, values))
 
-            def eager() -> object:
-                of(on_gpu, torch.sum)
-                return torch.cuda.synchronize
+    def _eager(self, values: Array) -> Iterator[tuple[str, Way]]:
+        torch = torch_on_gpu()
+        run = partial(computed, torch.from_numpy(values).cuda(), self._steps, torch.sum)
+        # The queue that is waited for is not PyTorch's.
+        yield "torch", Way(lambda: (run(), torch.cuda.synchronize)[1], lambda _: run().cpu().numpy())
 
-            found["torch"] = Way(eager, lambda _: of(on_gpu, torch.sum).cpu().numpy())
-        return found
 
-    return ways
+def chains(queue: cl.CommandQueue, asked: Namespace) -> Lines:
+    """Yield the lines of chains; of random ones at every third size."""
+    least, most = asked.powers or (10, 24)
+    sizes = sorted(
+        [*(2**k for k in range(least, most + 1, 2)), *(int(2 ** (k + 0.6)) for k in range(least, most, 3))]
+    )
+    yield "device", "what", "size", *COMPARED
+
+    def of(what: str) -> Lines:
+        return chain_lines(queue, what, sorted(sizes)[:: 3 if what.startswith("random") else 1])
+
+    yield from of_each(queue, asked.what or named_chains(), of)
 
 
 def chain_lines(queue: cl.CommandQueue, what: str, sizes: Sequence[int]) -> Lines:
     """Yield the lines of a chain."""
-    steps, is_summed = named_chains()[what]
-    made = chain(queue, steps, is_summed)
+    steps = named_chains()[what]
+    made = ChainWays(queue, steps)
     for n in sizes:
         values = np.random.default_rng(n).uniform(-1, 1, n).astype(np.float32)
-        wanted = reduce(lambda each, step: MAPS[step[0]](each, step[1]), steps, values)
-        wanted = wanted.sum(dtype=np.float64) if is_summed else wanted
-        runs = correct(f"{what} of {n}", made(values), wanted, 2e-3 * n**0.5 if is_summed else 1e-6)
+        wanted = computed(values, steps, partial(np.sum, dtype=np.float64))
+        runs = correct(f"{what} of {n}", dict(made.ways(values)), wanted, 2e-3 * n**0.5 if None in steps else 1e-6)
         yield from ((n, *line) for line in compared(queue, runs))
 
 
@@ -202,122 +195,38 @@ def stencil_versions(queue: cl.CommandQueue, what: str, stream: Stream) -> Itera
 
 
 def _launch(
-    queue: cl.CommandQueue,
-    kernels: Sequence[tuple[Any, int, int]],
-    group: Sequence[int],
-    factor: int,
-    channels: Sequence[cl.array.Array],
-) -> cl.array.Array:
-    """Launch kernels, each of a channel into another, and return the last channel."""
+    queue: cl.CommandQueue, kernels: Sequence[Any], group: Sequence[int], factor: int, channels: Sequence[Any]
+) -> None:
+    """Launch kernels, each of a channel into another."""
     height, width = channels[0].shape
     whole = (ceil(width / group[0]) * group[0], ceil(height / group[1]) * group[1] // factor)
     sizes = [*map(np.int32, (width * height, width, height))]
     for kernel, source, to in kernels:
         memory = channels[source].data, channels[to].data
         kernel(queue, whole, (group[0], group[1] // factor), *memory, *sizes)
-    return channels[-1]
+
+
+def stencils(queue: cl.CommandQueue, asked: Namespace) -> Lines:
+    """Yield the lines of pipelines of stencils."""
+    most = 2 ** (asked.powers or (10, 24))[1]
+    images = [each for each in IMAGES if each[0] * each[1] <= most]
+    yield "device", "what", "size", *COMPARED
+    yield from of_each(queue, asked.what or STENCILS, lambda what: stencil_lines(queue, what, images))
 
 
 def stencil_lines(queue: cl.CommandQueue, what: str, images: Sequence[tuple[int, int]]) -> Lines:
     """Yield the lines of a pipeline of stencils."""
     taps = STENCILS[what]
-    stream = pipeline(
-        *(stage_of(f"{word}_stage", each) for word, each in zip(("first", "second"), taps, strict=True))
-    )
+    stream = pipeline(stage_of("first_stage", taps[0]), stage_of("second_stage", taps[1]))
     versions = [*stencil_versions(queue, what, stream)]
     for shape in images:
         size = f"{shape[0]}×{shape[1]}"
         image = np.random.default_rng(shape).uniform(-1, 1, shape).astype(np.float32)
         channels = [cl.array.to_device(queue, image), *(cl.array.empty(queue, shape, np.float32) for _ in taps)]
-        ways = {"untuned": Way(partial(stream, queue, channels[0], out=channels[-1]))}
-        ways |= {words: Way(partial(launch, channels)) for words, launch in versions}
-        with goes_on(f"{what} {size}: Halide"):
-            ways |= dict(halide_blur(queue, image, *taps)) if what == "separable" else {}
+        out = channels[-1]
+        ways = {"untuned": Way(partial(stream, queue, channels[0], out=out), out=out)}
+        ways |= {words: Way(partial(launch, channels), out=out) for words, launch in versions}
+        if what == "separable":
+            ways |= dict(installed(halide=partial(halide_blur, queue, image, *taps)))
         runs = correct(f"{what} {size}", ways, reduce(weighed, taps, image), 1e-5, ["untuned"])
         yield from ((size, *line) for line in compared(queue, runs))
-
-
-def break_lines(queue: cl.CommandQueue, what: str, powers: Sequence[int], inputs: int | None) -> Lines:
-    """Yield where one version takes over from another, and at the end the median distance.
-
-    Args:
-        queue: where.
-        what: a reduction; or `tmv`, of matrices of one size, by their rows.
-        powers: of two, the least number of elements and the largest.
-        inputs: how many sizes to tune for before; None for none.
-    """
-    make = shapes.product if what == "tmv" else partial(ours, what)
-    (least, most), total, tuned = powers, 2 ** min(powers[1], 22), make()
-    if inputs:
-        tuned.tune(queue.device.name, largest=2**most, inputs=inputs)
-    rows = range(4, int(log2(total)) * 2 - 3)
-    grid = [round(2 ** (k / 2)) for k in (rows if what == "tmv" else range(2 * least, 2 * most + 1))]
-
-    def chosen(x: int) -> TunedExplanation:
-        sizes = {"rows": x, "width": total // x} if what == "tmv" else {"n": x}
-        return tuned.explain(queue, **sizes)
-
-    versions = {each.number: each.version for each in map(chosen, grid)}
-    ways = {str(number): fixed(make(), each, queue.device) for number, each in versions.items()}
-    times: dict[int, dict[str, Any]] = {}
-    for x in grid if len(ways) > 1 else ():
-        arrays, wanted = shapes.arrays_of(queue, x, total // x) if what == "tmv" else arrays_of(queue, what, x)
-        calls = {name: Way(partial(each, queue, *arrays), rtol=1e-2) for name, each in ways.items()}
-        runs = correct(f"{what} at {x}", calls, wanted, 2e-3 * (total // x if what == "tmv" else x) ** 0.5)
-        if len(runs) == len(ways):
-            times[x] = {name: log2(np.median(each)) for name, each in in_turns(queue, runs).items()}
-    found = []
-    for low, high in pairwise(times):
-        one, other = (chosen(x).number for x in (low, high))
-        if one != other:
-            predicted = low + bisect_left(range(low, high), True, key=lambda x: chosen(x).number != one)
-            costs = [times[x][str(one)] - times[x][str(other)] for x in times]
-            step = min(range(len(costs) + 1), key=lambda at: sum(costs[:at]))
-            bracket = [0, *times, inf][step : step + 2]
-            found.append(max(0.0, log2(max(bracket[0], 1) / predicted), log2(predicted / min(bracket[1], 2**62))))
-            words = (str(versions[number].variant) for number in (one, other))
-            yield (*words, predicted, *bracket, f"{found[-1]:.2f}")
-    yield "", "", "median", "", "", f"{np.median(found):.2f}" if found else ""
-
-
-def lines(queue: cl.CommandQueue, asked: Namespace) -> Lines:
-    """Yield all lines of what is asked for."""
-    least, most = asked.powers
-    sizes = sorted(
-        [2**k for k in range(least, most + 1, 2)] + [int(2 ** (k + 0.6)) for k in range(least, most, 3)]
-    )
-    images = [each for each in IMAGES if each[0] * each[1] <= 2**most]
-    kinds: Mapping[str, Mapping[str, Callable[[], Lines]]] = {
-        "chains": {
-            each: partial(chain_lines, queue, each, sizes[:: 3 if each[:6] == "random" else 1])
-            for each in named_chains()
-        },
-        "stencils": {each: partial(stencil_lines, queue, each, images) for each in STENCILS},
-        "breaks": {
-            each: partial(break_lines, queue, each, asked.powers, asked.tune) for each in ("sum", "dot", "tmv")
-        },
-    }
-    columns = (
-        ("from", "to", "predicted", "low", "high", "distance") if asked.kind == "breaks" else ("size", *COMPARED)
-    )
-    yield "device", "what", *columns
-    for what, made in kinds[asked.kind].items():
-        with goes_on(what):
-            yield from ((queue.device.name.strip(), what, *line) for line in made())
-
-
-if __name__ == "__main__":
-    study(
-        __doc__,
-        lines,
-        {
-            "kind": {"choices": ("chains", "stencils", "breaks")},
-            "--powers": {
-                "nargs": 2,
-                "type": int,
-                "default": (10, 24),
-                "help": "of 2: the least size, the largest",
-            },
-            "--tune": {"type": int, "help": "of breaks: how many sizes to tune for before; none if left out"},
-        },
-    )

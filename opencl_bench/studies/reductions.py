@@ -1,32 +1,34 @@
-"""Reductions beside PyOpenCL's own: `python -m coarsen.opencl_bench.studies.reductions -d DEVICE`.
+"""Reductions beside PyOpenCL's, products of matrices and vectors, and where one version takes over from another.
 
-Sum, dot product, sum of squares (nrm2), largest value, index of the largest absolute value (iamax) of floats, at
-powers of two and at sizes between them. At each size `Reduce`, `ReductionKernel` and some fixed versions run in
-turns, several calls at a time until the queue is empty, the host's part included; results are compared with
-NumPy's. A line of CSV for each size on standard output: microseconds of a call, medians of the rounds; how many
-times as fast as PyOpenCL's, with quartiles; the fastest fixed version. `--tune 12` tunes for 12 sizes first.
-`--host` measures what a call takes the host until all is enqueued, beside a kernel of PyOpenCL's without a choice.
+`streams.py` says what is measured. Sum, dot product, sum of squares (nrm2), largest value and index of the largest
+absolute value (iamax) are of floats. The products are TMV of Samadi et al., "Adaptic" (PLDI 2012): matrices of one
+size in 4 rows to a quarter of their elements; rows between powers of two are for judging alone.
 """
 
 from __future__ import annotations
 
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
+from math import inf, log2
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from pyopencl.elementwise import ElementwiseKernel
 from pyopencl.reduction import ReductionKernel
 from pyopencl.tools import get_or_register_dtype, match_dtype_to_c_struct
 
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_version import TunedVersion
-from coarsen.opencl_bench.studies.turns import Way, correct, goes_on, in_turns, study
+from coarsen.opencl_bench.studies.turns import Lines, Way, compared, correct, goes_on, in_turns, of_each
+from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, installed
+from coarsen.policy.tuned_tree import TunedExplanation
 from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_choice import default_file, version_of
 from coarsen.stream.reduction_text import OPTIONS
@@ -44,12 +46,31 @@ FIXED = [
     for groups, (local, lanes), access in product((1, 4, 64, 1024), ((1, 8), (1, 64), (16, 4), (256, 4)), (0, 1))
     if access < groups
 ]
+FIXED_BY_ROWS: tuple[Mapping[str, int], ...] = (
+    {"FORM": 1, "LOCAL": 32},
+    {"FORM": 1, "LOCAL": 32, "LANES": 1},
+    {"GROUPS": 1, "LOCAL": 1, "LANES": 1},
+    {"GROUPS": 1, "LOCAL": 1, "LANES": 8},
+    {"GROUPS": 1, "LOCAL": 1, "LANES": 64},
+    {"GROUPS": 1, "LOCAL": 16, "LANES": 4},
+    {"GROUPS": 1, "LOCAL": 32, "LANES": 1},
+    {"GROUPS": 1, "LOCAL": 256, "LANES": 4},
+    {"GROUPS": 64, "LOCAL": 1, "LANES": 8},
+    {"GROUPS": 64, "LOCAL": 256, "LANES": 4, "ACCESS": 1},
+)
+_MATRIX = "const float *m, const float *v"
+HOST_ROUNDS, _HOST_CALLS = 100, 50
+# Up to so many rows PyOpenCL's reduction is called for each.
+_MOST_CALLS = 64
 
 
 def ours(what: str) -> Reduce:
     """Return a reduction of ours."""
     if what == "iamax":
         return Reduce.argmax(_ONE, map="fabs(x[i])")
+    if what == "tmv":
+        mapped = "m[row][i] * v[i]"
+        return Reduce("a + b", identity="0", map=mapped, arguments=_MATRIX, rows="rows", length="width")
     operator, identity, mapped, arguments = SUMS[what]
     return Reduce(operator, identity=identity, map=mapped, arguments=arguments)
 
@@ -82,47 +103,66 @@ def fixed(reduction: Reduce, version: TunedVersion | Mapping[str, int], device: 
     return reduction
 
 
-def arrays_of(queue: cl.CommandQueue, what: str, n: int) -> tuple[list[cl.array.Array], Any]:
-    """Return the arrays of a reduction of n elements, and its result."""
-    values = [
-        np.random.default_rng(n + k).uniform(-1, 1, n).astype(np.float32) for k in range(1 + (what == "dot"))
-    ]
+def arrays_of(queue: cl.CommandQueue, what: str, n: int, rows: int = 1) -> tuple[list[cl.array.Array], Any]:
+    """Return the arrays of a reduction of rows of n elements, and its result."""
+    draw = np.random.default_rng((n, rows))
+    shapes: list[Any] = [(rows, n), n] if what == "tmv" else [n] * (1 + (what == "dot"))
+    values = [draw.uniform(-1, 1, shape).astype(np.float32) for shape in shapes]
     wide = values[0].astype(np.float64)
     results: Mapping[str, Callable[[], Any]] = {
         "max": wide.max,
         "iamax": np.abs(wide).argmax,
         "sum": wide.sum,
-        "dot": partial(wide.dot, values[-1]),
         "nrm2": partial(wide.dot, wide),
     }
-    return [cl.array.to_device(queue, each) for each in values], results[what]()
+    wanted = results.get(what, partial(wide.dot, values[-1]))()
+    return [cl.array.to_device(queue, each) for each in values], wanted
 
 
-def rows(queue: cl.CommandQueue, what: str, sizes: Iterable[int], tuned: Reduce) -> Iterator[list[Any]]:
+def tuned_for(what: str, asked: Namespace, largest: int) -> Reduce:
+    """Return a reduction of ours, tuned where that is asked for."""
+    reduction = ours(what)
+    if asked.tune:
+        reduction.tune(asked.device, largest=largest, inputs=asked.tune)
+    return reduction
+
+
+def reductions(queue: cl.CommandQueue, asked: Namespace) -> Lines:
+    """Yield the lines of reductions over sizes."""
+    least, most = asked.powers or (6, 26)
+    sizes = [2**k for k in range(least, most + 1)] + [int(2 ** (k + 0.6)) for k in range(least, most, 3)]
+    yield "device", "what", "n", "pyopencl", "reduce", "q1", "ratio", "q3", "fixed", "version"
+
+    def of(what: str) -> Lines:
+        return rows(queue, what, sorted(sizes), tuned_for(what, asked, 2**most))
+
+    yield from of_each(queue, asked.what or (*SUMS, "iamax"), of)
+
+
+def rows(queue: cl.CommandQueue, what: str, sizes: Sequence[int], tuned: Reduce) -> Lines:
     """Yield the lines of one kind of reduction."""
     own: Any = theirs(what, queue.context)
     others = {str(values): fixed(ours(what), values, queue.device) for values in FIXED}
+    is_exact = what in ("max", "iamax")
     for n in sizes:
         with goes_on(f"{what} of {n}"):
             arrays, wanted = arrays_of(queue, what, n)
-            ways = {"pyopencl": Way(partial(own, *arrays, queue=queue))}
+            # Long sums in one order have larger errors.
+            tolerances = (0, 0) if is_exact else (1e-2, 1e-3)
+            ways = {name: Way(partial(each, queue, *arrays), None, tolerances[0]) for name, each in others.items()}
+            ways["reduce"] = Way(partial(tuned, queue, *arrays), None, tolerances[1])
+            ways["pyopencl"] = ways["reduce"]._replace(run=partial(own, *arrays, queue=queue))
             if what == "iamax":
                 ways["pyopencl"] = ways["pyopencl"]._replace(read=lambda found: found.get()["place"])
-            ways["reduce"] = Way(partial(tuned, queue, *arrays))
-            # Long sums in one order have larger errors.
-            ways |= {name: Way(partial(each, queue, *arrays), rtol=1e-2) for name, each in others.items()}
-            atol = 2e-3 * n**0.5
-            if what in ("max", "iamax"):
-                ways, atol = {name: way._replace(rtol=0) for name, way in ways.items()}, 0
-            times = in_turns(queue, correct(f"{what} of {n}", ways, wanted, atol))
+            times = in_turns(queue, correct(f"{what} of {n}", ways, wanted, 2e-3 * n**0.5 * (not is_exact)))
             medians = {name: float(np.median(each)) for name, each in times.items()}
             ratio = np.quantile(times["pyopencl"] / times["reduce"], (0.25, 0.5, 0.75))
             best = min(others.keys() & medians.keys(), key=medians.__getitem__)
             told = [medians["pyopencl"], medians["reduce"], *ratio, medians[best]]
-            yield [queue.device.name.strip(), what, n, *(f"{each:.4g}" for each in told), best]
+            yield (n, *(f"{each:.4g}" for each in told), best)
 
 
-def host_lines(queue: cl.CommandQueue, rounds: int = 100, calls: int = 50) -> Iterator[Sequence[Any]]:
+def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
     """Yield the microseconds of a call on the host, medians of rounds of some calls; the queue is empty before."""
     yield "device", "way", "microseconds"
     dot, (arrays, _) = ours("dot"), arrays_of(queue, "dot", 64)
@@ -143,43 +183,115 @@ def host_lines(queue: cl.CommandQueue, rounds: int = 100, calls: int = 50) -> It
         "pyopencl": partial(theirs("dot", queue.context), *arrays, queue=queue),
     }
     found: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(1 + rounds):
+    for _ in range(1 + HOST_ROUNDS):
         for name, run in ways.items():
             queue.finish()
             start = time.perf_counter()
-            for _ in range(calls):
+            for _ in range(_HOST_CALLS):
                 run()
-            found[name].append((time.perf_counter() - start) / calls * 1e6)
+            found[name].append((time.perf_counter() - start) / _HOST_CALLS * 1e6)
     # The first round builds, and chooses.
     medians = {name: float(np.median(each[1:])) for name, each in found.items()}
     for name, each in {**medians, "choice": medians["reduce, out"] - medians["kernel"]}.items():
         yield queue.device.name.strip(), name, f"{each:.3g}"
 
 
-def lines(queue: cl.CommandQueue, asked: Namespace) -> Iterator[Sequence[Any]]:
-    """Yield the lines of all reductions, or of what calls take the host."""
-    if asked.host:
-        yield from host_lines(queue)
-        return
-    yield "device", "what", "n", "pyopencl", "reduce", "q1", "ratio", "q3", "fixed", "version"
-    least, largest = asked.powers
-    sizes = [2**k for k in range(least, largest + 1)] + [int(2 ** (k + 0.6)) for k in range(least, largest, 3)]
-    for what in asked.what:
-        with goes_on(what):
-            tuned = ours(what)
-            if asked.tune:
-                tuned.tune(asked.device, largest=2**largest, inputs=asked.tune)
-            yield from rows(queue, what, sorted(sizes), tuned)
+def shapes(total: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield the rows and the width of matrices, and whether these are for judging alone."""
+    for k in range(2, total.bit_length() - 2):
+        yield 2**k, total // 2**k, False
+        if k % 2:
+            height = int(1.37 * 2**k)
+            yield height, total // height, True
 
 
-if __name__ == "__main__":
-    study(
-        __doc__,
-        lines,
-        {
-            "--what": {"nargs": "*", "default": [*SUMS, "iamax"]},
-            "--powers": {"nargs": 2, "type": int, "default": (6, 26), "help": "of 2: the least, the largest"},
-            "--host": {"action": "store_true", "help": "what a call takes the host"},
-            "--tune": {"type": int, "help": "how many sizes to tune for before; none if left out"},
-        },
+def products(queue: cl.CommandQueue, asked: Namespace) -> Lines:
+    """Yield the lines of products of matrices and vectors over shapes."""
+    yield "device", "rows", "width", "judging", "what", "microseconds", "version"
+    totals = asked.totals or (1 << 20, 1 << 22, 1 << 24)
+    ways = {"chosen": tuned_for("tmv", asked, max(totals))}
+    for values in FIXED_BY_ROWS:
+        words = " ".join(f"{name}={value}" for name, value in values.items())
+        ways[words] = fixed(ours("tmv"), values, queue.device)
+    for height, width, is_judging in (shape for total in totals for shape in shapes(total)):
+        with goes_on(f"{height}×{width}"):
+            there, wanted = arrays_of(queue, "tmv", width, height)
+            runs = {name: Way(partial(each, queue, *there)) for name, each in ways.items()}
+            buffers = [each.base_data for each in (*there, cl.array.zeros(queue, height, np.float32))]
+            blas = partial(clblast, queue, buffers, (height, width))
+            others = dict(installed(clblast=blas, cublas=partial(cublas, *(each.get() for each in there))))
+            others |= dict(_by_pyopencl(queue, *there))
+            kept = correct(f"{height}×{width}", runs | others, wanted, 2e-5 * width, {"chosen", *others})
+            told = ways["chosen"].explain(queue, rows=height, width=width).version.variant.definitions
+            version = " ".join(f"{name}={value}" for name, value in told)
+            for name, microseconds, *_ in compared(queue, kept):
+                of_it = version if name == "chosen" else ""
+                yield queue.device.name.strip(), height, width, is_judging, name, microseconds, of_it
+
+
+def _by_pyopencl(queue: cl.CommandQueue, m: cl.array.Array, v: cl.array.Array) -> Iterator[tuple[str, Way]]:
+    """Yield what PyOpenCL has: a reduction of each row, where these are few, and a work-item for each row."""
+    height, width = m.shape
+    if height <= _MOST_CALLS:
+        dot = theirs("dot", queue.context)
+        rows = list(m)
+        yield "pyopencl", Way(lambda: [dot(row, v) for row in rows], lambda found: [each.get() for each in found])
+    by_item = ElementwiseKernel(
+        queue.context,
+        "float *result, const float *m, const float *v, long width",
+        "float sum = 0; for (long j = 0; j < width; j++) sum += m[i * width + j] * v[j]; result[i] = sum",
     )
+    result = cl.array.empty(queue, height, np.float32)
+    yield "elementwise", Way(lambda: by_item(result, m, v, np.int64(width)), lambda _: result.get())
+
+
+def breaks(queue: cl.CommandQueue, asked: Namespace) -> Lines:
+    """Yield the lines of break-evens."""
+    yield "device", "what", "from", "to", "predicted", "low", "high", "distance"
+    powers = asked.powers or (10, 24)
+    yield from of_each(
+        queue,
+        asked.what or ("sum", "dot", "tmv"),
+        lambda what: break_evens(queue, what, powers, tuned_for(what, asked, 2 ** powers[1])),
+    )
+
+
+def break_evens(queue: cl.CommandQueue, what: str, powers: Sequence[int], tuned: Reduce) -> Lines:
+    """Yield where one version takes over from another, and at the end the median distance.
+
+    Args:
+        queue: where.
+        what: a reduction, by its elements; or `tmv`, of matrices of one size, by their rows.
+        powers: of two, the least number of elements and the largest.
+        tuned: the reduction, which chooses.
+    """
+    least, most = powers
+    total, is_matrix = 2 ** min(most, 22), what == "tmv"
+    halves = range(4, 2 * min(most, 22) - 3) if is_matrix else range(2 * least, 2 * most + 1)
+    grid = [round(2 ** (k / 2)) for k in halves]
+
+    def chosen(x: int) -> TunedExplanation:
+        return tuned.explain(queue, **({"rows": x, "width": total // x} if is_matrix else {"n": x}))
+
+    versions = {each.number: each.version for each in map(chosen, grid)}
+    ways = {str(number): fixed(ours(what), each, queue.device) for number, each in versions.items()}
+    times: dict[int, dict[str, Any]] = {}
+    for x in grid if len(ways) > 1 else ():
+        n, height = (total // x, x) if is_matrix else (x, 1)
+        arrays, wanted = arrays_of(queue, what, n, height)
+        calls = {name: Way(partial(each, queue, *arrays), rtol=1e-2) for name, each in ways.items()}
+        runs = correct(f"{what} at {x}", calls, wanted, 2e-3 * n**0.5)
+        if len(runs) == len(ways):
+            times[x] = {name: log2(np.median(each)) for name, each in in_turns(queue, runs).items()}
+    found = []
+    for low, high in pairwise(times):
+        one, other = (chosen(x).number for x in (low, high))
+        if one != other:
+            predicted = low + bisect_left(range(low, high), True, key=lambda x: chosen(x).number != one)
+            costs = [times[x][str(one)] - times[x][str(other)] for x in times]
+            step = min(range(len(costs) + 1), key=lambda at: sum(costs[:at]))
+            bracket = [0, *times, inf][step : step + 2]
+            found.append(max(0.0, log2(max(bracket[0], 1) / predicted), log2(predicted / min(bracket[1], 2**62))))
+            words = (str(versions[number].variant) for number in (one, other))
+            yield (*words, predicted, *bracket, f"{found[-1]:.2f}")
+    yield "", "", "median", "", "", f"{np.median(found):.2f}" if found else ""

@@ -6,7 +6,7 @@ import argparse
 import csv
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -21,13 +21,10 @@ from coarsen.errors import RefusalError
 _ROUNDS, _SECONDS = 15, 2e-3
 # Ways that take so many times as long as the fastest are left out, where that is asked for.
 _MOST = 20
-# What failed so far.
-FAILED: list[str] = []
+# What was said so far, each with whether it is a failure.
+SAID: dict[str, bool] = {}
 Run = Callable[[], object]
-
-
-def _contents(found: Any) -> Any:  # noqa: ANN401 (an array of PyOpenCL's)
-    return found.get()
+Lines = Iterator[tuple[Any, ...]]
 
 
 class Way(NamedTuple):
@@ -35,28 +32,34 @@ class Way(NamedTuple):
 
     Attributes:
         run: makes a call. What it returns waits for the end where it can be called, else the queue does.
-        read: takes what `run` has returned, and returns the result on the host.
+        read: takes what `run` has returned, and returns the result on the host; None for an array of PyOpenCL's.
         rtol: how far that may be from what is wanted, relative to it.
+        out: the array that the result goes to; None for the one that `run` returns.
     """
 
     run: Run
-    read: Callable[[Any], Any] = _contents
+    read: Callable[[Any], Any] | None = None
     rtol: float = 1e-3
+    out: Any = None
 
     def result(self) -> Any:  # noqa: ANN401 (a number or an array)
         """Make a call, and return its result."""
-        return self.read(self.run())
+        if self.out is not None:
+            self.out.fill(np.nan)
+        found: Any = self.run()
+        return (found if self.out is None else self.out).get() if self.read is None else self.read(found)
 
 
 @contextmanager
 def goes_on(what: str) -> Iterator[None]:
-    """Say on standard error what fails, and go on after it. What is refused has not failed."""
+    """Say on standard error what fails, once, and go on. What is refused or not installed has not failed."""
     try:
         yield
     except Exception as error:
-        if not isinstance(error, RefusalError):
-            FAILED.append(what)
-        print(f"{what}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        text = f"{what}: {type(error).__name__}: {error}"
+        if text not in SAID:
+            print(text, file=sys.stderr, flush=True)
+        SAID[text] = SAID.get(text, False) or not isinstance(error, RefusalError | ImportError)
 
 
 def correct(
@@ -115,26 +118,30 @@ def in_turns(queue: cl.CommandQueue, runs: Mapping[str, Run]) -> dict[str, Any]:
 
 
 def compared(queue: cl.CommandQueue, runs: Mapping[str, Run]) -> Iterator[tuple[str, ...]]:
-    """Yield for each way its name, microseconds, and how many times as fast it is.
-
-    That is, as the first one, with quartiles; and as the fastest one.
-    """
-    if not runs:
-        return
+    """Yield for each way its name, microseconds, how many times as fast as the first it is, and as the fastest."""
     times = in_turns(queue, runs)
     medians = {name: float(np.median(each)) for name, each in times.items()}
-    first, best = times[next(iter(runs))], min(medians.values())
     for name, each in times.items():
-        numbers = medians[name], *np.quantile(first / each, (0.25, 0.5, 0.75)), best / medians[name]
+        ratios = np.quantile(times[next(iter(runs))] / each, (0.25, 0.5, 0.75))
+        numbers = medians[name], *ratios, min(medians.values()) / medians[name]
         yield name, *(f"{number:.4g}" for number in numbers)
 
 
 COMPARED = ("way", "microseconds", "q1", "over_first", "q3", "of_best")
 
 
+def of_each(
+    queue: cl.CommandQueue, names: Iterable[str], make: Callable[[str], Iterable[tuple[Any, ...]]]
+) -> Lines:
+    """Yield the lines of each thing of a study, behind the device and its name; what fails is said."""
+    for name in names:
+        with goes_on(name):
+            yield from ((queue.device.name.strip(), name, *line) for line in make(name))
+
+
 def study(
     doc: str,
-    lines: Callable[[cl.CommandQueue, argparse.Namespace], Iterable[Sequence[object]]],
+    lines: Callable[[cl.CommandQueue, argparse.Namespace], Lines],
     options: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """Print lines of CSV as they come; the process ends with status 1 where something has failed.
@@ -157,5 +164,5 @@ def study(
     for line in lines(queue, asked):
         writer.writerow(line)
         sys.stdout.flush()
-    if FAILED:
+    if any(SAID.values()):
         sys.exit(1)

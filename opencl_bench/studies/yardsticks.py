@@ -1,4 +1,4 @@
-"""What others compute of the same: CLBlast, PyTorch, loopy, Halide; nothing of what isn't installed.
+"""What others compute of the same: CLBlast, PyTorch, loopy, Halide. What isn't installed is said and left out.
 
 CLBlast comes as it is (Debian's libclblast1), PyTorch's products are cuBLAS' (TF32 off), loopy's is in tiles of
 16 × 16 × 16 (`pip install loopy`). Halide's (`pip install halide`, schedules by hand) are compiled for
@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyopencl as cl
 
-from coarsen.opencl_bench.studies.turns import Way
+from coarsen.opencl_bench.studies.turns import Way, goes_on
 from coarsen.tuning.workload.element_types import Array
 
 Ways = Iterator[tuple[str, Way]]
@@ -28,21 +27,26 @@ Taps = Mapping[tuple[int, int], float]
 Theirs: TypeAlias = Any
 
 
+def installed(**makers: Callable[[], Ways]) -> Ways:
+    """Yield the ways of those that are installed."""
+    for name, make in makers.items():
+        with goes_on(name):
+            yield from make()
+
+
 def torch_on_gpu() -> Theirs:
-    """Return PyTorch where it finds a GPU, else None."""
-    try:
-        import torch
-    except ImportError:
-        return None
-    return torch if torch.cuda.is_available() else None
+    """Return PyTorch. Raises ImportError where it isn't installed or finds no GPU."""
+    import torch
+
+    if not torch.cuda.is_available():
+        raise ImportError("PyTorch finds no GPU")
+    torch.backends.cuda.matmul.allow_tf32 = False
+    return torch
 
 
 def cublas(a: Array, b: Array) -> Ways:
     """Yield PyTorch's product of a matrix with another one or with a vector."""
     torch = torch_on_gpu()
-    if torch is None:
-        return
-    torch.backends.cuda.matmul.allow_tf32 = False
     # The strides of a transposed matrix are kept.
     there = [torch.from_numpy(each).cuda() for each in (a, b)]
     out = torch.matmul(*there)
@@ -55,6 +59,56 @@ def cublas(a: Array, b: Array) -> Ways:
     yield "cublas", Way(run, lambda _: out.cpu().numpy())
 
 
+class CLBlast:
+    """CLBlast's functions in a queue. Raises ImportError where it isn't installed."""
+
+    def __init__(self, queue: cl.CommandQueue) -> None:
+        try:
+            self._library = ctypes.CDLL("libclblast.so.1")
+        except OSError as error:
+            raise ImportError(str(error)) from None
+        self._queue = ctypes.c_void_p(queue.int_ptr)
+
+    def __call__(self, name: str, *given: Any) -> None:  # noqa: ANN401 (a number or a buffer)
+        """Call a function, `("Saxpy", n, 2.0, x, 1, y, 1)`: a buffer is itself and no offset, an `int` a size."""
+        kinds = {int: ctypes.c_size_t, float: ctypes.c_float}
+        words: list[Any] = []
+        for each in given:
+            is_number = type(each) in kinds
+            words += (
+                [kinds[type(each)](each)] if is_number else [ctypes.c_void_p(each.int_ptr), ctypes.c_size_t(0)]
+            )
+        status = getattr(self._library, f"CLBlast{name}")(*words, ctypes.byref(self._queue), None)
+        if status:
+            raise RuntimeError(f"CLBlast's error {status}")
+
+    def product(self, buffers: Sequence[Any], sizes: Sequence[int], *, is_transposed: bool = False) -> None:
+        """Multiply; the arguments are those of `clblast`."""
+        row_major, plain, transposed, (a, b, c) = 101, 111, 112, buffers
+        rows, inner, *columns = sizes
+        if columns:
+            self(
+                "Sgemm",
+                row_major,
+                plain,
+                plain,
+                rows,
+                *columns,
+                inner,
+                1.0,
+                a,
+                inner,
+                b,
+                *columns,
+                0.0,
+                c,
+                *columns,
+            )
+        else:
+            how = transposed if is_transposed else plain
+            self("Sgemv", row_major, how, rows, inner, 1.0, a, inner, b, 1, 0.0, c, 1)
+
+
 def clblast(
     queue: cl.CommandQueue, buffers: Sequence[Any], sizes: Sequence[int], *, is_transposed: bool = False
 ) -> Ways:
@@ -63,30 +117,11 @@ def clblast(
     Args:
         queue: where.
         buffers: a matrix, another one or a vector, and the result, in C's order.
-        sizes: the matrix's rows and columns, and the other matrix's columns; those of the vector are left out.
+        sizes: the matrix's rows and columns, and the other matrix's columns; those of a vector are left out.
         is_transposed: whether the transposed matrix is multiplied by the vector.
     """
-    try:
-        library = ctypes.CDLL("libclblast.so.1")
-    except OSError:
-        return
-    size, one, zero, handle = ctypes.c_size_t, ctypes.c_float(1), ctypes.c_float(0), ctypes.c_void_p(queue.int_ptr)
-    row_major, plain, transposed = 101, 111, 112
-    a, b, c = ((ctypes.c_void_p(each.int_ptr), size(0)) for each in buffers)
-    rows, inner, *columns = map(size, sizes)
-    if columns:
-        function, shape = library.CLBlastSgemm, [sizes[0], sizes[2]]
-        how, factors = [plain, plain, rows, *columns, inner], [*a, inner, *b, *columns]
-    else:
-        function, shape = library.CLBlastSgemv, [sizes[1 if is_transposed else 0]]
-        how, factors = [transposed if is_transposed else plain, rows, inner], [*a, inner, *b, size(1)]
-    words = [row_major, *how, one, *factors, zero, *c, *(columns or [size(1)])]
-
-    def run() -> None:
-        status = function(*words, ctypes.byref(handle), None)
-        if status:
-            raise RuntimeError(f"CLBlast's error {status}")
-
+    shape = [sizes[0], sizes[2]] if len(sizes) > 2 else [sizes[1 if is_transposed else 0]]
+    run = partial(CLBlast(queue).product, buffers, sizes, is_transposed=is_transposed)
     yield "clblast", Way(run, lambda _: _contents(queue, buffers[2], shape))
 
 
@@ -98,21 +133,14 @@ def _contents(queue: cl.CommandQueue, buffer: cl.Buffer, shape: Sequence[int]) -
 
 def loopy_product(queue: cl.CommandQueue, buffers: Sequence[Any], sizes: Sequence[int]) -> Ways:
     """Yield loopy's product of two matrices; none of sizes that tiles don't divide. Arguments as of `clblast`."""
-    try:
-        import loopy
-    except ImportError:
-        return
+    import loopy
+
     n, inner, m = sizes
     if any(size % 16 for size in sizes):
         return
-    arrays = loopy.GlobalArg("a,b,c", np.float32, shape=loopy.auto)
-    domain = "{[i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l}"
-    kernel = loopy.make_kernel(
-        domain,
-        "c[i,j] = sum(k, a[i,k]*b[k,j])",
-        [arrays, loopy.ValueArg("n,m,l", np.int32)],
-        lang_version=loopy.MOST_RECENT_LANGUAGE_VERSION,
-    )
+    arrays = [loopy.GlobalArg("a,b,c", np.float32, shape=loopy.auto), loopy.ValueArg("n,m,l", np.int32)]
+    domain, version = "{[i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l}", loopy.MOST_RECENT_LANGUAGE_VERSION
+    kernel = loopy.make_kernel(domain, "c[i,j] = sum(k, a[i,k]*b[k,j])", arrays, lang_version=version)
     kernel = loopy.fix_parameters(kernel, n=n, m=m, l=inner)
     kernel = loopy.split_iname(kernel, "i", 16, outer_tag="g.1", inner_tag="l.1")
     kernel = loopy.split_iname(kernel, "j", 16, outer_tag="g.0", inner_tag="l.0")
@@ -125,72 +153,54 @@ def loopy_product(queue: cl.CommandQueue, buffers: Sequence[Any], sizes: Sequenc
     yield "loopy", Way(run, lambda _: _contents(queue, buffers[2], (n, m)))
 
 
-@cache
-def _halide(platform: str, kind: str) -> Theirs:
-    """Halide, told which device it opens; None, and a line on standard error, where it isn't installed."""
-    os.environ.update(HL_OCL_PLATFORM_NAME=platform, HL_OCL_DEVICE_TYPE=kind)
-    try:
-        import halide
-    except ImportError:
-        print("Halide is not installed, and not measured", file=sys.stderr, flush=True)
-        return None
+def _halide(queue: cl.CommandQueue) -> Theirs:
+    """Halide, told which device it opens."""
+    kind = "gpu" if queue.device.type & cl.device_type.GPU else "cpu"
+    os.environ.update(HL_OCL_PLATFORM_NAME=queue.device.platform.name, HL_OCL_DEVICE_TYPE=kind)
+    import halide
+
     return halide
 
 
-def _halide_on(queue: cl.CommandQueue) -> Theirs:
-    kind = "gpu" if queue.device.type & cl.device_type.GPU else "cpu"
-    return _halide(queue.device.platform.name, kind)
-
-
-def _halide_way(
-    hl: Theirs, function: Theirs, given: Sequence[Any], arrays: Sequence[Array], shape: Sequence[int]
-) -> Way:
-    """A function of Halide's, compiled, whose arrays stay on the device."""
-    call, found = function.compile_to_callable(given, hl.Target("host-opencl")), np.zeros(shape, np.float32)
-    *there, out = (hl.Buffer(each) for each in (*arrays, found))
+def _in_blocks(hl: Theirs, out: Theirs, given: Theirs, group: Sequence[int], rows: int, arrays: Theirs) -> Way:
+    """A function of columns and rows, by work-items that have some rows of a column; arrays stay on the device."""
+    (x, y), (bx, by, tx, ty, row) = out.args(), map(hl.Var, ("bx", "by", "tx", "ty", "row"))
+    guarded = hl.TailStrategy.GuardWithIf
+    out.split(x, bx, tx, group[0], guarded).split(y, by, ty, group[1] * rows, guarded).split(ty, ty, row, rows)
+    out.reorder(row, tx, ty, bx, by).unroll(row)
+    call = out.gpu_blocks(bx, by).gpu_threads(tx, ty).compile_to_callable(given, hl.Target("host-opencl"))
+    buffers = [hl.Buffer(each) for each in arrays]
 
     def run() -> object:
-        call(*there, out)
-        return out.device_sync
+        call(*buffers)
+        return buffers[-1].device_sync
 
-    def read(_: object) -> Array:
-        out.copy_to_host()
-        return found
+    def read(_: object) -> Theirs:
+        buffers[-1].copy_to_host()
+        return arrays[-1]
 
     return Way(run, read)
 
 
 def halide_products(queue: cl.CommandQueue, a: Array, b: Array) -> Ways:
     """Yield Halide's product of two matrices, with 1, 4 and 8 rows of a work-item's sums in registers."""
-    hl = _halide_on(queue)
-    if hl is None:
-        return
-    (n, inner), m = a.shape, b.shape[1]
+    hl = _halide(queue)
+    n, inner, m = *a.shape, b.shape[1]
     for rows in (1, 4, 8):
         left, right = (hl.ImageParam(hl.Float(32), 2, name) for name in "ab")
-        j, i, bj, bi, tj, ti, row = map(hl.Var, ("j", "i", "bj", "bi", "tj", "ti", "row"))
-        k = hl.RDom([(0, inner)], "k")
+        j, i, k = hl.Var("j"), hl.Var("i"), hl.RDom([(0, inner)], "k")
         sums, out = hl.Func("sums"), hl.Func("out")
         sums[j, i] = hl.f32(0)
         sums[j, i] += left[k.x, i] * right[j, k.x]
         out[j, i] = sums[j, i]
+        sums.compute_at(out, hl.Var("tx")).unroll(i).update().reorder(j, i, k.x).unroll(i)
         out.bound(j, 0, m).bound(i, 0, n)
-        _blocks(hl, out, (j, i, bj, bi, tj, ti, row), (16, 8), rows)
-        sums.compute_at(out, tj).unroll(i)
-        sums.update().reorder(j, i, k.x).unroll(i)
-        yield f"halide, {rows} rows", _halide_way(hl, out, [left, right], [a, b], (n, m))
-
-
-def _blocks(hl: Theirs, out: Theirs, names: Sequence[Any], group: Sequence[int], rows: int) -> None:
-    """Give each work-item of a group some rows of one column."""
-    j, i, bj, bi, tj, ti, row = names
-    guard = hl.TailStrategy.GuardWithIf
-    out.tile(j, i, bj, bi, tj, ti, group[0], group[1] * rows, guard).split(ti, ti, row, rows)
-    out.reorder(row, tj, ti, bj, bi).unroll(row).gpu_blocks(bj, bi).gpu_threads(tj, ti)
+        arrays = [a, b, np.zeros((n, m), np.float32)]
+        yield f"halide, {rows} rows", _in_blocks(hl, out, [left, right], (16, 8), rows, arrays)
 
 
 def halide_blur(queue: cl.CommandQueue, image: Array, across: Taps, down: Taps) -> Ways:
-    """Yield Halide's two stencils, one after the other, the first one's tile in local memory.
+    """Yield Halide's two stencils, one after the other, with the first one's tile in local memory.
 
     Args:
         queue: where.
@@ -198,23 +208,19 @@ def halide_blur(queue: cl.CommandQueue, image: Array, across: Taps, down: Taps) 
         across: the weights of the first one's neighbours, by columns and rows that they are away.
         down: those of the second one's.
     """
-    hl = _halide_on(queue)
-    if hl is None:
-        return
-    height, width = image.shape
+    hl = _halide(queue)
+
+    def weighed(function: Theirs, taps: Taps) -> Theirs:
+        terms = [hl.f32(weight) * function[x + dx, y + dy] for (dx, dy), weight in taps.items()]
+        return sum(terms[1:], terms[0])
+
+    x, y, (height, width) = hl.Var("x"), hl.Var("y"), image.shape
     for rows in (1, 4):
-        source = hl.ImageParam(hl.Float(32), 2, "source")
-        x, y, bx, by, tx, ty, row, other = map(hl.Var, ("x", "y", "bx", "by", "tx", "ty", "row", "other"))
-        first, out = hl.Func("first"), hl.Func("out")
+        source, first, out = hl.ImageParam(hl.Float(32), 2, "source"), hl.Func("first"), hl.Func("out")
         around = hl.BoundaryConditions.constant_exterior(source, hl.f32(0))
         is_inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-        first[x, y] = hl.select(is_inside, _weighted(hl, around, x, y, across), hl.f32(0))
-        out[x, y] = _weighted(hl, first, x, y, down)
-        _blocks(hl, out, (x, y, bx, by, tx, ty, row), (32, 8), rows)
-        first.compute_at(out, bx).split(y, y, other, rows + 1).gpu_threads(x, y)
-        yield f"halide, {rows} rows", _halide_way(hl, out, [source], [image], image.shape)
-
-
-def _weighted(hl: Theirs, function: Theirs, x: Theirs, y: Theirs, taps: Taps) -> Theirs:
-    terms = [hl.f32(weight) * function[x + dx, y + dy] for (dx, dy), weight in taps.items()]
-    return sum(terms[1:], terms[0])
+        first[x, y] = hl.select(is_inside, weighed(around, across), hl.f32(0))
+        out[x, y] = weighed(first, down)
+        first.compute_at(out, hl.Var("bx")).split(y, y, hl.Var("other"), rows + 1).gpu_threads(x, y)
+        arrays = [image, np.zeros_like(image)]
+        yield f"halide, {rows} rows", _in_blocks(hl, out, [source], (32, 8), rows, arrays)

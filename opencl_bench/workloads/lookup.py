@@ -149,11 +149,3 @@ def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
     except InvalidInputError:
         where = f"neither in {kernels} nor" if kernels is not None else "not"
         raise InvalidInputError(f"the kernel '{name}' is {where} in the suite, so it has no features") from None
-
-
-def known_kernel(name: str, kernels: Path | None = None) -> Benchmark | None:
-    """Return the kernel that `find_measured` finds; None where it finds nothing or a mistake."""
-    try:
-        return find_measured(name, kernels)
-    except InvalidInputError:
-        return None

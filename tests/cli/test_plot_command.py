@@ -170,7 +170,6 @@ def test_an_empty_store(tmp_path: Path, run: Run) -> None:
         (("best", "--store", "x.sqlite"), "--store and --from are two sources; give one"),
         (("best", "-d", "gameboy"), "no measurement in "),
         (("plot", "--by", "stride", "-o", "x.svg"), "curves by stride are of one device; choose one of "),
-        (("plot", "--descriptions", ".", "-o", "x.svg"), "--descriptions is not for a figure"),
     ],
 )
 def test_refusals(words: tuple[str, ...], message: str, results: Path, run: Run) -> None:

@@ -39,20 +39,6 @@ def test_from_a_file_and_from_a_store(results: Path, tmp_path: Path, run: Run) -
     assert pages[0].count('<article class="kernel"') == 2
 
 
-def test_kernels_without_a_source_are_named(tmp_path: Path, run: Run) -> None:
-    source, path = tmp_path / "results.parquet", tmp_path / "page.html"
-    names = ["sgemm", *(f"mine{number}" for number in range(5))]
-    write_table([compared(1, 100, benchmark=name) for name in names], source)
-    written = f"coarsen: note: written: {path}"
-    few = ("results", "plot", "--from", source, "-k", "sgemm", "-k", "mine0", "-k", "mine1", "-o", path)
-    assert run(*few).err.splitlines() == [
-        "coarsen: note: without source, for want of --descriptions FOLDER: mine0, mine1",
-        written,
-    ]
-    assert ": mine0, mine1, mine2 and 2 more\n" in run("results", "plot", "--from", source, "-o", path).err
-    assert run(*few, "-q").err == ""
-
-
 def test_the_filters_hold(results: Path, tmp_path: Path, run: Run) -> None:
     path = tmp_path / "page.html"
     assert run("results", "plot", "--from", results, "-d", "pocl", "-k", "sgemm", "-o", path, "-q").code == 0

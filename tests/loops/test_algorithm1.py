@@ -106,7 +106,7 @@ def test_a_wavefront_has_a_skewed_time(analyse: Analysed) -> None:
     text = """void f(int n, float a[n][n]) { for (int i = 1; i < n; i++) for (int j = 1; j < n; j++)
         a[i][j] = a[i - 1][j] + a[i][j - 1]; }"""
     nest, found = analyse(text)
-    piece = Piece(Band({"S1": ("i", "j")}, (False, False)), ())
+    piece = Piece(Band({"S1": ((1, 0), (0, 1))}, (False, False)), ())
     answer = transformation(nest, found, piece)
     assert answer.times == {"S1": ((1, 1),)}
     assert not answer.served and len(answer.copied) == 3
@@ -246,7 +246,9 @@ def test_random_statements_have_the_answer_of_all_schedules(read: Read) -> None:
     for name, function in functions.items():
         nest, found = analysed(nest_of(function))
         (statement,) = nest.statements
-        piece = Piece(Band({"S1": statement.iterators}, (False,) * len(statement.iterators)), ())
+        depth = len(statement.iterators)
+        loops = tuple(tuple(map(int, row)) for row in np.eye(depth))
+        piece = Piece(Band({"S1": loops}, (False,) * depth), ())
         answer = transformation(nest, found, piece)
         box = Box(function)
         assert answer.is_one_dimensional == bool(box.legal), name

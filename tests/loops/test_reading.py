@@ -84,23 +84,6 @@ def test_flat_indices(name: str, analyse: Analysed) -> None:
     assert not nest.assumptions
 
 
-def test_records_of_the_function_and_pointers_to_records(analyse: Analysed) -> None:
-    nest, found = analyse(
-        """struct p { float x, y; }; void f(int n, const struct p *q, struct p *r, float *v) {
-        for (int i = 1; i < n; i++) {
-            struct p own = q[i];
-            v[i] = own.x;
-            struct p *at = &r[i];
-            at->y = r[i - 1].y + at->x;
-        } }"""
-    )
-    assert [str(each) for each in found] == [
-        "flow of own, S1 -> S2, distance (0)",
-        "flow of r_y, S3 -> S3, distance (1)",
-    ]
-    assert [each.array for each in nest.statements[2].reads] == ["r_y", "r_x"]
-
-
 def test_a_leading_extent_that_is_not_known_to_be_long_enough_is_assumed_so(analyse: Analysed) -> None:
     loops = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
     text = f"void f(int n, int m, int lda, float *a) {{ {loops} a[i*lda + j] = 0; }}"
@@ -114,7 +97,6 @@ POINTERS = {
     "an address": ("float *row = &b[i][1]; row[j - 1] = 0;", "b[i][j]"),
     "a sum": ("*(a + i*n + j) = 0;", "a[i][j]"),
     "another shape": ("float (*t)[n] = (float (*)[n])a; t[i][j] = 0;", "a[i][j]"),
-    "a record": ("p[i*n + j].y = 0;", "p.y[i][j]"),
 }
 
 
@@ -131,7 +113,11 @@ def test_pointers(name: str, analyse: Analysed) -> None:
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        ("p[i] = p[0]; p[i].x = 1;", "pointer-alias"),
+        ("p[i] = p[0];", "c-type"),
+        ("*p = p[i]; v[i] = p->x;", "c-type"),
+        ("p[i].x = 1;", "unsupported-statement"),
+        ("struct p *at = &p[i]; at->x = 1;", "unsupported-statement"),
+        ("struct p own = p[i]; v[i] = own.x;", "c-type"),
         ("u[i].whole = 1; v[i] = u[i].part;", "pointer-alias"),
         ("if (n < 2) return; v[i] = 0;", "unsupported-statement"),
         ("v[i] = last; last = i;", None),
@@ -224,20 +210,6 @@ for (int i = 0; i < n; i++) s += v[i];
 return s; }"""
     nest, found = analyse(text)
     assert loop_sentence(nest, found, nest.loops[0]).startswith("parallel as a reduction")
-
-
-def test_a_parallel_region_with_its_loops(analyse: Analysed) -> None:
-    nest, _ = analyse(
-        """void f(int n, float v[n], float w[n]) {
-#pragma omp parallel
-{
-#pragma omp for nowait
-for (int i = 0; i < n; i++) v[i] = 0;
-#pragma omp for simd
-for (int i = 0; i < n; i++) w[i] = v[i];
-} }"""
-    )
-    assert [each.directives[0].words for each in nest.loops] == [("for",), ("for", "simd")]
 
 
 def test_arrays_of_a_file_and_of_a_function(analyse: Analysed) -> None:

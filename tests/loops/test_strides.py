@@ -10,7 +10,7 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.operands import Argument
 from coarsen.loops.algorithm1 import transformation
-from coarsen.loops.kernel_text import KernelText, opencl_text
+from coarsen.loops.kernel_text import KernelText, macros_of, opencl_text
 from coarsen.loops.nest import Access, Statement
 from coarsen.loops.schedules import bands, pieces_of
 from tests.loops.nests import NESTS
@@ -21,7 +21,7 @@ FLOAT = 4
 
 def lowered_strides(text: KernelText) -> dict[str, set[Stride]]:
     """By array, the bytes from a work-item's elements to those of its neighbour along dimension 0."""
-    kernel = lower(opencl_text([text], {}), text.kernel.name)
+    kernel = lower(opencl_text([text], macros_of([text], {})), text.kernel.name)
     found: dict[str, set[Stride]] = {}
     for access in access_patterns(IndexForms(kernel, ControlFlow(kernel))):
         assert isinstance(access.base, Argument)

@@ -141,6 +141,26 @@ def test_a_channel_is_transposed(queue: cl.CommandQueue) -> None:
     ]
 
 
+def test_an_interior_has_no_border(queue: cl.CommandQueue) -> None:
+    wide = Stencil("wide", "u(5, 0) + 2 * u(-5, 0) - u(0, 5) - 2 * u(0, -5)", border="k", arguments="float k")
+    stages = (wide, replace(wide, name="wider"))
+    plain = pipeline(*stages)
+    assert plain._pipeline.macros.keys() == {"FUSE_wide", "INTERIOR_wide", "INTERIOR_wider"}
+    stream = pipeline(*stages, tuned=by_turns(plain, queue.device))
+    # Each version has work-groups that just see the border, and some that just don't.
+    for height in range(17, 25):
+        image = np.random.default_rng(height).integers(-8, 9, (height, 49)).astype(np.float32)
+        expected = interpret(stages, image, width=49, height=height, k=100)
+        found = stream(queue, cl.array.to_device(queue, image), k=100).get()
+        np.testing.assert_array_equal(found.reshape(-1), expected, err_msg=f"{height} rows")
+
+
+@pytest.mark.parametrize("expression", ["u(x % 2, 0)", "u(k, 0)", "u(0, 0)", "u(1, 0) + u(k, 0)"])
+def test_neighbours_that_numbers_do_not_tell_have_no_interior(expression: str) -> None:
+    step = pipeline(Stencil("near", expression, border="0", arguments="int k"))
+    assert step._pipeline.macros == {}
+
+
 SUM = Reduce("a + b", identity="0", arguments="const float *x", checks_laws=False)
 LARGEST = Reduce.argmax("const float *x")
 ROWS = Reduce("a + b", identity="0", arguments="const float *x", rows="rows", checks_laws=False)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+
 import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.opencl_bench.studies import chains, reductions, shapes, turns
+from coarsen.opencl_bench.studies import chains, reductions, turns
 from coarsen.stream import Map, pipeline
 from coarsen.stream.reduction_text import PARAMETERS
 
@@ -15,35 +17,41 @@ pytestmark = pytest.mark.compiled_devices
 
 @pytest.fixture(autouse=True)
 def _few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "FAILED", [])
+    monkeypatch.setattr(turns, "SAID", {})
     monkeypatch.setattr(turns, "_ROUNDS", 2)
     monkeypatch.setattr(turns, "_SECONDS", 1e-5)
 
 
 def test_fixed_versions_are_some_of_all() -> None:
-    every = (*reductions.FIXED, *shapes.FIXED)
+    every = (*reductions.FIXED, *reductions.FIXED_BY_ROWS)
     assert all(value in PARAMETERS[name] for each in every for name, value in each.items())
+
+
+def asked(**given: object) -> Namespace:
+    """What the command is asked for."""
+    return Namespace(**{"what": None, "powers": None, "totals": None, "tune": None, **given})
 
 
 def test_a_line_for_each_size(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reductions, "FIXED", reductions.FIXED[:1])
-    lines = [*reductions.rows(queue, "iamax", (64, 100), reductions.ours("iamax"))]
-    assert [line[1:3] for line in lines] == [["iamax", 64], ["iamax", 100]]
-    assert not turns.FAILED
+    _, *lines = reductions.reductions(queue, asked(what=["iamax"], powers=(6, 7)))
+    assert [line[1:3] for line in lines] == [("iamax", 64), ("iamax", 97), ("iamax", 128)]
+    assert not any(turns.SAID.values())
 
 
-def test_what_a_call_takes_the_host(queue: cl.CommandQueue) -> None:
-    (_, *lines) = reductions.host_lines(queue, rounds=1, calls=2)
+def test_what_a_call_takes_the_host(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reductions, "HOST_ROUNDS", 1)
+    _, *lines = reductions.host(queue, asked())
     times = {way: float(each) for _, way, each in lines}
     assert min(times.pop("kernel"), times.pop("reduce")) > 0
     assert {"kernel, new array", "reduce, out", "pyopencl", "choice"} <= times.keys()
 
 
 def test_products_over_shapes(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shapes, "FIXED", shapes.FIXED[:1])
-    found = {line[1:5] for line in shapes.measured(queue, shapes.product(), 32)}
-    assert {(4, 8, False, "chosen"), (10, 3, True, "FORM=1 LOCAL=32")} <= found
-    assert not turns.FAILED
+    monkeypatch.setattr(reductions, "FIXED_BY_ROWS", reductions.FIXED_BY_ROWS[:1])
+    found = {line[1:5] for line in reductions.products(queue, asked(totals=[32]))}
+    assert {(4, 8, False, "chosen"), (4, 8, False, "pyopencl"), (10, 3, True, "FORM=1 LOCAL=32")} <= found
+    assert not any(turns.SAID.values())
 
 
 @pytest.mark.parametrize(("what", "ways"), [("3 maps", 5), ("map and sum", 3)])
@@ -54,7 +62,7 @@ def test_chains(what: str, ways: int, queue: cl.CommandQueue) -> None:
     ]
     assert len(lines) >= 2 * ways
     assert {len(line) for line in lines} == {1 + len(turns.COMPARED)}
-    assert not turns.FAILED
+    assert not any(turns.SAID.values())
 
 
 def test_channels_are_saved() -> None:
@@ -68,19 +76,20 @@ def test_stencils(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(chains, "GROUPS", ((16, 4),))
     monkeypatch.setattr(chains, "FACTORS", (2,))
     ways = [line[1] for line in chains.stencil_lines(queue, "5-point", [(9, 21)])]
-    versions = [f"FUSE_first_stage={fused} 16×4 by 2" for fused in (0, 1)]
+    macros = [f"FUSE_first_stage={fused} INTERIOR_second_stage={own}" for fused in (0, 1) for own in (0, 1)]
+    versions = [f"{each} 16×4 by 2" for each in macros]
     assert {*ways} <= {"untuned", *versions, *(f"{each} tile" for each in versions)}
     assert ways[0] == "untuned"
-    assert not turns.FAILED
+    assert not any(turns.SAID.values())
 
 
 def test_break_evens(queue: cl.CommandQueue) -> None:
-    *found, middle = chains.break_lines(queue, "tmv", (6, 8), None)
+    _, *found, middle = reductions.breaks(queue, asked(what=["iamax"], powers=(16, 18)))
     assert found
     for *_, predicted, low, high, distance in found:
         assert (float(distance) == 0) == (low <= predicted <= high)
-    assert middle[2:3] == ("median",)
-    assert not turns.FAILED
+    assert middle[1:5] == ("iamax", "", "", "median")
+    assert not any(turns.SAID.values())
 
 
 def test_what_is_wrong_is_said(queue: cl.CommandQueue, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,5 +98,5 @@ def test_what_is_wrong_is_said(queue: cl.CommandQueue, capsys: pytest.CaptureFix
         "wrong": turns.Way(lambda: None, lambda _: 1.1),
     }
     assert turns.correct("one", ways, 1.0, 0).keys() == {"right"}
-    assert turns.FAILED == ["one: wrong"]
+    assert [*turns.SAID.values()] == [True]
     assert "one: wrong: ValueError: a wrong result: the largest difference is 0.1" in capsys.readouterr().err

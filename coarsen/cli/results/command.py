@@ -294,7 +294,7 @@ def _forget(asked: ResultsOptions) -> None:
 
 
 _LOOKED_FOR = ("--kernel", "--device", "--preset")
-_PLOTTED = (*_LOOKED_FOR, "--from", "--output", "--by", "--choice", "--descriptions", "--format")
+_PLOTTED = (*_LOOKED_FOR, "--from", "--output", "--by", "--choice", "--format")
 # What each action does, the options that it takes besides --store, and how many words; None for any number.
 _ACTIONS: Mapping[str, tuple[Callable[[ResultsOptions], None], tuple[str, ...], int | None]] = MappingProxyType(
     {

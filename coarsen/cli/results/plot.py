@@ -1,7 +1,7 @@
 """`coarsen results plot`: the curves of measurements, or a page for a browser.
 
 -o NAME.svg .png .pdf       speed-up against coarsening factor
--o NAME.html                one page: curves, choices, failures, sources
+-o NAME.html                one page: curves, choices, failures
 -f json                     the numbers that a figure is drawn from
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from coarsen.cli.declared import argument, option
 from coarsen.cli.messages import note
-from coarsen.cli.options import existing_folder, format_option
+from coarsen.cli.options import format_option
 from coarsen.cli.output import Format, check_writable, print_json
 from coarsen.cli.stores import check_packages, store_option
 from coarsen.errors import InvalidInputError
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 PAGE_SUFFIX = ".html"
 PLOTTING = ("matplotlib", "pandas", "pyarrow", "sqlalchemy")
-# The most names in a note.
-_NAMED = 3
 
 
 def is_page(asked: ResultsOptions) -> bool:
@@ -51,14 +49,13 @@ def check(asked: ResultsOptions) -> None:
     if asked.output is None and not asked.is_json:
         raise InvalidInputError("no output given: use -o FILE.svg, -o FILE.html or -f json")
     of_figures = {"--by": asked.by != "device", "--choice": asked.choice != "best", "--format": asked.is_json}
-    for name, is_given in (of_figures if is_page(asked) else {"--descriptions": asked.descriptions}).items():
-        if is_given:
-            raise InvalidInputError(f"{name} is not for {'a page' if is_page(asked) else 'a figure'}")
+    for name, is_given in of_figures.items():
+        if is_given and is_page(asked):
+            raise InvalidInputError(f"{name} is not for a page")
     if asked.output is None:
         return
     if is_page(asked):
         check_packages(("jinja2",), "the page")
-        existing_folder("--descriptions", asked.descriptions)
         check_writable(asked.output)
     else:
         # Imported late: it loads matplotlib.
@@ -104,14 +101,9 @@ def write_page(results: Results, asked: ResultsOptions) -> None:
     # Imported late: it loads the template engine and the models.
     from coarsen.base.processes import processors
     from coarsen.opencl_bench.reporting.page.page import write_report
-    from coarsen.opencl_bench.workloads.lookup import known_kernel
 
     assert asked.output is not None
-    write_report(results, asked.output, kernels=asked.descriptions, processes=processors())
-    unknown = [name for name in results.benchmarks if known_kernel(name, asked.descriptions) is None]
-    if unknown:
-        more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
-        note(f"without source, for want of --descriptions FOLDER: {', '.join(unknown[:_NAMED])}{more}")
+    write_report(results, asked.output, processes=processors())
     note(f"written: {asked.output}")
 
 
@@ -145,7 +137,6 @@ class ResultsOptions:
         "What the curves take at each factor: the best, or the best with the baseline's local size.",
         default="best",
     )
-    descriptions: Path | None = option("For a page: NAME.toml of kernels that are not the suite's.", "FOLDER")
     every: bool = option("Forget everything that is remembered.", None, "--all", default=False)
     output_format: Format = format_option()
 

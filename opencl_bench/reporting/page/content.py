@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coarsen.remarks.explanation import Explanation
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.transforms import REPLICATION_ALONE
 
@@ -106,29 +105,8 @@ class Failures:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A kernel before and after a coarsening, and whose choice that is.
-
-    `lines` are those of the coarsened kernel, of which `more` were left out at the end; a `refusal` says why there
-    are none.
-    """
-
-    configuration: str
-    places: tuple[str, ...]
-    whose: tuple[str, ...]
-    before: Explanation | None = None
-    lines: tuple[str, ...] = ()
-    more: int = 0
-    refusal: str = ""
-    remarks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class KernelSection:
-    """All that the page says of one kernel.
-
-    `source_note` says why there is no source, or that it has changed. `original` is there where no pair has it.
-    """
+    """All that the page says of one kernel."""
 
     slug: str
     name: str
@@ -136,9 +114,6 @@ class KernelSection:
     pictures: tuple[Picture, ...]
     points: tuple[Point, ...]
     failures: tuple[Failures, ...]
-    pairs: tuple[Pair, ...]
-    source_note: str = ""
-    original: Explanation | None = None
 
     @property
     def gain(self) -> float:

@@ -16,8 +16,8 @@ from typing import Any
 import pandas as pd
 
 from coarsen.base.processes import mapped
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.reporting.draw_curves import Choice, curve_points, draw_curves
-from coarsen.opencl_bench.reporting.page.code import Chosen, shown_code
 from coarsen.opencl_bench.reporting.page.content import (
     Best,
     FailureGroup,
@@ -34,13 +34,11 @@ from coarsen.opencl_bench.results.frames import FORMS
 from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.results import Results
 from coarsen.opencl_bench.results.rows import best_table, frame_with_intervals, geometric_means, labelled
-from coarsen.opencl_bench.workloads.lookup import known_kernel
+from coarsen.opencl_bench.workloads.lookup import find_measured
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import TRANSFORM, CheckedAgainst, Invalidity, Measurement, Role
-from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import REPLICATION_ALONE
-from coarsen.variant.variant import Definitions
 
 
 @dataclass(frozen=True)
@@ -49,22 +47,20 @@ class _KernelData:
 
     name: str
     slug: str
-    folder: Path | None
     sweeps: tuple[Sweep, ...]
 
 
-def report_of(results: Results, kernels: Path | None = None, processes: int | None = None) -> Report:
+def report_of(results: Results, processes: int | None = None) -> Report:
     """All that the page says of some measurements.
 
     Args:
         results: of any kernels, devices and presets; what is of several presets is kept apart.
-        kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
-        processes: how many coarsen; see `processes.mapped`.
+        processes: how many draw; see `processes.mapped`.
     """
     sweeps = sweeps_of(results.measurements)
     names = slugs(sorted(results.benchmarks, key=_natural))
     data = [
-        _KernelData(name, slug, kernels, tuple(each.of(name) for each in sweeps if name in each.kernels))
+        _KernelData(name, slug, tuple(each.of(name) for each in sweeps if name in each.kernels))
         for name, slug in names.items()
     ]
     sections = mapped(_section, data, processes)
@@ -94,17 +90,18 @@ def _natural(name: str) -> list[tuple[bool, int, str]]:
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
 
 
-def _file_of(benchmark: Benchmark | None) -> str:
+def _file_of(name: str) -> str:
     """The name of a kernel's source file, without the folders of whoever makes the page."""
-    is_text = benchmark is None or (benchmark.source_text and benchmark.source_file is None)
-    return "FILE.cl" if benchmark is None or is_text else benchmark.kernel_file.name
+    try:
+        found = find_measured(name)
+    except InvalidInputError:
+        return "FILE.cl"
+    is_text = found.source_text and found.source_file is None
+    return "FILE.cl" if is_text else found.kernel_file.name
 
 
 def _section(kernel: _KernelData) -> KernelSection:
-    file = _file_of(known_kernel(kernel.name, kernel.folder))
-    hashes: dict[Definitions, set[str]] = {}
-    for row in (row for sweep in kernel.sweeps for row in sweep.measurements if row.subject.ir_hash):
-        hashes.setdefault(row.candidate.definitions, set()).add(row.subject.ir_hash)
+    file = _file_of(kernel.name)
     found = [failures_of(sweep.slug, sweep.measurements) for sweep in kernel.sweeps]
     return KernelSection(
         kernel.slug,
@@ -113,16 +110,7 @@ def _section(kernel: _KernelData) -> KernelSection:
         tuple(_pictures(kernel)),
         tuple(_points(kernel)),
         tuple(each for each in found if each is not None),
-        *shown_code(kernel.name, kernel.folder, hashes, tuple(_chosen(kernel))),
     )
-
-
-def _chosen(kernel: _KernelData) -> Iterator[Chosen]:
-    for sweep in kernel.sweeps:
-        keys = {*sweep.best["key"]}
-        row = next((row for row in sweep.measurements if row.key in keys), None)
-        if row is not None and not row.candidate.is_original:
-            yield Chosen(sweep.slug, f"best on {sweep.name}", row)
 
 
 def _pictures(kernel: _KernelData) -> Iterator[Picture]:

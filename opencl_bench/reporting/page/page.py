@@ -24,7 +24,6 @@ from coarsen.opencl_bench.reporting.page.content import (
 from coarsen.opencl_bench.reporting.page.extract import ENDINGS, report_of
 from coarsen.opencl_bench.results.best import verified_against
 from coarsen.opencl_bench.results.results import Results
-from coarsen.remarks.explanation import Marks
 from coarsen.tuning.records.measurement import CheckedAgainst
 
 # As many looks as `page.css` and the template's symbols have; they come again after these.
@@ -97,7 +96,6 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "look": line_look,
         "interval": interval,
         "percent": percent,
         "base64": _base64,
@@ -160,41 +158,26 @@ def _verified(best: Best) -> str:
     return f"verified against the {words}" if is_kernel else words
 
 
-def line_look(marks: Marks) -> str:
-    """Return the look of a line of source: of several that apply, the one that matters most."""
-    looks = {
-        "barrier": marks.barrier,
-        "head": marks.heads,
-        "region": marks.regions,
-        "divergent": marks.divergent,
-        "uniform": marks.has_code,
-    }
-    return next((look for look, applies in looks.items() if applies), "none")
-
-
 def write_report(
     results: Results,
     path: str | Path,
     *,
-    kernels: str | Path | None = None,
     processes: int | None = None,
 ) -> None:
     """Write measurements as one self-contained HTML page, which a browser shows without any network.
 
-    It has the best configuration of each kernel on each device, speed-up curves with intervals, what failed and
-    why, and the source before and after. Measurements of
-    several devices at several presets go into one page; nothing compares times across them.
+    It has the best configuration of each kernel on each device, speed-up curves with intervals, and what failed
+    and why. Measurements of several devices at several presets go into one page; nothing compares times across
+    them.
 
     Args:
         results: of any kernels and devices, at least one measurement.
         path: the file, written in one step in place of one that may be there.
-        kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's; without it their
-            source is not known.
-        processes: how many coarsen. None: as many as there are processors, but for a script just one;
+        processes: how many draw. None: as many as there are processors, but for a script just one;
             one that has its work under `if __name__ == "__main__":` may say more.
 
     Raises:
         InvalidInputError: the file can't be written.
     """
-    report = report_of(results, None if kernels is None else Path(kernels), processes)
+    report = report_of(results, processes)
     replace_file(page_of(report).encode(), Path(path))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.lookup import find_measured, known_kernel
+from coarsen.opencl_bench.workloads.lookup import find_measured
 from tests.opencl_bench.workloads.described.conftest import BLEND_FILE, BLEND_KERNEL
 
 
@@ -32,4 +32,3 @@ def test_a_path_is_no_name(folder: Path, name: str) -> None:
     path = name.format(folder.parent)
     with pytest.raises(InvalidInputError, match=r"is a path and no name of a kernel|is neither in"):
         find_measured(path, folder)
-    assert known_kernel(path, folder) is None and known_kernel(path) is None

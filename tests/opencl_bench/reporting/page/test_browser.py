@@ -48,11 +48,6 @@ def test_it_fits_and_everything_is_there(file: Path, open_page: Open, viewport: 
         "all => all.map(each => parseFloat(getComputedStyle(each).fontSize))"
     )
     assert min(sizes) >= 12
-    before, after = page.locator(".sides").first.locator("> div").all()
-    left, right = before.bounding_box(), after.bounding_box()
-    assert left is not None and right is not None
-    assert (right["x"] > left["x"]) == (viewport == DESKTOP)
-    assert (right["y"] > left["y"]) == (viewport == PHONE)
 
 
 @SIZES
@@ -129,10 +124,10 @@ def test_everything_by_keyboard_alone(file: Path, open_page: Open, viewport: Vie
     assert values == sorted(values, reverse=True)
     page.keyboard.press("Space")
     assert speedup.get_attribute("aria-sort") == "ascending"
-    details = page.locator("article:visible details.pair:visible").first
+    details = page.locator("article:visible details.fold:visible").first
     tab_to(page, details.locator("summary"))
     page.keyboard.press("Enter")
-    assert details.locator("pre").first.is_visible()
+    assert details.locator("table").first.is_visible()
 
 
 def test_without_scripts_everything_is_shown(file: Path, open_page: Open) -> None:
@@ -141,8 +136,8 @@ def test_without_scripts_everything_is_shown(file: Path, open_page: Open) -> Non
     assert not page.locator("#filter").is_visible()
     assert page.locator("article").count() == page.locator("article:visible").count() == 2
     assert page.locator(".chart img:visible").count() > 4
-    page.locator("article details.pair summary").first.click()
-    assert page.locator("article details.pair pre").first.is_visible()
+    page.locator("article details.fold summary").first.click()
+    assert page.locator("article details.fold table").first.is_visible()
 
 
 def test_pieces_of_html_do_nothing(open_page: Open, tmp_path: Path) -> None:

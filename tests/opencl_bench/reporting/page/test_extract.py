@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-import coarsen
 from coarsen.base import processes
-from coarsen.opencl_bench import Results, find_benchmark
-from coarsen.opencl_bench.reporting.page.code import CHANGED, MOST_LINES, OTHER, SAME
+from coarsen.opencl_bench import Results
 from coarsen.opencl_bench.reporting.page.content import Report
 from coarsen.opencl_bench.reporting.page.extract import report_of
-from coarsen.opencl_bench.reporting.page.page import line_look
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Role
-from coarsen.variant.coarsening import Coarsening
 from tests.opencl_bench.reporting.figures.samples import POCL
 from tests.opencl_bench.reporting.figures.sweeps import compared, two_devices
 from tests.opencl_bench.reporting.page.conftest import section_of
@@ -94,94 +88,17 @@ def test_failures_are_grouped_by_reason(report: Report, results: Results) -> Non
     assert sum(len(group.configurations) for group in failures.excluded) == excluded
 
 
-def test_code_is_that_which_was_measured_or_is_said_not_to_be(report: Report) -> None:
-    best = next(pair for pair in section_of(report, "spmv").pairs if POCL_SLUG in pair.places)
-    same = next(pair for pair in section_of(report, "sobel").pairs if OPENCL_SLUG in pair.places)
-    assert SAME in same.remarks and OTHER not in same.remarks
-    # Ids with a stride were written with a remainder then.
-    assert OTHER in best.remarks and SAME not in best.remarks
-    assert best.configuration == f"{Coarsening(8, 0, 32)}, replication alone"
-    assert best.before is not None
-    marked = coarsen.explain(find_benchmark("spmv").kernel_file, dim=0)
-    assert best.before.lines == marked.lines
-    assert {"head", "region", "divergent", "uniform"} <= {line_look(line.marks) for line in best.before.lines}
-    assert best.before.legend == marked.legend
-    assert 0 < len(best.lines) <= MOST_LINES
-
-
 def test_remarks_are_honest(report: Report) -> None:
     pocl = next(place for place in report.places if place.slug == POCL_SLUG)
     assert any("replication alone" in remark for remark in pocl.remarks)
     assert not any("Not verified" in remark for place in report.places for remark in place.remarks)
 
 
-def test_other_code_and_another_kernel_are_told() -> None:
-    """The sample's hashes are of nothing."""
+def test_what_was_not_verified_is_told() -> None:
     report = report_of(Results(tuple(two_devices()), "here"))
-    sgemm = section_of(report, "sgemm")
-    assert sgemm.source_note == CHANGED
-    assert {remark for pair in sgemm.pairs for remark in pair.remarks} == {OTHER}
     nbody = next(place for place in report.places if place.slug == POCL_SLUG)
     assert any(remark.endswith("independent reference: nbody") for remark in nbody.remarks)
     assert any("not timed again" in remark for remark in nbody.remarks)
-
-
-@pytest.mark.parametrize("first", [OPENCL_SLUG, POCL_SLUG])
-def test_a_version_that_only_one_device_had_is_told(results: Results, first: str) -> None:
-    """Whichever device comes first."""
-    spmv = results.only(benchmarks=["spmv"]).measurements
-    ordered = sorted(spmv, key=lambda row: ("H200" in row.environment.device) != (first == OPENCL_SLUG))
-    old = [replace(row, subject=replace(row.subject, ir_hash="0" * 64)) for row in ordered[:3]]
-    kept = [row for row in ordered[3:] if row.environment != ordered[0].environment]
-    (kernel,) = report_of(Results((*old, *kept), "here")).kernels
-    assert kernel.source_note == CHANGED
-
-
-def test_a_kernel_that_is_not_known() -> None:
-    rows = [compared(factor, 100 // factor, benchmark="mine", **POCL) for factor in (1, 2)]
-    (kernel,) = report_of(Results(tuple(rows), "here")).kernels
-    assert "'mine' is not in the suite" in kernel.source_note
-    assert kernel.source_note.endswith("--kernels names the folder that has its description (NAME.toml)")
-    assert (kernel.pairs, kernel.original) == ((), None)
-
-
-DESCRIPTION = """\
-file = "mine.cl"
-kernel = "mine"
-outputs = ["out"]
-build_options = ["-cl-std=CL2.0"]
-[ndrange]
-global_size = ["n"]
-local_size = [64]
-[sizes.test]
-n = 256
-[[arguments]]
-name = "out"
-buffer = "int"
-elements = "n"
-"""
-
-
-@pytest.mark.parametrize(
-    ("value", "refusal"), [("get_local_id(0)", ""), ("work_group_all(get_local_id(0) > 3)", "[collective]")]
-)
-def test_a_kernel_that_a_folder_describes(value: str, refusal: str, tmp_path: Path) -> None:
-    text = f"kernel void mine(global int *out) {{\n    out[get_global_id(0)] = {value};\n}}\n"
-    (tmp_path / "mine.cl").write_text(text)
-    (tmp_path / "mine.toml").write_text(DESCRIPTION)
-    rows = [compared(factor, 100 // factor, benchmark="mine", **POCL) for factor in (1, 2)]
-    (kernel,) = report_of(Results(tuple(rows), "here"), tmp_path).kernels
-    assert kernel.source_note == CHANGED
-    assert kernel.pairs[0].refusal.endswith(refusal)
-    assert bool(kernel.pairs[0].refusal) == (kernel.pairs[0].before is None) == bool(refusal)
-
-
-def test_the_source_of_a_kernel_that_nothing_coarsens() -> None:
-    rows = [compared(factor, 100 * factor, benchmark="mvCoal", **POCL) for factor in (1, 2)]
-    (kernel,) = report_of(Results(tuple(rows), "here")).kernels
-    assert kernel.pairs == ()
-    assert kernel.original is not None
-    assert "divergent" in {line_look(line.marks) for line in kernel.original.lines}
 
 
 def test_one_device_at_two_presets() -> None:
