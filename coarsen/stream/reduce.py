@@ -158,18 +158,25 @@ class Reduce:
         """The names of the number of elements of a row and, where there are several, of rows."""
         return self._operation.sizes
 
-    def of(self, map: str, arguments: str, preamble: str) -> Self:
+    def of(self, map: str, arguments: str, preamble: str, tune: TuneChoice = None) -> Self:
         """Return the same reduction of other elements; tuned files go along.
 
         Args:
             map: an element, as of `Reduce`.
             arguments: what the map needs, as of `Reduce`.
             preamble: OpenCL C that the map needs.
+            tune: as of `Reduce`; as this one if None.
         """
         own, parsed = self._operation, parsed_arguments(arguments)
         operation = replace(own, map=map, arguments=parsed, preamble=f"{own.preamble}\n{preamble}")
         check_operation(operation)
-        return self._of(operation, self._files or None, self._tune, self._checks_laws, self._is_pinned)
+        return self._of(
+            operation,
+            self._files or None,
+            self._tune if tune is None else tune,
+            self._checks_laws,
+            self._is_pinned,
+        )
 
     def _begin(
         self,

@@ -123,6 +123,11 @@ class ByMacros:
     sizes: tuple[MacroSizes, ...] = ()
     roundings: int | None = None
 
+    @property
+    def is_sequence(self) -> bool:
+        """Return True if some of them take several launches."""
+        return any(each.steps for each in self.sizes)
+
 
 @dataclass(frozen=True, slots=True)
 class Workload:
