@@ -31,14 +31,7 @@ from coarsen.loops.nest import Access, Array, Loop, Nest, Statement
 
 
 def nest_of(function: tree.CFunction) -> Nest:
-    """Return the loop nest of a C function.
-
-    Args:
-        function: as `clang_tree.functions_of` has it.
-
-    Raises:
-        RefusalError: it is no affine loop nest; the error names the place.
-    """
+    """Return the loop nest of a C function. Raises RefusalError, with the place, for one that is none."""
     try:
         return _Reading(function).nest()
     except RecursionError:
@@ -52,7 +45,6 @@ class _Reading:
         self._conditions: list[isl.Set] = []
         self._position: list[int] = [0]
         self._loops = 0
-        self._is_shared = False  # in a parallel region
         self._found: list[tuple[Statement, list[tree.Element], list[tree.Element]]] = []  # what it reads, writes
         self._assumed: dict[str, None] = {}
 
@@ -104,12 +96,6 @@ class _Reading:
                         )
                 case tree.Evaluate():
                     self._evaluate(each)
-                case tree.Region():
-                    if self._is_shared or self._bindings.loops:
-                        raise unsupported("a parallel region inside of another or of a loop", each.place)
-                    self._is_shared = True
-                    self._walk(each.body)
-                    self._is_shared = False
                 case tree.Other(what=what) if not each.is_return:
                     is_loop = "loop" in what or what in ("a break", "a continue")
                     raise loop_form(what, each.place) if is_loop else unsupported(what, each.place)
@@ -175,9 +161,6 @@ class _Reading:
         return Statement(name, self._bindings.loops, tuple(self._position), conditions, (), (), text, "", place)
 
     def _append(self, statement: Statement, reads: list[tree.Element], writes: list[tree.Element]) -> None:
-        is_divided = any("for" in each.words for loop in statement.loops for each in loop.directives)
-        if self._is_shared and not is_divided:
-            raise unsupported("what every thread of a parallel region does", statement.place)
         self._found.append((statement, reads, writes))
         self._position[-1] += 1
 

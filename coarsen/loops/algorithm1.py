@@ -59,10 +59,7 @@ class Transformation:
 def transformation(nest: Nest, found: Sequence[Dependence], piece: Piece) -> Transformation:
     """Return the time and the places of a launch's statements, and which accesses they serve.
 
-    Args:
-        nest: the loops.
-        found: all dependences of the nest.
-        piece: the launch; what stays the same in it, the sequential loops around it, is fixed.
+    What stays the same in the launch, the sequential loops around it, is fixed.
     """
     return _Question(nest, found, piece).answer()
 
@@ -119,7 +116,9 @@ class _Question:
                 wanted = reduce(isl.Set.intersect, (same_time[number] for number in numbers), self._kept)
                 solved = self._times.simplest(wanted)
                 if solved is not None:
-                    times = {name: self._sequential(name, row) for name, row in solved.items()}
+                    # None where a time is the same in the whole launch.
+                    is_loop = {name: adds_a_dimension(self._around[name], row) for name, row in solved.items()}
+                    times = {name: (row,) if is_loop[name] else () for name, row in solved.items()}
                     chosen = [reachable[number] for number in numbers]
                     places = self._places(times, chosen)
                     if places is not None:
@@ -135,14 +134,6 @@ class _Question:
             units = [row for row in self._units(statement) if row in parallel]
             places[statement.name] = (*units, *(row for row in parallel if row not in units))
         return times, places
-
-    def _sequential(self, name: str, row: Coefficients) -> Rows:
-        """The sequential loop of a time: none where it is the same in the whole launch."""
-        own = self._of_iterators(name, row)
-        return (own,) if adds_a_dimension(self._around[name], own) else ()
-
-    def _of_iterators(self, name: str, row: Coefficients) -> Coefficients:
-        return row[: len(self._nest.statement(name).iterators)]
 
     def _adjacent(self, reference: Reference) -> isl.Map:
         """Pairs of instances of which the second reaches the next element: the premise of (3)."""
@@ -169,17 +160,18 @@ class _Question:
                 unknowns = Unknowns(self._nest, [statement], self._fixed)
                 steps = (_at_distance(unknowns, pairs, 1) for pairs in own)
                 solved = unknowns.simplest(reduce(isl.Set.intersect, steps))
-                if solved is None or not adds_a_dimension(taken, self._of_iterators(name, solved[name])):
+                if solved is None or not adds_a_dimension(taken, solved[name]):
                     return None
-                rows.append(self._of_iterators(name, solved[name]))
+                rows.append(solved[name])
             # Neighbours along the innermost dimension are the same along all others: rows of one iterator, then
             # all others from -1 to 1, the smallest first.
             every = product((0, 1, -1), repeat=len(statement.iterators))
             others = sorted(every, key=lambda row: (sum(map(abs, row)), row.count(-1)))
             for row in (*self._units(statement), *others):
-                is_new = adds_a_dimension([*taken, *rows], row)
-                if is_new and all(_is_same(statement, row, pairs) for pairs in own):
-                    rows.append(row)
+                if adds_a_dimension([*taken, *rows], row):
+                    value = statement.values([row])
+                    if all(pairs.is_subset(value.apply_range(value.reverse())) for pairs in own):
+                        rows.append(row)
             if len(taken) + len(rows) < len(statement.iterators):
                 return None
             found[name] = tuple(rows)
@@ -206,11 +198,6 @@ def _rows_inside(band: Band, name: str) -> Iterator[tuple[Coefficients, bool]]:
     yield from zip(band.rows.get(name, ()), band.coincident, strict=False)
     for each in band.below:
         yield from _rows_inside(each, name)
-
-
-def _is_same(statement: Statement, row: Coefficients, pairs: isl.Map) -> bool:
-    value = statement.values([row])
-    return bool(pairs.is_subset(value.apply_range(value.reverse())))
 
 
 def is_next_along(access: Access, iterator: str) -> bool:
@@ -247,13 +234,7 @@ class Placement:
 
 
 def placements(nest: Nest, piece: Piece, found: Transformation) -> Iterator[Placement]:
-    """Yield where each array of a launch is best kept.
-
-    Args:
-        nest: the loops.
-        piece: the launch.
-        found: what Algorithm 1 says of it.
-    """
+    """Yield where each array of a launch is best kept, by what Algorithm 1 says of the launch."""
     for name in piece.statements:
         statement = nest.statement(name)
         for array in dict.fromkeys(access.array for access in statement.accesses if access.subscripts):

@@ -132,14 +132,9 @@ class Bindings:
         return self._names.of(f"iterator {variable.name} {again}", variable.name)
 
     def declare(self, each: tree.Declare, shape: Shape | None) -> bool:
-        """Take a local variable in; return True if its first value is to be stored to memory.
+        """Take a local variable in, of its type's shape; return True if its first value is to be stored.
 
-        Args:
-            each: the declaration.
-            shape: what its type says, None for a scalar.
-
-        Raises:
-            RefusalError: the first value leads nowhere that is known, or is of an array.
+        Raises RefusalError for one that leads nowhere that is known, or is of an array.
         """
         variable = each.variable
         if shape is not None:
@@ -186,12 +181,7 @@ class Bindings:
     def bound(self, expression: tree.Expression, what: str) -> tree.Expression:
         """Return a whole expression in the nest's names, locals replaced by what they are set to.
 
-        Args:
-            expression: an index, a bound or a condition.
-            what: `INDEX`, `BOUND` or `CONDITION`.
-
-        Raises:
-            RefusalError: it depends on what is computed.
+        It is an `INDEX`, a `BOUND` or a `CONDITION`. Raises RefusalError if it depends on what is computed.
         """
         place = expression.place
         match expression:
@@ -227,11 +217,7 @@ class Bindings:
         return symbol(name, type_, place)
 
     def read(self, expression: tree.Expression) -> tree.Expression:
-        """Return an expression in the nest's names: elements, iterators, parameters.
-
-        Raises:
-            RefusalError: what it accesses or does is not known, or has no type in OpenCL C.
-        """
+        """Return an expression in the nest's names. Raises RefusalError where it is not known what it accesses."""
         place = expression.place
         match expression:
             case tree.Name(variable=variable):
@@ -358,10 +344,7 @@ ADDING = ("+", "*", "&", "|", "^", "max", "min")
 def accumulating(target: tree.Expression, operator: str, value: tree.Expression) -> str:
     """Return the operator by which an assignment adds to its target, one of `ADDING`; else nothing.
 
-    Args:
-        target: in the nest's names, as the value is.
-        operator: that of `+=` without the `=`, empty for a plain assignment.
-        value: what is assigned.
+    Its `operator` is that of `+=` without the `=`, empty for a plain assignment; all is in the nest's names.
     """
     terms: list[tree.Expression] = [value]
     found = operator.replace("-", "+")

@@ -58,12 +58,7 @@ class Lanes:
 class Body:
     """The lines of a work-item's body.
 
-    Args:
-        nest: the loops.
-        statements: those of the kernel.
-        writer: of its expressions.
-        always: the statements that each work-item runs at least once.
-        lanes: the loops that work-items share, if they do.
+    Each work-item runs the statements that `always` names at least once; `lanes` are the loops that they share.
     """
 
     def __init__(
@@ -99,7 +94,9 @@ class Body:
         kept, names = [*self._kept_in(parts, is_whole)], set[str]()
         for place, part in enumerate(parts):
             yield from self._begun([each for each in kept if each.first == place], part, names)
-            yield from self._ended([each for each in kept if each.last == place])
+            for each in kept:
+                if each.last == place:
+                    yield f"{each.element} = {self._writer.kept.pop(each.element)};"
 
     def _is_set_first(self, using: Sequence[isl.AstNode], name: str) -> bool:
         """Return True if of nodes that use a variable the first sets it, or the only one does inside."""
@@ -115,14 +112,14 @@ class Body:
     def _begun(self, kept: Sequence[_Kept], part: isl.AstNode, names: set[str]) -> Iterator[str]:
         """The lines of a node at which some elements begin to be kept; `names` are those of the block so far."""
         own = self._run(part) if kind_of(part) == "user" else None
-        is_set = own is not None and _sets(own)
+        set_one = own.target.array if own is not None and _sets(own) else ""
         # What the node reads is in its variable before what it sets is.
-        for each in sorted(kept, key=lambda each: is_set and own is not None and own.target.array == each.array):
+        for each in sorted(kept, key=lambda each: each.array == set_one):
             iterators = (loop.iterator for loop in self._nest.loops)
             taken = {*self._nest.arrays, *self._nest.types, *iterators, *self._writer.kept.values()}
             name = free_name(f"{each.array}_value", taken | names)
             names.add(name)
-            is_own = is_set and own is not None and own.target.array == each.array
+            is_own = own is not None and each.array == set_one
             first = (
                 self._writer.text(own.code.value, own.iterators) if own is not None and is_own else each.element
             )
@@ -131,10 +128,6 @@ class Body:
             if is_own:
                 return
         yield from self._node(part)
-
-    def _ended(self, kept: Sequence[_Kept]) -> Iterator[str]:
-        for each in kept:
-            yield f"{each.element} = {self._writer.kept.pop(each.element)};"
 
     def _node(self, node: isl.AstNode) -> Iterator[str]:
         match kind_of(node):
@@ -242,8 +235,7 @@ class Body:
         name = run.target.array
         declared = f"{self._type(name)} " if name in self._undeclared else ""
         self._undeclared.discard(name)
-        sides = (self._writer.text(each, run.iterators) for each in (run.target, run.code.value))
-        return f"{declared}{f' {run.code.operator}= '.join(sides)};"
+        return f"{declared}{self._writer.assignment(run.code, run.iterators)}"
 
 
 def _arrays_in(expression: tree.Expression) -> set[str]:

@@ -30,15 +30,10 @@ _DECLARATIVE = ("declare", "end", "begin", "requires", "threadprivate", "allocat
 
 
 def syntax_tree(path: Path, options: Sequence[str] = ()) -> Node:
-    """Return clang's tree of a C file.
+    """Return the root of clang's tree of a C file, its nodes as in clang's JSON; `options` are words for clang.
 
-    Args:
-        path: the file.
-        options: further words for clang: definitions of macros, folders of headers.
-
-    Returns:
-        The root of the tree, the nodes as clang's JSON has them. What says a place has `file` and `line` always; a
-        directive of OpenMP has its words after `omp` under `directive`, where they could be found.
+    What says a place has `file` and `line` always; a directive of OpenMP has its words after `omp` under
+    `directive`, where they could be found.
 
     Raises:
         InvalidInputError: the file can't be read or is no C that clang takes; there is no clang.

@@ -193,9 +193,7 @@ class _Reader:
         clauses = None if written is None else written.removeprefix(" ".join(words)).strip()
         directive = tree.Directive(words, clauses, place)
         body = self._block(_captured(node))
-        if words == ("parallel",):
-            yield tree.Region(directive, body, place)
-        elif {"for", "simd", "distribute", "loop"} & {*words} and "taskloop" not in words:
+        if {"for", "simd", "distribute", "loop"} & {*words} and "taskloop" not in words:
             for each in body:
                 if isinstance(each, tree.For):
                     each = replace(each, directives=(directive, *each.directives))
@@ -289,11 +287,7 @@ class _Reader:
 
 def _floating(node: Node) -> str:
     """The shortest text of a floating-point number that has the same value, with its type's suffix."""
-    is_single = _type(node) == "float"
-    value = np.float32(node["value"]) if is_single else np.float64(node["value"])
-    is_usual = not value or 1e-5 <= abs(float(value)) < 1e9
-    text = str(value) if is_usual else np.format_float_scientific(value, trim="-")
-    return text + ("" if "." in text or "e" in text else ".0") + "f" * is_single
+    return str(np.float32(node["value"])) + "f" if _type(node) == "float" else str(float(node["value"]))
 
 
 def _captured(node: Node) -> Node | None:

@@ -78,14 +78,9 @@ def limited(context: isl.Context, place: SourcePosition) -> Iterator[None]:
 
 
 def dependences(nest: Nest, arrays: Iterable[str] | None = None) -> tuple[Dependence, ...]:
-    """Return the dependences of a nest, array by array, those of a level apart from those of others.
-
-    Args:
-        nest: the loops.
-        arrays: the names of those that are asked for; all where it is None.
-    """
+    """Return the dependences of a nest, by array and by level; of the arrays of some names, or of all."""
     order = _union([isl.UnionMap(nest.schedule(each)) for each in nest.statements], nest)
-    names = _names(2 * max(len(each.loops) for each in nest.statements) + 1, "t")
+    names = [f"t{place}" for place in range(2 * max(len(each.loops) for each in nest.statements) + 1)]
     turned = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{', '.join(f'-{name}' for name in names)}] }}")
     backwards = order.apply_range(turned)
     found: list[Dependence] = []
@@ -159,20 +154,15 @@ def _adds_to(statement: Statement, array: str) -> str:
     return statement.accumulates if is_alone and statement.writes and statement.writes[0].array == array else ""
 
 
-def _names(count: int, letter: str) -> list[str]:
-    return [f"{letter}{number}" for number in range(count)]
-
-
 def _shared_time(statement: Statement, shared: int) -> isl.Map:
     """The times that the outermost loops of a statement count, upwards."""
-    names = _names(len(statement.loops), "x")
-    times = ("-" * (loop.step < 0) + name for name, loop in zip(names, statement.loops[:shared], strict=False))
-    return isl.Map(f"{{ {statement.name}[{', '.join(names)}] -> [{', '.join(times)}] }}")
+    times = ("-" * (loop.step < 0) + loop.iterator for loop in statement.loops[:shared])
+    return isl.Map(f"{{ {statement.instance} -> [{', '.join(times)}] }}")
 
 
 def _at_level(shared: int, level: int | None) -> isl.Map:
     """Times that are the same up to a loop, and differ there; the same in all loops if there is no level."""
-    first, second = _names(shared, "x"), _names(shared, "y")
+    first, second = ([f"{letter}{place}" for place in range(shared)] for letter in "xy")
     same = [f"{first[at]} = {second[at]}" for at in range(shared if level is None else level)]
     differing = [] if level is None else [f"{first[level]} != {second[level]}"]
     condition = " and ".join([*same, *differing]) or "0 = 0"

@@ -14,10 +14,8 @@ from coarsen.loops.affine_of import nest_of
 from coarsen.loops.algorithm1 import MOST_REFERENCES, Memory, placements, transformation
 from coarsen.loops.clang_tree import functions_of
 from coarsen.loops.dependences import REDUCTION, Dependence, analysed, carried_by, limited, named
-from coarsen.loops.kernels import NestKernel
 from coarsen.loops.launches import extents_in
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, affine_text, reuse_of
-from coarsen.loops.partial_sums import nest_and_kernels
 from coarsen.loops.schedules import Band, Piece, bands, pieces_of
 
 _INDENT = "  "
@@ -52,18 +50,13 @@ def explain_loops(
             continue
         try:
             with limited(isl.DEFAULT_CONTEXT, function.place):
-                nest, found = analysed(nest_of(function))
-                kernels: tuple[NestKernel, ...] = ()
-                if any(each.accumulates for each in nest.statements):
-                    with suppress(RefusalError):
-                        *_, kernels = nest_and_kernels(function)
-                texts.append("".join(f"{line}\n" for line in lines_of(nest, found, kernels)))
+                texts.append("".join(f"{line}\n" for line in lines_of(*analysed(nest_of(function)))))
         except RefusalError as refusal:
             refusals.append(refusal)
     return "\n".join(texts), refusals
 
 
-def lines_of(nest: Nest, found: Sequence[Dependence], kernels: Sequence[NestKernel] = ()) -> Iterator[str]:
+def lines_of(nest: Nest, found: Sequence[Dependence]) -> Iterator[str]:
     """Yield the lines of what is known of a nest: arrays, statements, accesses, dependences, loops, launches."""
     yield f"{nest.place}: {nest.function}"
     spelled = [(name, nest.spelled.get(name, name)) for name in nest.parameters]
@@ -93,21 +86,6 @@ def lines_of(nest: Nest, found: Sequence[Dependence], kernels: Sequence[NestKern
     yield from (f"{_INDENT}{line}" for each in outer for line in _band(nest, each))
     yield from ("", "launches (Algorithm 1)")
     yield from (f"{_INDENT}{line}" for piece in pieces_of(outer) for line in _launch(nest, found, piece))
-    yield from _table(
-        "sums that lanes of a work-group share",
-        ("kernel", "variable", "along", "lanes"),
-        [*_shared_sums(kernels)],
-    )
-
-
-def _shared_sums(kernels: Sequence[NestKernel]) -> Iterator[tuple[str, str, str, str]]:
-    """Each kernel whose sums lanes share."""
-    for kernel in kernels:
-        if kernel.split is not None:
-            variables = ", ".join(each.array.spelled for each in kernel.split.sums)
-            along = ", ".join(each.iterator for each in kernel.split.loops)
-            lanes = f"{kernel.lane_macros[0]} of them, along dimension {kernel.split.dimension}"
-            yield kernel.name, variables, along, lanes
 
 
 def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -52,13 +52,16 @@ class Writer:
     kept: dict[str, str] = field(default_factory=dict)
 
     def text(self, expression: tree.Expression, iterators: Mapping[str, tree.Expression]) -> str:
-        """Return an expression. Raises RefusalError for one that OpenCL C has not got.
+        """Return an expression in the nest's names, at a place where iterators have these values.
 
-        Args:
-            expression: in the nest's names, as `Statement.code` has it.
-            iterators: what these are at the place.
+        Raises RefusalError for one that OpenCL C has not got.
         """
         return self._part(expression, iterators)[0]
+
+    def assignment(self, each: tree.Assignment, iterators: Mapping[str, tree.Expression]) -> str:
+        """Return an assignment as a statement. Arguments and errors as of `text`."""
+        target, value = self.text(each.target, iterators), self.text(each.value, iterators)
+        return f"{target}{f' {each.operator}= '}{value};"
 
     def of_isl(self, made: isl.AstExpr) -> tree.Expression:
         """Return an expression that isl's code generator made, as one of OpenCL C."""
@@ -148,7 +151,7 @@ def _function(name: str) -> str:
 
 # isl's expressions, as trees of the same kind.
 
-_NOWHERE = SourcePosition(1, 1, "")
+_NOWHERE = SourcePosition(1, 1)
 # The signs of isl's operators.
 _SIGNS = {
     "or_": "||", "or_else": "||", "and_": "&&", "and_then": "&&", "eq": "==", "le": "<=", "lt": "<", "ge": ">=",
@@ -190,12 +193,7 @@ def expression_of(made: isl.AstExpr, quotient: str = "/", suffix: str = "") -> t
 
 
 def size_text(made: isl.AstExpr, names: Mapping[str, tree.Expression] | None = None) -> str:
-    """Return an expression as `dispatch.expressions` reads it: `//` is the quotient downwards.
-
-    Args:
-        made: by isl's code generator.
-        names: what stands for a name.
-    """
+    """Return an expression as `dispatch.expressions` reads it, with what stands for some of its names."""
     return Writer("int", frozenset())._part(expression_of(made, "//"), names or {}, True)[0]
 
 

@@ -92,15 +92,7 @@ def _of_form(form: Polynomial) -> isl.PwAff:
 
 
 def condition(expression: Expression, what: str) -> isl.Set:
-    """Return where a condition holds, as a set of its names' values.
-
-    Args:
-        expression: of iterators and parameters.
-        what: how a refusal calls it.
-
-    Raises:
-        RefusalError: `not-affine`.
-    """
+    """Return the values of its names for which a condition holds; a refusal, `not-affine`, calls it `what`."""
     match expression:
         case Cast(operand=inner, is_narrow=False):
             return condition(inner, what)
@@ -150,8 +142,7 @@ def step_of(loop: tree.For, variable: tree.Variable) -> int:
 def limits(loop: tree.For, variable: tree.Variable, step: int) -> Iterator[tuple[str, Expression]]:
     """Yield the bounds of a loop's iterator, each with how the iterator compares to it.
 
-    Raises:
-        RefusalError: `loop-form`, if the condition is no bound in the direction of the step.
+    Raises RefusalError (`loop-form`) if the condition is no bound in the direction of the step.
     """
     waiting = [loop.condition]
     while waiting:

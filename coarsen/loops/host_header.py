@@ -111,14 +111,7 @@ static inline cl_int coarsen_enqueue(cl_command_queue queue, cl_kernel kernel, c
 
 
 def host_header(program: NestProgram) -> str:
-    """Return the text of the header.
-
-    Args:
-        program: the C function's kernels and launches.
-
-    Raises:
-        InvalidInputError: a size or bound that is no expression of whole numbers.
-    """
+    """Return the text of the header. Raises InvalidInputError for a bound that is no whole expression."""
     return "\n".join(_Header(program).parts())
 
 

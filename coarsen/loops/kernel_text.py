@@ -49,11 +49,7 @@ def whole_type(nest: Nest) -> str:
 
 
 def kernel_text(kernel: NestKernel) -> KernelText:
-    """Write a kernel.
-
-    Raises:
-        RefusalError: `c-type` for types that OpenCL C has not got.
-    """
+    """Write a kernel. Raises RefusalError (`c-type`) for types that OpenCL C has not got."""
     writing = _Writing(kernel)
     nest, whole = kernel.nest, writing.whole
     lines, shared = [*writing.plain()], [*writing.shared()]
@@ -120,14 +116,9 @@ def macros_of(
 
 
 def opencl_text(kernels: Sequence[KernelText], macros: Mapping[str, int]) -> str:
-    """Return the text of a program of kernels.
-
-    Args:
-        kernels: all of them.
-        macros: what their macros are, unless others are defined; as `macros_of` returns them.
-    """
+    """Return the text of a program of kernels, with the values of their macros unless others are defined."""
     texts = [each.text for each in kernels]
-    needs_double = any(re.search(r"\bdouble\b|\b\d+(?:\.\d*|e)[-\de]*(?![-\def])", text) for text in texts)
+    needs_double = any(re.search(r"\bdouble\b|\b\d+(?:\.\d*|e)[-+\de]*(?![-+\def])", text) for text in texts)
     head = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n\n" if needs_double else ""
     own = [name for each in kernels if each.kernel.split for name in each.kernel.lane_macros]
     head += "".join(f"#ifndef {name}\n#define {name} {macros[name]}\n#endif\n" for name in own) + "\n" * bool(own)
@@ -154,6 +145,7 @@ class _Writing:
         self._kernel, self._nest, self.whole = kernel, kernel.nest, whole_type(kernel.nest)
         context, extents = extents_of(kernel)
         build, writer = isl.AstBuild.from_context(context), Writer(self.whole, frozenset())
+        self._writer = writer
         self._fixed = {each.name: kernel.fixed(each) for each in kernel.statements}
         self._loops = [*_loop_names(kernel)]
         self._inside, self._tests, self._places = context, list[str](), list[str]()
@@ -202,7 +194,8 @@ class _Writing:
         yield f"{INDENT}barrier(CLK_LOCAL_MEM_FENCE);"
         yield f"{INDENT}if ({lane} < {count} - {after}) {{"
         for each in split.sums:
-            yield f"{INDENT * 2}{each.joined(f'{each.parts}[{own}]', f'{each.parts}[{own} + {stride}{after}]')}"
+            ends = (variable(f"{each.parts}[{place}]") for place in (own, f"{own} + {stride}{after}"))
+            yield f"{INDENT * 2}{self._writer.assignment(each.added(*ends), {})}"
         yield from (f"{INDENT}}}", "}")
         totals = [f"const {type_} {each.total} = {each.parts}[{own}];" for each, type_ in types.items()]
         yield from _tested([*self._tests, f"{lane} == 0"], [*totals, *self._body(split.last)])

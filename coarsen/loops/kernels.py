@@ -139,10 +139,12 @@ def kernels_of(nest: Nest, found: Sequence[Dependence], parts: Set[str] = frozen
         raise RefusalError("no-loop", f"no statement of '{nest.function}' ever runs", nest.place)
     kernels = _with_private_variables(nest, found, _merged(found, alone))
     _check_order(nest, found, kernels)
+    is_named = len(kernels) == 1 and not is_taken(nest.function)
     for number, kernel in enumerate(kernels):
         split = split_of(nest, kernel.statements, kernel.around_rows, kernel.places, found)
         makes_parts = any(access.array in parts for each in kernel.statements for access in each.writes)
-        kernels[number] = replace(kernel, split=split, makes_parts=makes_parts)
+        name = nest.function if is_named else f"{nest.function}_{number}"
+        kernels[number] = replace(kernel, name=name, split=split, makes_parts=makes_parts)
         looping = next((each for each in kernel.statements if each.loops), None)
         if looping is not None and not (kernel.places[looping.name] or kernel.around or split):
             what = f"{', '.join(each.name for each in kernel.statements)}: no loop is parallel"
@@ -151,10 +153,7 @@ def kernels_of(nest: Nest, found: Sequence[Dependence], parts: Set[str] = frozen
             raise RefusalError(
                 "no-parallel-loop", f"{what}; --explain says which dependences are in the way", looping.place
             )
-    names = [f"{nest.function}_{number}" for number in range(len(kernels))]
-    if len(kernels) == 1 and not is_taken(nest.function):
-        names = [nest.function]
-    return tuple(replace(kernel, name=name) for kernel, name in zip(kernels, names, strict=True))
+    return tuple(kernels)
 
 
 def _as_in_the_text(
@@ -220,7 +219,9 @@ def _merged(found: Sequence[Dependence], alone: Sequence[NestKernel]) -> list[Ne
     for each in alone:
         for place in reversed(range(len(merged))):
             first, between = merged[place], merged[place + 1 :]
-            if between and (each.dimensions or _feeds(found, first, between)):
+            sources, later = ({one.name for of in own for one in of.statements} for own in ([first], between))
+            is_read = any(one.source in sources and one.sink in later for one in found)
+            if between and (each.dimensions or is_read):
                 continue
             both = _both(first, each)
             if both is not None and _is_local(both, found):
@@ -229,13 +230,6 @@ def _merged(found: Sequence[Dependence], alone: Sequence[NestKernel]) -> list[Ne
         else:
             merged.append(each)
     return merged
-
-
-def _feeds(found: Sequence[Dependence], first: NestKernel, others: Sequence[NestKernel]) -> bool:
-    """Return True if anything in other kernels depends on what a kernel runs."""
-    sources = {each.name for each in first.statements}
-    sinks = {each.name for kernel in others for each in kernel.statements}
-    return any(each.source in sources and each.sink in sinks for each in found)
 
 
 def _both(first: NestKernel, second: NestKernel) -> NestKernel | None:
@@ -334,11 +328,7 @@ def _check_order(nest: Nest, found: Sequence[Dependence], kernels: Sequence[Nest
 
 
 def extents_of(kernel: NestKernel) -> tuple[isl.Set, dict[str, tuple[isl.PwAff, isl.PwAff]]]:
-    """Return when a kernel is launched, and the values of its dimensions.
-
-    Returns:
-        A set of parameters and steps; by dimension, 0 first, the first value and the end, over these.
-    """
+    """Return when a kernel is launched, and each dimension's first value and end, over parameters and steps."""
     box = kernel.box()
     for name in kernel.steps:
         end = box.dim(isl.dim_type.param)

@@ -62,13 +62,9 @@ _expression, _condition = lru_cache(maxsize=None)(parse_expression), lru_cache(m
 
 
 def launches_of(kernels: Sequence[KernelText]) -> tuple[Launching, ...]:
-    """Return the launches of a nest's kernels.
+    """Return the launches of all kernels of a nest.
 
-    Args:
-        kernels: all of the nest, in their order.
-
-    Raises:
-        RefusalError: `launch-form` for loops or sizes that are more than sums, products, quotients and extremes.
+    Raises RefusalError (`launch-form`) where these need more than sums, products, quotients and extremes.
     """
     try:
         return tuple(_Reading(kernels).launchings(launch_tree([each.kernel for each in kernels]), {}))
@@ -79,12 +75,7 @@ def launches_of(kernels: Sequence[KernelText]) -> tuple[Launching, ...]:
 def each_launch(
     launches: Sequence[Launching], values: Mapping[str, int]
 ) -> Iterator[tuple[NestLaunch, tuple[int, ...], tuple[int, ...], dict[str, int]]]:
-    """Yield the launches at some sizes: each with its global and its local size and the values of its steps.
-
-    Args:
-        launches: as `launches_of` returns them.
-        values: of the nest's parameters, and of macros.
-    """
+    """Yield launches at values of parameters and macros: each with its global and local size, and its steps."""
     for each in launches:
         match each:
             case LaunchIf(conditions=conditions, body=body):
@@ -186,12 +177,7 @@ def _largest(build: isl.AstBuild, values: isl.PwAff) -> str:
 def extents_in(nest: Nest, array: Array) -> tuple[str, ...]:
     """Return the extents of an array as expressions of parameters, each at least what the loops access.
 
-    Args:
-        nest: the loops.
-        array: one of its arrays.
-
-    Raises:
-        RefusalError: `launch-form` where an extent is more than sums, products, quotients and extremes.
+    Raises RefusalError (`launch-form`) where one is more than sums, products, quotients and extremes.
     """
     if array.is_scalar:
         return ("1",)

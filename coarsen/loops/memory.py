@@ -81,15 +81,9 @@ def _element(spelled: str) -> str:
 
 
 def extent_expression(text: str, names: Mapping[str, Variable], place: SourcePosition) -> Expression:
-    """Return an extent of a type, which clang prints as text, as an expression.
+    """Return an extent of a type, which clang prints as text, as an expression of some variables.
 
-    Args:
-        text: in C.
-        names: the variables that it may name.
-        place: where the array is declared.
-
-    Raises:
-        RefusalError: `not-affine` for what is more than sums and products of names, members and numbers.
+    Raises RefusalError (`not-affine`) for what is more than sums and products of names, members and numbers.
     """
 
     def read(node: ast.expr) -> Expression:

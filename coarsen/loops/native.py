@@ -24,17 +24,7 @@ _OPTIONS = ("-fno-openmp", "-O1", "-ffp-contract=off", "-fPIC", "-fno-stack-prot
 
 
 class NativeFunction:
-    """A C function in a library of its own.
-
-    Args:
-        path: its file.
-        function: as `clang_tree.functions_of` reads it.
-        nest: its loops.
-        options: further words for clang: definitions of macros, folders of headers.
-
-    Raises:
-        InvalidInputError: it can't be compiled or linked.
-    """
+    """A C function in a library of its own. Raises InvalidInputError if it can't be compiled or linked."""
 
     def __init__(self, path: Path, function: CFunction, nest: Nest, options: Sequence[str] = ()) -> None:
         self._arrays = [each for each in nest.arrays.values() if is_given(each)]
@@ -61,11 +51,9 @@ class NativeFunction:
                 raise InvalidInputError(f"{path}: {function.name} can't be run here: {error}") from None
 
     def __call__(self, numbers: Mapping[str, float], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Run it on arrays, which it changes.
+        """Run it on numbers and contiguous arrays, which it changes, by the nest's names.
 
-        Args:
-            numbers: by the nest's names.
-            arrays: contiguous, by the nest's names, each with all the elements that the function accesses.
+        An array must have all elements that the function accesses.
         """
         pointers = [arrays[each.name].ctypes.data for each in self._arrays]
         wholes = [int(numbers[name]) for name in self._wholes]

@@ -237,13 +237,7 @@ class Reuse:
 
 
 def reuse_of(access: Access, statement: Statement, around: Sequence[tuple[int, ...]] = ()) -> Reuse:
-    """Return the reuse of an access of a statement.
-
-    Args:
-        access: one of its accesses.
-        statement: what makes it.
-        around: rows of coefficients of its iterators: only what has the same values of these counts.
-    """
+    """Return the reuse of an access of a statement among what has the same values of some rows of coefficients."""
     iterators = statement.iterators
     rows = [*(row[:-1] for row in access.matrix(iterators)), *around]
     rank = int(np.linalg.matrix_rank(np.array(rows))) if rows and iterators else 0

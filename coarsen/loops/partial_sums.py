@@ -31,8 +31,7 @@ _Sums = Mapping[SourcePosition, Sum]
 def nest_and_kernels(function: tree.CFunction) -> tuple[Nest, tuple[Dependence, ...], tuple[NestKernel, ...]]:
     """Return the nest of a function, its dependences and its kernels, with sums over everything in two launches.
 
-    Raises:
-        RefusalError: it is no affine loop nest, or none that OpenCL C can have.
+    Raises RefusalError for what is no affine loop nest, or none that OpenCL C can have.
     """
     nest, found = analysed(nest_of(function))
     if shared := dict(_over_everything(nest, found)):
@@ -75,9 +74,7 @@ def _statements(
 ) -> Iterator[tree.Statement]:
     """Yield statements with shared loops in parts; `taken` are names."""
     for each in statements:
-        if isinstance(each, tree.Region):
-            yield replace(each, body=tuple(_statements(each.body, shared, taken)))
-        elif isinstance(each, tree.For) and each.place in shared:
+        if isinstance(each, tree.For) and each.place in shared:
             has_rows = any(isinstance(inner, tree.For) for inner in each.body)
             yield from _in_parts(each if has_rows else _in_blocks(each, taken), shared[each.place], taken)
         else:

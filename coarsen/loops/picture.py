@@ -70,14 +70,9 @@ class _Panel:
 
 
 def picture(program: NestProgram, suffix: str) -> bytes:
-    """Return the picture as the content of a file.
+    """Return the picture as the content of a file with a suffix: `.svg`, `.png` or `.pdf`.
 
-    Args:
-        program: the nest and its kernels.
-        suffix: of the file: `.svg`, `.png` or `.pdf`.
-
-    Raises:
-        InvalidInputError: a kernel has no work-items where all sizes are small.
+    Raises InvalidInputError if a kernel has no work-items where all sizes are small, or far too many.
     """
     nest, kernels = program.nest, [each.kernel for each in program.kernels]
     with limited(isl.DEFAULT_CONTEXT, nest.place):

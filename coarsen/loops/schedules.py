@@ -61,12 +61,7 @@ def in_one_step(around: Sequence[Band], source: Statement, sink: Statement) -> i
 
 
 def bands(nest: Nest, found: Sequence[Dependence]) -> tuple[Band, ...]:
-    """Return the outermost bands of a nest, in the order in which they run.
-
-    Args:
-        nest: the loops.
-        found: its dependences, of which the schedule keeps every one.
-    """
+    """Return the outermost bands of a nest in the order in which they run; all its dependences are kept."""
     context = isl.Context()
     context.set_schedule_outer_coincidence(1)
     context.set_schedule_serialize_sccs(1)
@@ -153,10 +148,7 @@ def _rows(relation: isl.Map) -> Rows:
 class Unknowns:
     """The coefficients of one function for each of several statements, each from -1 to 1.
 
-    Args:
-        nest: that they belong to.
-        statements: those that get a function.
-        fixed: by statement, iterators on which its function may not depend.
+    `fixed` are the iterators on which a statement's function may not depend.
     """
 
     def __init__(self, nest: Nest, statements: Sequence[Statement], fixed: Mapping[str, Sequence[str]]) -> None:
@@ -182,13 +174,7 @@ class Unknowns:
         """All functions."""
 
     def distance(self, relation: isl.Map, least: int, sign: int = 1) -> isl.Set:
-        """Return the functions with `sign * (f(y) - f(x) - least) >= 0` for all pairs x -> y of a relation.
-
-        Args:
-            relation: between instances of two of the statements.
-            least: a number.
-            sign: 1, or -1 for a distance of at most `least`.
-        """
+        """Return the functions with `sign * (f(y) - f(x) - least) >= 0` for all pairs x -> y of a relation."""
         *source, start = self._functions[relation.get_tuple_name(isl.dim_type.in_)]
         *sink, end = self._functions[relation.get_tuple_name(isl.dim_type.out)]
         inner = len(source) - len(self._parameters), len(sink) - len(self._parameters)
@@ -208,13 +194,11 @@ class Unknowns:
             found = found.intersect(kept.preimage_multi_aff(values))
         return found
 
-    def simplest(self, allowed: isl.Set) -> dict[str, tuple[int, ...]] | None:
-        """Return the functions of a set with the fewest coefficients other than 0.
+    def simplest(self, allowed: isl.Set) -> dict[str, Coefficients] | None:
+        """Return the functions of a set with the fewest coefficients other than 0, by statement; None without any.
 
-        Of these it takes the ones with the fewest negative coefficients, then those of inner iterators.
-
-        Returns:
-            By statement the coefficients: of its iterators, of parameters, the constant; None if there are none.
+        Of these it takes the ones with the fewest negative coefficients, then those of inner iterators. Returned
+        are the coefficients of iterators.
         """
         if allowed.is_empty():
             return None
@@ -223,4 +207,5 @@ class Unknowns:
         at = range(2, 2 + 2 * count)
         signs = [int(point.get_coordinate_val(isl.dim_type.set, place).to_python()) for place in at]
         values = iter([above - below for below, above in zip(signs[:count], signs[count:], strict=True)])
-        return {name: tuple(islice(values, len(own))) for name, own in self._functions.items()}
+        found = {name: tuple(islice(values, len(own))) for name, own in self._functions.items()}
+        return {name: row[: -1 - len(self._parameters)] for name, row in found.items()}

@@ -54,12 +54,6 @@ class Sum:
         """Return what a part begins with, in OpenCL C."""
         return _NEUTRAL.get(self.operator, "0")
 
-    def joined(self, one: str, other: str) -> str:
-        """Return the statement that adds a part to another one, in OpenCL C."""
-        if self.operator in _FUNCTIONS:
-            return f"{one} = f{self.operator}({one}, {other});"
-        return f"{one} {self.operator}= {other};"
-
     def added(self, target: tree.Expression, value: tree.Expression) -> tree.Assignment:
         """Return the statement that adds a value to an element."""
         function = _FUNCTIONS.get(self.operator)
@@ -98,11 +92,7 @@ def split_of(
 ) -> Split | None:
     """Return how lanes share the sums of a kernel; None where none is free, or they can't be made first.
 
-    Args:
-        nest: the loops.
-        statements: of the kernel.
-        steps, places: by statement, what is the same in a launch, and in a work-item.
-        found: the nest's dependences.
+    Of each statement `steps` are the same in a launch, and `places` in a work-item.
     """
     if max(len(rows) for rows in places.values()) > 1:
         return None  # with two parallel loops there are work-items enough
@@ -146,7 +136,7 @@ def split_of(
     return Split(
         _lane_dimension(adding, depths, places),
         tuple(sums.values()),
-        tuple(_of_a_part(each, sums.get(each.name)) for each in first),
+        tuple(_of_a_part(each, sums[each.name]) if each.name in sums else each for each in first),
         depths,
         tuple(last),
         tuple(loops.values()),
@@ -258,9 +248,7 @@ def _target(statement: Statement) -> tree.Element:
     return statement.code.target
 
 
-def _of_a_part(statement: Statement, own: Sum | None) -> Statement:
-    """A statement that adds to a lane's part; any other one as it is."""
-    if own is None:
-        return statement
+def _of_a_part(statement: Statement, own: Sum) -> Statement:
+    """A statement that adds to a lane's part."""
     part = tree.Element(own.part, (), (), statement.place)
-    return replace(statement, code=tree.replaced(statement.code, {_target(statement): part}))
+    return replace(statement, code=statement.code and tree.replaced(statement.code, {_target(statement): part}))
