@@ -342,5 +342,5 @@ def test_the_description_has_the_same_versions(case: str, tmp_path: Path) -> Non
         assert told[0] == told[1]
         # The description has memory for all versions, also for those that transpose.
         is_transposed = [value for name, value in versions[0].variant.definitions if name.startswith("LAYOUT")]
-        own, of_all = memory
-        assert own == of_all if "0" not in is_transposed else all(map(le, own, of_all))
+        least, most = memory
+        assert least == most if "0" not in is_transposed else all(map(le, least, most))
