@@ -110,7 +110,9 @@ def shaped(elements: NDArray[Any], has_image: bool) -> NDArray[Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_version_at_every_size(case: str, queue: cl.CommandQueue) -> None:
+def test_every_version_at_every_size(
+    case: str, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
+) -> None:
     stages, names = CASES[case]
     plain = pipeline(*stages)
     stream = pipeline(*stages, tuned=by_turns(plain, queue.device))
@@ -127,6 +129,8 @@ def test_every_version_at_every_size(case: str, queue: cl.CommandQueue) -> None:
         assert found.dtype == expected.dtype
         # Numbers of few bits: nothing is rounded.
         np.testing.assert_array_equal(found.get().reshape(-1), expected, err_msg=f"{n} elements")
+    # The default version would run in place of one that isn't built.
+    assert caplog.messages == []
 
 
 def test_a_channel_is_transposed(queue: cl.CommandQueue) -> None:
