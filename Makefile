@@ -27,7 +27,7 @@ lint: $(VENV)/.test-installed
 	$(BIN)/ruff format --check .
 	rm -rf $(TYPED) build/lib
 	$(BIN)/pip install --quiet --no-deps --target $(TYPED) .
-	cp -r opencl_bench/studies $(TYPED)/coarsen/opencl_bench
+	cp -r opencl_bench/studies opencl_bench/streams $(TYPED)/coarsen/opencl_bench
 	cd $(TYPED) && $(MYPY) -p coarsen
 	cd $(TYPED) && $(MYPY) ../../tests
 	cd $(TYPED) && MYPYPATH=../../docs/hooks $(MYPY) ../../docs

@@ -8,8 +8,8 @@ from setuptools import find_namespace_packages, setup
 
 SETTINGS = tomllib.loads(Path(__file__).with_name("pyproject.toml").read_text(encoding="utf-8"))
 FOLDERS: dict[str, str] = SETTINGS["tool"]["setuptools"]["package-dir"]
-# Studies are run by developers, in a clone.
-LEFT_OUT = ["studies", "studies.*", "*__pycache__*"]
+# Studies, and the programs on streams, are run in a clone.
+LEFT_OUT = ["studies", "studies.*", "streams", "*__pycache__*"]
 
 
 def packages() -> Iterator[str]:

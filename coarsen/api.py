@@ -173,20 +173,16 @@ def predict(
         local_size: of the launch before coarsening, in work-items, one to three numbers. Where it is left out,
             what the kernel requires counts, else 256, 16×16 or 8×8×4 by the dimensions that the kernel uses. The
             cascade takes none.
-        models: a folder with models that `coarsen train` stored. If None, as on the command line: the one that the
-            user trained; else the shipped one.
+        models: a folder that `coarsen train` wrote. If None, the user's own model, else the shipped one.
         shipped: whether the user's own model is passed over.
         options: OpenCL build options as PyOpenCL takes them.
-        macros: what the source may find out about its device (`DeviceDescription.macros`); what nearly all devices
-            have if left out.
+        macros: what the source finds out about its device (`DeviceDescription.macros`); if left out, the usual.
 
     Returns:
-        The `factor` (1 leaves the kernel as it is), and how it came about. By the launch model, the `launches`
-        that were compared: the own one, and those that merge neighbouring work-items of it along one dimension,
-        each with its expected speed-ups and their 80 % intervals; whether it `abstained`, what moved the choice
-        most, the nearest training kernels. By the cascade, the steps that led to the factor. `training_kernel`
-        names the kernel where it is one of those that the model learned from, so that the answer says nothing of
-        how good the model is.
+        The `factor` (1 leaves the kernel as it is), and how it came about: by the launch model, the `launches`
+        that were compared, each with its expected speed-ups and their 80 % intervals, and whether it `abstained`;
+        by the cascade, the steps that led to the factor. `training_kernel` names the kernel where the model
+        learned from it, so that the answer says nothing of how good the model is.
 
     Raises:
         DeviceError: the device is not known, or there is no model of it.

@@ -72,11 +72,12 @@ LIBRARY = {*MAY_IMPORT}
 # What tunes knows neither suite nor sweeps nor reports: these stand on it.
 MAY_IMPORT["tuning"] = {*LIBRARY}
 LIBRARY |= {"tuning"}
-ROOMS = ("workloads", "results", "sweep", "inputs", "reporting", "streams", "studies")
+ROOMS = ("workloads", "results", "sweep", "inputs", "reporting", "studies", "streams")
+# What no other part may import: they are not installed.
+OUTERMOST = ("studies", "streams")
 for number, room in enumerate(ROOMS):
     above = {f"opencl_bench.{name}" for name in ROOMS[:number]}
     MAY_IMPORT[f"opencl_bench.{room}"] = LIBRARY | {"policy"} | above
-OUTERMOST = ("streams", "studies")
 MAY_IMPORT["opencl_bench"] = (
     LIBRARY | {"policy"} | {f"opencl_bench.{room}" for room in ROOMS if room not in OUTERMOST}
 )

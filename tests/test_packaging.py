@@ -1,4 +1,4 @@
-"""The installed packages hold all that the code folders hold, the studies apart."""
+"""The installed packages hold all that the code folders hold, studies and programs on streams apart."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def packages() -> set[str]:
 
 PACKAGES = packages()
 FOLDERS = {ROOT / folder: package for package, folder in SETUPTOOLS["package-dir"].items()}
-STUDIES = "coarsen.opencl_bench.studies"
+STUDIES = ("coarsen.opencl_bench.studies", "coarsen.opencl_bench.streams")
 # Neither code nor data: what people read, with its figures, and what tools leave behind outside hidden folders.
 NOT_INSTALLED = {".md", ".svg", ".pyc"}
 
@@ -49,8 +49,12 @@ def files(suffix: str = "") -> list[Path]:
 
 
 def only_studies(packages: set[str]) -> bool:
-    """Return True for the studies and the packages in them, and nothing else."""
-    return STUDIES in packages and all(f"{package}.".startswith(f"{STUDIES}.") for package in packages)
+    """Return True for the studies and the packages in them, all of them and nothing else."""
+    return packages >= {*STUDIES} and all(map(is_study, packages))
+
+
+def is_study(package: str) -> bool:
+    return any(f"{package}.".startswith(f"{study}.") for study in STUDIES)
 
 
 def test_every_package_is_installed() -> None:
@@ -74,6 +78,7 @@ def test_every_data_file_is_installed() -> None:
         for path in folder.glob(pattern)
     }
     data = {path for path in files() if path.suffix not in {".py", *NOT_INSTALLED}}
+    data = {path for path in data if not is_study(package_of(path.parent))}
     assert {path.suffix for path in data} >= {".cl", ".csv", ".json", ".parquet", ".safetensors", ".typed"}
     assert data <= installed
 

@@ -46,7 +46,7 @@ COMMANDS = _EVERYDAY | _RESEARCH
 # What --help shows of each command; --help-all shows everything. All that it has where none is named.
 _FIRST: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "run": ("program", "arguments", "module", "tune", "seconds", "predict", "record", "report"),
+        "run": ("program", "arguments", "module", "tune", "seconds", "record", "report"),
         "tune": ("kernel", "device", "seconds", "inputs", "layout", "output", "store"),
         "describe": ("kernel_file", "kernel", "output", "inputs", "define"),
         "apply": (

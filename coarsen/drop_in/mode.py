@@ -48,6 +48,22 @@ def mode_of(tune: object) -> tuple[Otherwise, Tune] | None:
     raise InvalidInputError(f"tune is True, False, 'remembered', 'predict' or a coarsen.Tune, not {tune!r}")
 
 
+def versions_mode(tune: object) -> tuple[Otherwise, Tune] | None:
+    """Return what a value of `tune` stands for where versions are chosen that nobody predicts.
+
+    Args:
+        tune: as `mode_of` takes it, but None stands for no look at what is remembered.
+
+    Raises:
+        InvalidInputError: as `mode_of`; "predict".
+    """
+    if tune == PREDICT:
+        raise InvalidInputError(
+            "versions are never predicted: tune is True, False, 'remembered' or a coarsen.Tune"
+        )
+    return None if tune is None else mode_of(tune)
+
+
 def policy_of(tune: TuneChoice | Policy, requested: Policy | None, form: Form) -> Policy | None:
     """Return what decides about kernels; None where they stay as they are.
 

@@ -308,10 +308,11 @@ class Program(pyopencl.Program):
         if not files:
             return None
         # Imported late: most programs have no such file.
-        from coarsen.policy.tuned import TunedFiles
+        from coarsen.policy.tuned import Picker, TunedFiles
 
         devices, _, cache_dir = self._built_for
-        return TunedFiles(files, self._kernel_names(), self._text or "", options, devices, cache_dir)
+        picker = self._policy if isinstance(self._policy, Picker) else None
+        return TunedFiles(files, self._kernel_names(), self._text or "", options, devices, cache_dir, picker)
 
     def _build_rewritten(self, options: BuildOptions) -> dict[str, tuple[RewrittenKernel, CoarseningPlan]]:
         """Build programs of the kernels whose arrays lie otherwise, and return their plans by their names."""

@@ -102,7 +102,12 @@ class SearchNow(Remembered):
         if tuned.doubt:
             return self._not_tuned(key.kernel, tuned.doubt)
         say_ending(str(tuned), settings)
-        choice = choice_of(tuned, key, device, own)
+        # What stands for a launch's sizes where versions have their own is what the key has.
+        _, whole, local, *_ = request.launch
+        choice = replace(choice_of(tuned, key, device, own), global_size=whole, local_size=local)
+        if by_macros and choice.variant.local_size:
+            group = (*choice.variant.local_size, *[1] * (len(whole) - len(choice.variant.local_size)))
+            choice = replace(choice, variant=replace(choice.variant, local_size=group))
         self._say_unless_kept(remember(choice, settings.store))
         return Known(choice, "tuned just now")
 

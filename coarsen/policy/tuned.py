@@ -15,7 +15,7 @@ All versions are built with the program, and no buffer is read. The default vers
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -34,6 +34,7 @@ from coarsen.dispatch.launch_sizes import (
     sequence_function,
     size_inputs,
 )
+from coarsen.dispatch.tree import versions_of
 from coarsen.dispatch.tuned_file import TunedFile, check_launchable
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import CoarsenError, InvalidInputError
@@ -91,6 +92,7 @@ class TunedFiles(Policy):
         options: its build options, as they were given.
         devices: that it is built for.
         cache_dir: as `pyopencl.Program.build` takes it.
+        picker: picks versions in the place of the files' trees; None where these choose.
 
     Raises:
         InvalidInputError: a file is of a kernel that the program doesn't have, its versions can't stand for each
@@ -105,6 +107,7 @@ class TunedFiles(Policy):
         options: BuildOptions,
         devices: Sequence[pyopencl.Device],
         cache_dir: CacheFolder,
+        picker: Picker | None = None,
     ) -> None:
         self._program = source, options, devices, cache_dir
         self._files: dict[str, _Chooser] = {}
@@ -118,7 +121,7 @@ class TunedFiles(Policy):
             fitting = (f for f in of_kernel if any(problem_of_device(f, device) is None for device in devices))
             file = next(fitting, of_kernel[0])
             check_launchable(file.versions)
-            self._files[name] = _Chooser(file)
+            self._files[name] = _Chooser(file, picker)
 
     def build(self, plan: CoarseningPlan, arguments_of: Callable[[str], int]) -> None:
         """Build all versions; those that can't be used are logged.
@@ -129,7 +132,8 @@ class TunedFiles(Policy):
         """
         for name, chooser in self._files.items():
             chooser.build(plan, arguments_of(name), *self._program)
-            plan.seal(name)
+            if not chooser.is_picked:
+                plan.seal(name)
 
     def file_of(self, kernel: str) -> KernelFile | None:
         """Return the file of a kernel."""
@@ -142,7 +146,19 @@ class TunedFiles(Policy):
             LaunchRefusedError: the launch could be meant for two kernels.
         """
         chooser = self._files.get(request.kernel)
-        return None if chooser is None else chooser.choose(request.launch)
+        return None if chooser is None else chooser.choose(request.launch, request)
+
+
+class Picker(Policy):
+    """Picks versions of a tuned file, launch by launch; of kernels without one it decides nothing."""
+
+    def pick(self, request: LaunchRequest) -> tuple[int, str] | None:
+        """Return the number of a version for a launch, and why it is that; None where the file's tree chooses."""
+        raise NotImplementedError
+
+    def choose(self, request: LaunchRequest) -> Decision | None:
+        """Return nothing."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +173,10 @@ class _Version:
 class _Chooser(KernelFile):
     """Chooses for one kernel among the versions of its file."""
 
-    def __init__(self, file: TunedFile) -> None:
-        self._file = file
+    def __init__(self, file: TunedFile, picker: Picker | None) -> None:
+        self._file, self._picker = file, picker
+        self.is_picked = picker is not None
+        self.looks_at_arguments = picker is not None and picker.looks_at_arguments
         self._versions: dict[int, _Version] = {}
         # Why versions can't be used, by their numbers.
         self._not_built: dict[int, str] = {}
@@ -192,7 +210,9 @@ class _Chooser(KernelFile):
         if self._problem is None and len(self._problems) == len(by_device):
             self._problem = next(iter(self._problems.values()))
         self._is_own = are_left(file.default_version.variant.definitions, device_options(options))
-        wanted: Sequence[int] = range(len(file.versions))
+        wanted: Iterable[int] = range(len(file.versions))
+        if self.is_picked:
+            wanted = sorted({file.default, *versions_of(file.tree)})
         if self._problem is not None:
             # The default version alone, where it isn't the program's own kernel.
             is_sequence = file.default_version.is_sequence
@@ -204,13 +224,19 @@ class _Chooser(KernelFile):
             message = f"{how}, not as its tuned file chooses: {self._problem.reason}"
             self._say_once(("tuned", file.kernel), f"kernel {file.kernel}: {message}")
         limits = [LaunchLimits(each.max_work_group_size, tuple(each.max_work_item_sizes)) for each in devices]
+        self._make = partial(self._built, plan=plan, limits=limits)
         for number in wanted:
-            try:
-                self._versions[number] = self._built(file.versions[number], plan, limits)
-            except (CoarsenError, pyopencl.Error) as error:
-                reason = self._not_built[number] = " ".join(str(error).split())[:500]
-                message = f"kernel {file.kernel}: version {number} isn't used: {reason}"
-                self._say_once(("version", file.kernel, number), message)
+            self._build(number)
+
+    def _build(self, number: int) -> None:
+        """Build a version; says why one can't be used."""
+        file = self._file
+        try:
+            self._versions[number] = self._make(file.versions[number])
+        except (CoarsenError, pyopencl.Error) as error:
+            reason = self._not_built[number] = " ".join(str(error).split())[:500]
+            message = f"kernel {file.kernel}: version {number} isn't used: {reason}"
+            self._say_once(("version", file.kernel, number), message)
 
     def _built(self, version: TunedVersion, plan: CoarseningPlan, limits: Sequence[LaunchLimits]) -> _Version:
         """Build a version; raises CoarsenError or pyopencl.Error for one that no launch may run."""
@@ -277,7 +303,7 @@ class _Chooser(KernelFile):
         given = numbers[: len(self._inputs)]
         return None if len(given) < len(self._inputs) or None in given else self._default_sizes(*given)
 
-    def choose(self, launch: OriginalLaunch) -> Decision:
+    def choose(self, launch: OriginalLaunch, request: LaunchRequest) -> Decision:
         """Return the version for a launch."""
         numbers, has_offset = launch.numbers[:-1], bool(launch.numbers and launch.numbers[-1])
         passed = launch.global_size, launch.local_size
@@ -295,6 +321,11 @@ class _Chooser(KernelFile):
         number = None if len(numbers) < count else self._tree.number(numbers[:count], passed)
         if number is None:
             return otherwise("a feature or a size that has no value")
+        reason, picked = _CHOSEN, None if self._picker is None else self._picker.pick(request)
+        if picked is not None:
+            number, reason = picked
+            if number not in self._versions.keys() | self._not_built.keys():
+                self._build(number)
 
         def instead(problem: str) -> Decision:
             return otherwise(f"the version {number}, which can't be launched so: {problem}")
@@ -302,12 +333,11 @@ class _Chooser(KernelFile):
         found = self._own_launch(number, launch)
         if isinstance(found, str):
             return instead(found)
-        reason = _CHOSEN
         if found.steps is not None:
             steps = zip(found.steps.kernels, found.steps.coarsened, strict=True)
             names = ", ".join(each.function_name + " coarsened" * (how is not None) for each, how in steps)
             count = 0 if found.sizes is None else len(found.sizes.order)
-            reason = f"{count} launches, as the tuned file chooses: {names}"
+            reason = f"{count} launches, {reason}: {names}"
         return Decision(self._versions[number].variant, reason, own=found, otherwise=instead)
 
     def _own_launch(self, number: int, launch: OriginalLaunch) -> OwnLaunch | str:

@@ -98,7 +98,13 @@ Numbers: TypeAlias = tuple[float | None, ...]
 
 
 class KernelFile:
-    """What a tuned file says of the launches of one kernel."""
+    """What a tuned file says of the launches of one kernel.
+
+    Attributes:
+        looks_at_arguments: whether a version is searched for, of which what is passed is read.
+    """
+
+    looks_at_arguments = False
 
     def numbers(self, arguments: tuple[Argument, ...]) -> Numbers:
         """Return the numbers of arguments that a decision depends on: launches with others are other launches."""

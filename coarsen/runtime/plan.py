@@ -201,8 +201,8 @@ class CoarseningPlan:
 
     def is_looked_at(self, kernel: str) -> bool:
         """Return True if a policy may read the arguments of a kernel's launches."""
-        has_file = self.file_of(kernel) is not None
-        return self.is_advised(kernel) and not has_file and bool(self._policy and self._policy.looks_at_arguments)
+        decides = self.file_of(kernel) or self._policy
+        return self.is_advised(kernel) and decides is not None and decides.looks_at_arguments
 
     def _requested(self, kernel: str) -> Configuration | None:
         """Return what is asked for of a kernel, whatever its launch; None where that is nothing."""

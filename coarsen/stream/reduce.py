@@ -26,12 +26,13 @@ from pyopencl.tools import VectorArg, dtype_to_ctype
 
 from coarsen.base.names import did_you_mean
 from coarsen.devices.building import without_warnings
+from coarsen.drop_in.mode import TuneChoice, versions_mode
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.policy.tuned_checks import TunedChoice, problem_of_device, problem_of_program, tuned_files
 from coarsen.stream.calls import Calls, check_array, number, overlap
 from coarsen.stream.laws import check_laws
-from coarsen.stream.reduction_choice import default_file, description_of
+from coarsen.stream.reduction_choice import default_file, description_of, with_more_versions
 from coarsen.stream.reduction_text import (
     OPTIONS,
     Operation,
@@ -45,6 +46,7 @@ from coarsen.stream.reduction_text import (
 if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.policy.tuned_tree import TunedExplanation
+    from coarsen.runtime.advice import Policy
 
 _log = logging.getLogger("coarsen")
 
@@ -77,6 +79,10 @@ class Reduce:
             `/` of floats, subnormal numbers.
         checks_laws: whether the laws of the operator are tried out at the first call.
         tuned: tuned files for any devices, of `tune` or `coarsen tune`.
+        tune: True, or a `coarsen.Tune` with settings: the first call with so many elements, to a power of two, and
+            so many rows takes what is remembered of such calls on the device; else versions are searched for some
+            seconds, on copies of what it is given, and the best is remembered. "remembered": without a search.
+            None or False: neither.
         settings: `map`, an expression of the arguments and of `i`, the element; with `rows`, of `row` too, and
             `m[row][i]` is element i of a row of m; the first array's element where it is not given.
             `dtype` of the results; the first array's where it is not given.
@@ -99,12 +105,16 @@ class Reduce:
         reproducible: bool = False,
         checks_laws: bool = True,
         tuned: TunedChoice = None,
+        tune: TuneChoice = None,
         **settings: Unpack[Settings],
     ) -> None:
-        self._begin(_operation(operator, identity, arguments, **settings), tuned, checks_laws, reproducible)
+        operation = _operation(operator, identity, arguments, **settings)
+        self._begin(operation, tuned, tune, checks_laws, reproducible)
 
     @classmethod
-    def argmin(cls, arguments: str, *, tuned: TunedChoice = None, **settings: Unpack[Settings]) -> Self:
+    def argmin(
+        cls, arguments: str, *, tuned: TunedChoice = None, tune: TuneChoice = None, **settings: Unpack[Settings]
+    ) -> Self:
         """Return the reduction to the index of the least value, as NumPy's `argmin` has it.
 
         Of equal values the first counts; of values that are no numbers (NaN), where there are any, the first of
@@ -113,20 +123,25 @@ class Reduce:
         Args:
             arguments: as of `Reduce`.
             tuned: as of `Reduce`.
+            tune: as of `Reduce`.
             settings: as of `Reduce`; `dtype` is that of the values, indices are `long`.
         """
         # The laws are those of the order, and the same index comes of any.
-        return cls._of(_operation("<", None, arguments, **settings), tuned, False, False)
+        return cls._of(_operation("<", None, arguments, **settings), tuned, tune, False, False)
 
     @classmethod
-    def argmax(cls, arguments: str, *, tuned: TunedChoice = None, **settings: Unpack[Settings]) -> Self:
+    def argmax(
+        cls, arguments: str, *, tuned: TunedChoice = None, tune: TuneChoice = None, **settings: Unpack[Settings]
+    ) -> Self:
         """Return the reduction to the index of the largest value; else as `argmin`."""
-        return cls._of(_operation(">", None, arguments, **settings), tuned, False, False)
+        return cls._of(_operation(">", None, arguments, **settings), tuned, tune, False, False)
 
     @classmethod
-    def _of(cls, operation: Operation, tuned: TunedChoice, checks_laws: bool, reproducible: bool) -> Self:
+    def _of(
+        cls, operation: Operation, tuned: TunedChoice, tune: TuneChoice, checks_laws: bool, reproducible: bool
+    ) -> Self:
         made = cls.__new__(cls)
-        made._begin(operation, tuned, checks_laws, reproducible)
+        made._begin(operation, tuned, tune, checks_laws, reproducible)
         return made
 
     @property
@@ -154,13 +169,21 @@ class Reduce:
         own, parsed = self._operation, parsed_arguments(arguments)
         operation = replace(own, map=map, arguments=parsed, preamble=f"{own.preamble}\n{preamble}")
         check_operation(operation)
-        return self._of(operation, self._files or None, self._checks_laws, self._is_pinned)
+        return self._of(operation, self._files or None, self._tune, self._checks_laws, self._is_pinned)
 
-    def _begin(self, operation: Operation, tuned: TunedChoice, checks_laws: bool, reproducible: bool) -> None:
-        if reproducible and tuned is not None:
+    def _begin(
+        self,
+        operation: Operation,
+        tuned: TunedChoice,
+        tune: TuneChoice,
+        checks_laws: bool,
+        reproducible: bool,
+    ) -> None:
+        if reproducible and (tuned is not None or tune):
             raise InvalidInputError(
                 "reproducible launches have one order of operations, and a tuned file may choose any: leave it out"
             )
+        self._tune, self._mode = tune, versions_mode(tune)
         self._operation, self._checks_laws, self._is_pinned = operation, checks_laws, reproducible
         self._text = text_of(operation, is_pinned=reproducible)
         self._files = tuned_files(tuned, None, "opencl_c")
@@ -308,8 +331,16 @@ class Reduce:
             check_laws(queue, operation)
         default = default_file(operation, self._text, device, is_pinned=self._is_pinned)
         file = next(filter(lambda each: self._holds(each, device), self._files), default)
+        picker: TuneChoice | Policy = False
+        if self._mode is not None:
+            # Imported late: most programs ask for no search.
+            from coarsen.drop_in.versions import FoundVersions
+
+            file = with_more_versions(file, operation) if file is default else file
+            picker = FoundVersions(file, self._mode, operation.length)
         with without_warnings():
-            program = Program(queue.context, self._text, tune=False, tuned=file).build([*OPTIONS], [device])
+            program = Program(queue.context, self._text, tune=picker, tuned=file)
+            program.build([*OPTIONS], [device])
         return Calls(program, operation, file)
 
     def _holds(self, file: TunedFile, device: pyopencl.Device) -> bool:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 
 import pyopencl
 from pyopencl.tools import ScalarArg, VectorArg, dtype_to_ctype
@@ -107,6 +109,26 @@ def default_file(operation: Operation, text: str, device: pyopencl.Device, *, is
     versions = [version_of(operation, each, is_pinned=is_pinned) for each in ({}, *choices)]
     arguments = arguments_of(operation)
     return file_for(device, text, KERNEL, arguments, operation.sizes, versions, tree)
+
+
+def with_more_versions(file: TunedFile, operation: Operation) -> TunedFile:
+    """Return a tuned file with versions beside those that its tree chooses, for a search.
+
+    Args:
+        file: as `default_file` returns it.
+        operation: what is reduced.
+    """
+    shapes = ((1, 1), (1, 8), (1, 64), (16, 4), (32, 1), (256, 4))
+    tried: list[Values] = [
+        {"GROUPS": groups, "LOCAL": local, "LANES": lanes, "ACCESS": access}
+        for groups, (local, lanes), access in product((1, 16, 256), shapes, (0, 1))
+        # Work-groups of one work-item have no neighbours whose accesses would be combined.
+        if not access or (groups > 1 and local > 1)
+    ]
+    if operation.rows:
+        tried += [{"FORM": 1, "LOCAL": 32, "LANES": lanes} for lanes in (1, 4, 8)]
+    more = (version_of(operation, each) for each in tried)
+    return replace(file, versions=tuple(dict.fromkeys((*file.versions, *more))))
 
 
 def file_for(

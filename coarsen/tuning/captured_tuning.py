@@ -87,7 +87,9 @@ def tune_captured(
         with contextlib.suppress(ChildDiedError):
             # It loads what it needs while the launch is written.
             child.start()
-        source = source_of_one_kernel(launch.source, launch.kernel, launch.options, launch.macros)
+        source, tried = launch.source, launch.by_macros
+        if tried is None or not any(each.steps for each in tried.sizes):
+            source = source_of_one_kernel(source, launch.kernel, launch.options, launch.macros)
         file = folder / f"launch{CAPTURED_SUFFIX}"
         write_launch(replace(launch, source=source), file)
         text = {"source": launch.source, "options": list(launch.options), "folder": texts and str(texts)}

@@ -13,79 +13,48 @@
 | `svm` | `svm` | `Reduce.argmin`, distances to two rows at once, a map in place |
 
 After Samadi, Hormati, Mehrara, Lee, Mahlke, "Adaptive Input-aware Compilation for Graphics Engines" (PLDI 2012),
-section 5. A module has a function for each of its programs, which returns a `Problem`. What a program is compared
-with, one kernel for each operation as one writes them first, is in `plain.cl`.
+section 5. What a program is compared with, one kernel for each operation as one writes them first, is in
+`plain.cl`. For developers and readers, in a clone; not part of the installed package.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeAlias
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
-from numpy.typing import NDArray
 
-from coarsen.errors import InvalidInputError
+from coarsen.dispatch.tree import answer
+from coarsen.opencl_bench.studies.reductions import fixed
+from coarsen.opencl_bench.studies.turns import Run, Way
+from coarsen.stream.reduce import Reduce
+from coarsen.stream.reduction_choice import default_file
 
-# The module of each program.
-PROGRAMS: Mapping[str, str] = {
-    **dict.fromkeys(("tmv", "scalar-products"), "products"),
-    **dict.fromkeys(("convolution", "five-point"), "convolution"),
-    "ocean": "ocean",
-    "monte-carlo": "monte_carlo",
-    "bicgstab": "bicgstab",
-    "svm": "svm",
-}
 # What can be switched off: several operations as one; a version for each size.
 PARTS = ("fusion", "choice")
-Run: TypeAlias = Callable[[], Any]
+Sizes = Sequence[int]
+Without = Collection[str]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A program at one size on a device: how to run it, and what has to come of it.
+    """A program at one size on a device.
 
     Attributes:
-        runs: what is timed: `coarsen`; `plain`, with PyOpenCL alone; others beside them.
+        ways: to run it: `coarsen`; `plain`, with PyOpenCL alone; others beside them.
         wanted: the answer of NumPy or another library, numbers.
         close: how far from it an answer may be, each number for itself.
-        answers: what returns the answer of each run, an array of NumPy's.
         steps: those of an iterative program in a run.
     """
 
-    runs: Mapping[str, Run]
-    wanted: NDArray[Any]
-    close: NDArray[Any] | float
-    answers: Mapping[str, Run]
+    ways: Mapping[str, Way]
+    wanted: Any
+    close: Any
     steps: int = 1
-
-    def error(self, name: str) -> float:
-        """Return how far the answer of a run is from the right one, 1 for as far as it may be."""
-        found = self.answers[name]().astype(np.float64).reshape(self.wanted.shape)
-        # What is no number is wrong.
-        return float(np.nan_to_num(np.abs(found - self.wanted) / self.close, nan=np.inf).max(initial=0))
-
-
-def answers(
-    runs: Mapping[str, Run], results: Mapping[str, Sequence[Any]], read: Callable[[Any], Any] = np.concatenate
-) -> dict[str, Run]:
-    """Return what returns the answers of runs that leave them in arrays.
-
-    Args:
-        runs: by their names.
-        results: the arrays of each, PyOpenCL's.
-        read: makes the answer of NumPy's arrays; one after the other where it is left out.
-    """
-
-    def answer(name: str) -> Any:  # noqa: ANN401 (an array)
-        runs[name]()
-        return read([each.get() for each in results[name]])
-
-    return {name: partial(answer, name) for name in runs}
 
 
 @dataclass(frozen=True)
@@ -94,23 +63,15 @@ class Program:
 
     Attributes:
         make: the program of a queue, its sizes, and what is switched off.
-        sizes: their names.
-        usual: those that it has unless others are asked for.
+        usual: the sizes that it has unless others are asked for, by their names.
         bounds: of each, the least and the most that is drawn.
         elements: the most that drawn sizes have as a product.
     """
 
-    make: Callable[[cl.CommandQueue, Sequence[int], Collection[str]], Problem]
-    sizes: tuple[str, ...]
-    usual: tuple[int, ...]
+    make: Callable[[cl.CommandQueue, Sizes, Without], Problem]
+    usual: Mapping[str, int]
     bounds: tuple[tuple[int, int], ...]
     elements: int
-
-    def problem(self, queue: cl.CommandQueue, size: Sequence[int], without: Collection[str] = ()) -> Problem:
-        """Return the program at a size. Raises InvalidInputError for another number of sizes, or none of them."""
-        if len(size) != len(self.sizes) or min(size) < 1:
-            raise InvalidInputError(f"its size is {' and '.join(self.sizes)}, each at least 1")
-        return self.make(queue, size, without)
 
     def drawn(self, generator: np.random.Generator) -> tuple[int, ...]:
         """Return sizes, each octave as likely as another, of which none is a power of two."""
@@ -120,7 +81,47 @@ class Program:
                 return found
 
 
-def found(name: str) -> Program:
-    """Return a program by its name."""
-    program: Program = importlib.import_module(f"{__name__}.{PROGRAMS[name]}").PROGRAMS[name]
-    return program
+def chosen(reduction: Reduce, queue: cl.CommandQueue, without: Without) -> Reduce:
+    """Return a reduction; without choice, changed to have one version: that for 4096 rows of 4096, or for 2²⁴."""
+    if "choice" not in without:
+        return reduction
+    length, *rows = reduction.sizes
+    sizes = {length: 4096, rows[0]: 4096} if rows else {length: 1 << 24}
+    file = default_file(reduction._operation, reduction.source, queue.device, is_pinned=False)
+    return fixed(reduction, file.versions[answer(file.tree, sizes)], queue.device)
+
+
+@cache
+def _plain(context: cl.Context) -> cl.Program:
+    return cl.Program(context, Path(__file__).with_name("plain.cl").read_text(encoding="utf-8")).build()
+
+
+def plain(queue: cl.CommandQueue, kernel: str, size: Sizes, *given: Any, local: int = 0) -> Run:  # noqa: ANN401
+    """Return a launch of a kernel of `plain.cl`.
+
+    Args:
+        queue: where.
+        kernel: its name.
+        size: the work-items.
+        given: what it is passed: arrays of PyOpenCL's, an `int`, a `float`.
+        local: the work-items of a work-group; the device chooses if 0.
+    """
+    kinds = {int: np.int32, float: np.float32}
+    passed = [each.data if hasattr(each, "data") else kinds[type(each)](each) for each in given]
+    return partial(cl.Kernel(_plain(queue.context), kernel), queue, size, (local,) if local else None, *passed)
+
+
+def left_in(arrays: Sequence[Any], *runs: Run, read: Callable[[list[Any]], Any] = np.concatenate) -> Way:
+    """Return a way of one run after the other, which leave the answer in arrays.
+
+    Args:
+        arrays: PyOpenCL's.
+        runs: in their order.
+        read: makes the answer of the arrays, as NumPy's; one after the other where it is left out.
+    """
+
+    def run() -> None:
+        for each in runs:
+            each()
+
+    return Way(run, lambda _: read([each.get() for each in arrays]), 0)

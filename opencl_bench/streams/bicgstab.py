@@ -14,8 +14,7 @@ and looks at each region anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,18 +25,24 @@ import pyopencl.array
 from pyopencl.cltypes import float2
 
 import coarsen
-from coarsen.opencl_bench.streams import Problem, Program, Run
-from coarsen.opencl_bench.streams.products import product
-from coarsen.opencl_bench.streams.yardsticks import CLBlast, one_version, plain
+from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, chosen, plain
+from coarsen.opencl_bench.studies.reductions import ours as reduction
+from coarsen.opencl_bench.studies.turns import Run, Way, goes_on
+from coarsen.opencl_bench.studies.yardsticks import CLBlast
 from coarsen.stream import Reduce
 
 SOURCE = Path(__file__).with_name("bicgstab.cl")
 ARRAYS = "const float *a, const float *b"
 
 
+def product() -> Reduce:
+    """Return the product of a matrix and a vector."""
+    return reduction("tmv")
+
+
 def dot() -> Reduce:
-    """Return the scalar product a · b."""
-    return Reduce("a + b", identity="0", map="a[i] * b[i]", arguments=ARRAYS)
+    """Return the scalar product of two vectors."""
+    return reduction("dot")
 
 
 def both() -> Reduce:
@@ -59,15 +64,13 @@ class Solver:
         reductions: those among them, by what makes them.
     """
 
-    def __init__(self, queue: cl.CommandQueue, matrix: cl.array.Array, without: Collection[str] = ()) -> None:
+    def __init__(self, queue: cl.CommandQueue, matrix: cl.array.Array, without: Without = ()) -> None:
         self._queue, n = queue, matrix.shape[0]
         self._right, p, r, t, v, x = (cl.array.zeros(queue, n, np.float32) for _ in range(6))
         norms, rv, stable = (cl.array.zeros(queue, size, np.float32) for size in (2, 1, 2))
         named = {"norms": norms, "rv": rv, "stable": stable, "p": p, "r": r, "t": t, "v": v, "x": x}
         self.x, self._residuals, self._norms = x, (r, p), norms
-        self.reductions = {make: make() for make in (product, dot, both)}
-        for made in self.reductions.values() if "choice" in without else ():
-            one_version(made, queue.device)
+        self.reductions = {make: chosen(make(), queue, without) for make in (product, dot, both)}
 
         def launch(source: str, name: str, arguments: Sequence[str]) -> Run:
             kernel = getattr(coarsen.Program(queue.context, source).build(), name)
@@ -131,7 +134,7 @@ class Solver:
         return most
 
 
-class _Arrays:
+class _ByArrays:
     """Operations on vectors as `pyopencl.array` has them, and a kernel for products."""
 
     def __init__(self, queue: cl.CommandQueue) -> None:
@@ -150,7 +153,27 @@ class _Arrays:
         to *= np.float32(factor)
 
 
-def by_calls(calls: _Arrays | CLBlast, matrix: cl.array.Array, right: cl.array.Array, steps: int) -> Any:  # noqa: ANN401
+class _ByCLBlast:
+    """The same as CLBlast's functions."""
+
+    def __init__(self, queue: cl.CommandQueue) -> None:
+        self._call, self._found = CLBlast(queue), cl.array.zeros(queue, 1, np.float32)
+
+    def product(self, m: cl.array.Array, v: cl.array.Array, to: cl.array.Array) -> None:
+        self._call.product((m.base_data, v.base_data, to.base_data), m.shape)
+
+    def dot(self, one: cl.array.Array, other: cl.array.Array) -> float:
+        self._call("Sdot", one.size, self._found.base_data, one.base_data, 1, other.base_data, 1)
+        return float(self._found.get()[0])
+
+    def add(self, factor: float, one: cl.array.Array, to: cl.array.Array) -> None:
+        self._call("Saxpy", one.size, factor, one.base_data, 1, to.base_data, 1)
+
+    def scale(self, factor: float, to: cl.array.Array) -> None:
+        self._call("Sscal", to.size, factor, to.base_data, 1)
+
+
+def by_calls(calls: _ByArrays | _ByCLBlast, matrix: cl.array.Array, right: cl.array.Array, steps: int) -> Any:  # noqa: ANN401
     """Do so many steps by calls of a library, one operation each, and return the solution, an array.
 
     Scalars go through the host, where these libraries take them from.
@@ -181,12 +204,12 @@ def _ratio(a: float, b: float) -> float:
 _STEPS = 10
 
 
-def system(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]) -> Problem:
+def system(queue: cl.CommandQueue, size: Sizes, without: Without) -> Problem:
     """Return ten steps for a system of `size` equations; its matrix is such that they solve it."""
     (n,) = size
-    generator = np.random.default_rng(n)
-    matrix = (np.eye(n) + generator.uniform(-0.3, 0.3, (n, n)) / np.sqrt(n)).astype(np.float32)
-    right = generator.uniform(-1, 1, n).astype(np.float32)
+    draw = np.random.default_rng(n)
+    matrix = (np.eye(n) + draw.uniform(-0.3, 0.3, (n, n)) / np.sqrt(n)).astype(np.float32)
+    right = draw.uniform(-1, 1, n).astype(np.float32)
     own, given = cl.array.to_device(queue, matrix), cl.array.to_device(queue, right)
     solver = Solver(queue, own, without)
 
@@ -196,12 +219,11 @@ def system(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]
             solver.step()
         return solver.x
 
-    runs: dict[str, Run] = {"coarsen": ours, "plain": partial(by_calls, _Arrays(queue), own, given, _STEPS)}
-    with suppress(OSError):
-        runs["clblast"] = partial(by_calls, CLBlast(queue), own, given, _STEPS)
+    ways = {"coarsen": Way(ours), "plain": Way(partial(by_calls, _ByArrays(queue), own, given, _STEPS))}
+    with goes_on("clblast"):
+        ways["clblast"] = Way(partial(by_calls, _ByCLBlast(queue), own, given, _STEPS))
     wanted = np.linalg.solve(matrix.astype(np.float64), right)
-    answers = {name: lambda run=run: run().get() for name, run in runs.items()}
-    return Problem(runs, wanted, 1e-4 * np.abs(wanted).max(), answers, _STEPS)
+    return Problem(ways, wanted, 1e-4 * np.abs(wanted).max(), _STEPS)
 
 
-PROGRAMS = {"bicgstab": Program(system, ("n",), (500,), ((64, 4096),), 4096)}
+PROGRAMS = {"bicgstab": Program(system, {"n": 500}, ((64, 4096),), 4096)}

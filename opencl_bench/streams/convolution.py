@@ -7,7 +7,6 @@ is nothing else here to be switched off.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,8 +15,7 @@ import pyopencl as cl
 import pyopencl.array
 from numpy.typing import NDArray
 
-from coarsen.opencl_bench.streams import Problem, Program, answers
-from coarsen.opencl_bench.streams.yardsticks import one_by_one, plain
+from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, left_in, plain
 from coarsen.stream import Actor, Stencil, Stream, pipeline
 
 RADIUS = 8
@@ -40,38 +38,36 @@ def five_point() -> Stream:
     return pipeline(Stencil("mean", mean, border="0"))
 
 
-def convolved(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]) -> Problem:
+def convolved(queue: cl.CommandQueue, size: Sizes, without: Without) -> Problem:
     """Return the separable convolution of an image; `size` is its width and its height."""
     image, taps = _image(size), np.random.default_rng(1).uniform(-1, 1, len(_REACH)).astype(np.float32)
     own, weights = (cl.array.to_device(queue, each) for each in (image, taps))
-    between, *to = (cl.array.empty_like(own) for _ in range(3))
+    between, first, second = (cl.array.empty_like(own) for _ in range(3))
     rows = plain(queue, "along", size, 1, 0, weights, own, between)
-    columns = plain(queue, "along", size, 0, 1, weights, between, to[1])
-    runs = {
-        "coarsen": partial(separable(), queue, own, out=to[0], taps=weights),
-        "plain": one_by_one(rows, columns),
+    columns = plain(queue, "along", size, 0, 1, weights, between, second)
+    ways = {
+        "coarsen": left_in([first], partial(separable(), queue, own, out=first, taps=weights)),
+        "plain": left_in([second], rows, columns),
     }
     half = sum(taps[RADIUS + k] * _moved(image, k, 0) for k in _REACH)
-    wanted = np.asarray(sum(taps[RADIUS + k] * _moved(half, 0, k) for k in _REACH))
-    return Problem(
-        runs, wanted, 1e-6 * np.abs(taps).sum() ** 2, answers(runs, {"coarsen": to[:1], "plain": to[1:]})
-    )
+    wanted = sum(taps[RADIUS + k] * _moved(half, 0, k) for k in _REACH)
+    return Problem(ways, wanted, 1e-6 * np.abs(taps).sum() ** 2)
 
 
-def averaged(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]) -> Problem:
+def averaged(queue: cl.CommandQueue, size: Sizes, without: Without) -> Problem:
     """Return the means of five points of an image; `size` is its width and its height."""
     image = _image(size)
     own = cl.array.to_device(queue, image)
-    to = [cl.array.empty_like(own) for _ in range(2)]
-    runs = {
-        "coarsen": partial(five_point(), queue, own, out=to[0]),
-        "plain": plain(queue, "mean_of_five", size, own, to[1]),
+    first, second = (cl.array.empty_like(own) for _ in range(2))
+    ways = {
+        "coarsen": left_in([first], partial(five_point(), queue, own, out=first)),
+        "plain": left_in([second], plain(queue, "mean_of_five", size, own, second)),
     }
     wanted = sum(_moved(image, dx, dy) for dx, dy in ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))) / 5
-    return Problem(runs, wanted, 1e-6, answers(runs, {"coarsen": to[:1], "plain": to[1:]}))
+    return Problem(ways, wanted, 1e-6)
 
 
-def _image(size: Sequence[int]) -> NDArray[np.float32]:
+def _image(size: Sizes) -> NDArray[np.float32]:
     return np.random.default_rng(size[0]).uniform(-1, 1, size[::-1]).astype(np.float32)
 
 
@@ -82,5 +78,5 @@ def _moved(image: Any, dx: int, dy: int) -> NDArray[np.float64]:  # noqa: ANN401
     return padded[RADIUS + dy : RADIUS + dy + height, RADIUS + dx : RADIUS + dx + width]
 
 
-_SIZES = ("width", "height"), (1000, 1000), ((64, 8192), (64, 8192)), 1 << 26
+_SIZES: Any = {"width": 1000, "height": 1000}, ((64, 8192), (64, 8192)), 1 << 26
 PROGRAMS = {"convolution": Program(convolved, *_SIZES), "five-point": Program(averaged, *_SIZES)}

@@ -7,7 +7,7 @@ each option, a mean and half the width of its 95 % interval, is the host's part,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,8 +17,7 @@ import pyopencl.array
 from numpy.typing import NDArray
 from pyopencl.cltypes import float2
 
-from coarsen.opencl_bench.streams import Problem, Program, answers
-from coarsen.opencl_bench.streams.yardsticks import one_by_one, one_version, plain
+from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, chosen, left_in, plain
 from coarsen.stream import Reduce
 
 RATE, VOLATILITY = 0.06, 0.1
@@ -70,39 +69,33 @@ def prices(found: Sequence[NDArray[Any]], paths: int, years: NDArray[Any]) -> ND
     return np.exp(-RATE * years) * np.stack([total / paths, width])
 
 
-def options(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]) -> Problem:
+def options(queue: cl.CommandQueue, size: Sizes, without: Without) -> Problem:
     """Return the pricing of options; `size` is their number and that of paths."""
     many, paths = size
-    generator = np.random.default_rng(many)
-    normals = generator.standard_normal(paths).astype(np.float32)
-    price, strike, years = (
-        generator.uniform(*bounds, many).astype(np.float32) for bounds in ((5, 50), (10, 25), (1, 5))
-    )
+    draw = np.random.default_rng(many)
+    normals = draw.standard_normal(paths).astype(np.float32)
+    price, strike, years = (draw.uniform(*each, many).astype(np.float32) for each in ((5, 50), (10, 25), (1, 5)))
     given = [cl.array.to_device(queue, each) for each in (normals, price, strike, years)]
-    reductions = [both_sums()]
-    if "fusion" in without:
-        reductions = [summed(_PAYOFF), summed(f"pown({_PAYOFF}, 2)")]
-    if "choice" in without:
-        reductions = [one_version(each, queue.device) for each in reductions]
-    own = [cl.array.empty(queue, many, float2 if len(reductions) == 1 else np.float32) for _ in reductions]
+    reductions = [summed(_PAYOFF), summed(f"pown({_PAYOFF}, 2)")] if "fusion" in without else [both_sums()]
+    own = [cl.array.empty(queue, many, np.float32 if "fusion" in without else float2) for _ in reductions]
+    launches = [
+        partial(chosen(each, queue, without), queue, *given, out=to, options=many, paths=paths)
+        for each, to in zip(reductions, own, strict=True)
+    ]
     between, *apart = (cl.array.empty(queue, each, np.float32) for each in (many * paths, many, many))
-    launches = [plain(queue, "payoffs", (paths, many), RATE, VOLATILITY, *given, between)]
-    for power, to in enumerate(apart, 1):
-        launches.append(plain(queue, "sum_powers", (many,), power, paths, between, to))
-    sizes = {"options": many, "paths": paths}
-    ours = (partial(each, queue, *given, out=to, **sizes) for each, to in zip(reductions, own, strict=True))
-    runs = {"coarsen": one_by_one(*ours), "plain": one_by_one(*launches)}
+    others = [plain(queue, "payoffs", (paths, many), RATE, VOLATILITY, *given, between)]
+    others += [plain(queue, "sum_powers", (many,), 1 + n, paths, between, to) for n, to in enumerate(apart)]
+    read = partial(prices, paths=paths, years=years)
+    ways = {"coarsen": left_in(own, *launches, read=read), "plain": left_in(apart, *others, read=read)}
     sums = np.empty((2, many))
-    drift, spread = (RATE - VOLATILITY**2 / 2) * years, VOLATILITY * np.sqrt(years)
-    for option in range(many):
-        ends = price[option] * np.exp(drift[option] + spread[option] * normals.astype(np.float64))
-        payoffs = np.maximum(ends - strike[option], 0)
-        sums[:, option] = payoffs.sum(), (payoffs**2).sum()
-    wanted, read = prices([*sums], paths, years), partial(prices, paths=paths, years=years)
+    for n in range(many):
+        drift, spread = (RATE - VOLATILITY**2 / 2) * years[n], VOLATILITY * np.sqrt(years[n])
+        payoffs = np.maximum(price[n] * np.exp(drift + spread * normals.astype(np.float64)) - strike[n], 0)
+        sums[:, n] = payoffs.sum(), (payoffs**2).sum()
+    wanted = read([*sums])
     # A width is as much smaller as there are more paths.
-    close = 1e-3 * np.outer((1, paths**-0.5), 1 + wanted[0])
-    return Problem(runs, wanted, close, answers(runs, {"coarsen": own, "plain": apart}, read))
+    return Problem(ways, wanted, 1e-3 * np.outer((1, paths**-0.5), 1 + wanted[0]))
 
 
 _BOUNDS = (1, 4096), (256, 1 << 22)
-PROGRAMS = {"monte-carlo": Program(options, ("options", "paths"), (256, 16_000), _BOUNDS, 1 << 24)}
+PROGRAMS = {"monte-carlo": Program(options, {"options": 256, "paths": 16_000}, _BOUNDS, 1 << 24)}

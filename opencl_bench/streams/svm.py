@@ -15,7 +15,7 @@ gradients every 64 steps, to stop. The two selections are two launches: a `Reduc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ from pyopencl.cltypes import float2
 
 import coarsen
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.streams import Problem, Program, Run
-from coarsen.opencl_bench.streams.yardsticks import one_version, plain
+from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, chosen, plain
+from coarsen.opencl_bench.studies.turns import Run, Way
 from coarsen.stream import Map, Reduce, pipeline
 
 SOURCE = Path(__file__).with_name("svm.cl")
@@ -78,7 +78,7 @@ class Trainer:
         labels: NDArray[np.float32],
         penalty: float,
         gamma: float,
-        without: Collection[str] = (),
+        without: Without = (),
     ) -> None:
         if {*np.unique(labels)} != {-1, 1}:
             raise InvalidInputError("labels are 1 and -1, and there have to be points of both")
@@ -95,9 +95,7 @@ class Trainer:
         self._dual = partial(Reduce("a + b", identity="0", map=total, arguments=STATE), queue, *state)
 
         def reduce(made: Reduce, *given: Any, out: cl.array.Array) -> Run:  # noqa: ANN401
-            return partial(
-                one_version(made, queue.device) if "choice" in without else made, queue, *given, out=out
-            )
+            return partial(chosen(made, queue, without), queue, *given, out=out)
 
         def update(expression: str, d: cl.array.Array) -> Run:
             made = pipeline(Map("update", expression, arguments=GIVEN))
@@ -164,7 +162,7 @@ class Trainer:
 _STEPS, _PENALTY = 50, 1.0
 
 
-def training(queue: cl.CommandQueue, size: Sequence[int], without: Collection[str]) -> Problem:
+def training(queue: cl.CommandQueue, size: Sizes, without: Without) -> Problem:
     """Return fifty steps of a training; `size` is the number of points and of their features.
 
     The answer is the dual objective of a whole training; that of scikit-learn is wanted.
@@ -177,20 +175,21 @@ def training(queue: cl.CommandQueue, size: Sequence[int], without: Collection[st
     labels = np.where(is_outside, 1, -1).astype(np.float32)
     labels[:2] = (1, -1)[:n]
     given = queue, cl.array.to_device(queue, points), labels, _PENALTY, 1 / features
-    trainers = {"coarsen": Trainer(*given, without), "plain": Trainer(*given, ("coarsen",))}
 
-    def some(trainer: Trainer) -> None:
-        trainer.start()
-        for _ in range(_STEPS):
-            trainer.step()
+    def way(trainer: Trainer) -> Way:
+        def some() -> None:
+            trainer.start()
+            for _ in range(_STEPS):
+                trainer.step()
 
-    def dual(trainer: Trainer) -> NDArray[np.float64]:
-        trainer.train()
-        return np.array([trainer.dual()])
+        def dual(_: object) -> float:
+            trainer.train()
+            return trainer.dual()
 
-    wanted = np.array([_dual_of_scikit_learn(points, labels, 1 / features)])
-    runs, answers = ({name: partial(of, each) for name, each in trainers.items()} for of in (some, dual))
-    return Problem(runs, wanted, 1e-3 * np.abs(wanted), answers, _STEPS)
+        return Way(some, dual, 1e-3)
+
+    ways = {"coarsen": way(Trainer(*given, without)), "plain": way(Trainer(*given, ("coarsen",)))}
+    return Problem(ways, _dual_of_scikit_learn(points, labels, 1 / features), 0, _STEPS)
 
 
 def _dual_of_scikit_learn(points: NDArray[np.float32], labels: NDArray[np.float32], gamma: float) -> float:
@@ -204,4 +203,4 @@ def _dual_of_scikit_learn(points: NDArray[np.float32], labels: NDArray[np.float3
     return float(np.abs(weights).sum() - weights @ rbf_kernel(vectors, gamma=gamma) @ weights / 2)
 
 
-PROGRAMS = {"svm": Program(training, ("points", "features"), (1000, 20), ((64, 8192), (2, 256)), 1 << 20)}
+PROGRAMS = {"svm": Program(training, {"points": 1000, "features": 20}, ((64, 8192), (2, 256)), 1 << 20)}

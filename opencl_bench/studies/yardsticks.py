@@ -59,6 +59,56 @@ def cublas(a: Array, b: Array) -> Ways:
     yield "cublas", Way(run, lambda _: out.cpu().numpy())
 
 
+class CLBlast:
+    """CLBlast's functions in a queue. Raises ImportError where it isn't installed."""
+
+    def __init__(self, queue: cl.CommandQueue) -> None:
+        try:
+            self._library = ctypes.CDLL("libclblast.so.1")
+        except OSError as error:
+            raise ImportError(str(error)) from None
+        self._queue = ctypes.c_void_p(queue.int_ptr)
+
+    def __call__(self, name: str, *given: Any) -> None:  # noqa: ANN401 (a number or a buffer)
+        """Call a function, `("Saxpy", n, 2.0, x, 1, y, 1)`: a buffer is itself and no offset, an `int` a size."""
+        kinds = {int: ctypes.c_size_t, float: ctypes.c_float}
+        words: list[Any] = []
+        for each in given:
+            is_number = type(each) in kinds
+            words += (
+                [kinds[type(each)](each)] if is_number else [ctypes.c_void_p(each.int_ptr), ctypes.c_size_t(0)]
+            )
+        status = getattr(self._library, f"CLBlast{name}")(*words, ctypes.byref(self._queue), None)
+        if status:
+            raise RuntimeError(f"CLBlast's error {status}")
+
+    def product(self, buffers: Sequence[Any], sizes: Sequence[int], *, is_transposed: bool = False) -> None:
+        """Multiply; the arguments are those of `clblast`."""
+        row_major, plain, transposed, (a, b, c) = 101, 111, 112, buffers
+        rows, inner, *columns = sizes
+        if columns:
+            self(
+                "Sgemm",
+                row_major,
+                plain,
+                plain,
+                rows,
+                *columns,
+                inner,
+                1.0,
+                a,
+                inner,
+                b,
+                *columns,
+                0.0,
+                c,
+                *columns,
+            )
+        else:
+            how = transposed if is_transposed else plain
+            self("Sgemv", row_major, how, rows, inner, 1.0, a, inner, b, 1, 0.0, c, 1)
+
+
 def clblast(
     queue: cl.CommandQueue, buffers: Sequence[Any], sizes: Sequence[int], *, is_transposed: bool = False
 ) -> Ways:
@@ -70,27 +120,8 @@ def clblast(
         sizes: the matrix's rows and columns, and the other matrix's columns; those of a vector are left out.
         is_transposed: whether the transposed matrix is multiplied by the vector.
     """
-    try:
-        library = ctypes.CDLL("libclblast.so.1")
-    except OSError as error:
-        raise ImportError(str(error)) from None
-    size, one, zero, handle = ctypes.c_size_t, ctypes.c_float(1), ctypes.c_float(0), ctypes.c_void_p(queue.int_ptr)
-    a, b, c = ((ctypes.c_void_p(each.int_ptr), size(0)) for each in buffers)
-    rows, inner, *columns = map(size, sizes)
-    row_major, plain, transposed = 101, 111, 112
-    if columns:
-        function, shape = library.CLBlastSgemm, [sizes[0], sizes[2]]
-        how, factors = [plain, plain, rows, *columns, inner], [*a, inner, *b, *columns]
-    else:
-        function, shape = library.CLBlastSgemv, [sizes[1 if is_transposed else 0]]
-        how, factors = [transposed if is_transposed else plain, rows, inner], [*a, inner, *b, size(1)]
-    words = [row_major, *how, one, *factors, zero, *c, *(columns or [size(1)])]
-
-    def run() -> None:
-        status = function(*words, ctypes.byref(handle), None)
-        if status:
-            raise RuntimeError(f"CLBlast's error {status}")
-
+    shape = [sizes[0], sizes[2]] if len(sizes) > 2 else [sizes[1 if is_transposed else 0]]
+    run = partial(CLBlast(queue).product, buffers, sizes, is_transposed=is_transposed)
     yield "clblast", Way(run, lambda _: _contents(queue, buffers[2], shape))
 
 
@@ -134,8 +165,9 @@ def _halide(queue: cl.CommandQueue) -> Theirs:
 def _in_blocks(hl: Theirs, out: Theirs, given: Theirs, group: Sequence[int], rows: int, arrays: Theirs) -> Way:
     """A function of columns and rows, by work-items that have some rows of a column; arrays stay on the device."""
     (x, y), (bx, by, tx, ty, row) = out.args(), map(hl.Var, ("bx", "by", "tx", "ty", "row"))
-    out.tile(x, y, bx, by, tx, ty, group[0], group[1] * rows, hl.TailStrategy.GuardWithIf)
-    out.split(ty, ty, row, rows).reorder(row, tx, ty, bx, by).unroll(row)
+    guarded = hl.TailStrategy.GuardWithIf
+    out.split(x, bx, tx, group[0], guarded).split(y, by, ty, group[1] * rows, guarded).split(ty, ty, row, rows)
+    out.reorder(row, tx, ty, bx, by).unroll(row)
     call = out.gpu_blocks(bx, by).gpu_threads(tx, ty).compile_to_callable(given, hl.Target("host-opencl"))
     buffers = [hl.Buffer(each) for each in arrays]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from coarsen.devices.selection import find_device, find_working_device
@@ -241,7 +241,6 @@ def measure_kernels(
     method: Method | None = None,
     store: str | Path | None = None,
     confirms: bool = True,
-    own_local_sizes: bool = False,
     observer: SweepsObserver | None = None,
 ) -> Results:
     """Measure kernels on a device: every configuration of a space, verified, against the best uncoarsened one.
@@ -261,8 +260,6 @@ def measure_kernels(
         store: an SQLite file or URL that keeps the rows: what it has already is not measured again. None: the
             rows are kept in what is returned alone.
         confirms: whether the best configurations are timed once more, in several new processes.
-        own_local_sizes: whether each kernel is measured at its own local size alone, that of the preset, which is
-            all that `Results.curves` looks at; the space's local sizes have no say then.
         observer: is told of the progress.
 
     Returns:
@@ -276,18 +273,11 @@ def measure_kernels(
     place = find_working_device() if device is None else find_device(device)
     names = _names(kernels)
     # All of them before anything is measured: a mistake in the last one shows at once.
-    own = {name: find_benchmark(name).preset(preset).local_size for name in names}
-    wanted = space or Space()
+    for name in names:
+        find_benchmark(name).preset(preset)
     plans = [
-        SweepPlan(
-            name,
-            place.index,
-            preset,
-            space=replace(wanted, local_sizes=(local_size,)) if own_local_sizes else wanted,
-            method=method or Method(),
-            confirms=confirms,
-        )
-        for name, local_size in own.items()
+        SweepPlan(name, place.index, preset, space=space or Space(), method=method or Method(), confirms=confirms)
+        for name in dict.fromkeys(names)
     ]
     with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
         url = str(Path(folder) / "store.sqlite") if store is None else str(store)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 import pyopencl as cl
@@ -11,8 +10,10 @@ import pyopencl.array
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.streams import PARTS, PROGRAMS, __main__, found
+from coarsen.opencl_bench.streams import PARTS, __main__
+from coarsen.opencl_bench.streams.__main__ import PROGRAMS
 from coarsen.opencl_bench.streams.bicgstab import Solver
+from coarsen.opencl_bench.studies import turns
 
 pytestmark = pytest.mark.compiled_devices
 IMAGES = (1, 1), (1, 3), (37, 23)
@@ -28,15 +29,20 @@ SIZES: Mapping[str, tuple[tuple[int, ...], ...]] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def nothing_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "SAID", {})
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_answers_are_right(name: str, queue: cl.CommandQueue) -> None:
-    program = found(name)
     for size in SIZES[name]:
-        problem = program.problem(queue, size, PARTS if size is SIZES[name][-1] else ())
-        errors = {what: problem.error(what) for what in problem.runs}
-        assert max(errors.values()) <= 1, (size, errors)
-    for wrong in (problem.wanted + 2.5 * problem.close, problem.wanted * np.nan):
-        assert replace(problem, wanted=wrong).error("coarsen") > 1
+        problem = PROGRAMS[name].make(queue, size, PARTS if size is SIZES[name][-1] else ())
+        turns.correct(f"{name} {size}", problem.ways, problem.wanted, problem.close)
+        assert not any(turns.SAID.values()), turns.SAID
+        assert problem.ways.keys() >= {"coarsen", "plain"}
+    for wrong in (problem.wanted * 1.01 + 2.5 * problem.close, problem.wanted * np.nan):
+        assert not turns.correct(name, {"coarsen": problem.ways["coarsen"]}, wrong, problem.close)
 
 
 def test_a_step_is_eight_launches_and_reads_nothing(
@@ -57,8 +63,7 @@ def test_a_step_is_eight_launches_and_reads_nothing(
 
 
 def test_sizes_are_drawn_alike_and_are_no_powers_of_two() -> None:
-    for name in PROGRAMS:
-        program = found(name)
+    for program in PROGRAMS.values():
         one, other = ([program.drawn(np.random.default_rng(1)) for _ in range(20)] for _ in range(2))
         assert one == other
         for size in one:
@@ -71,16 +76,18 @@ def test_sizes_are_drawn_alike_and_are_no_powers_of_two() -> None:
 def test_a_program_that_fails_is_told_and_the_others_run(
     queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("coarsen.opencl_bench.studies.turns._ROUNDS", 2)
-    monkeypatch.setattr("coarsen.opencl_bench.studies.turns._SECONDS", 0)
-    words = ["streams", "tmv", "-d", queue.device.name.strip(), "--size", "3", "--size", "3", "5"]
-    monkeypatch.setattr("sys.argv", words)
-    assert __main__.main() == 1
+    monkeypatch.setattr(turns, "_ROUNDS", 2)
+    monkeypatch.setattr(turns, "_SECONDS", 0)
+    monkeypatch.setattr(
+        "sys.argv", ["streams", "tmv", "-d", queue.device.name.strip(), "--size", "3", "--size", "3", "5"]
+    )
+    with pytest.raises(SystemExit, match="1"):
+        turns.study("", __main__.lines, __main__.OPTIONS)
     out, err = capsys.readouterr()
     heading, *lines = out.splitlines()
-    assert heading == "device,program,size,without,what,microseconds,q1,q3,error"
-    told = [line.split(",")[1:5] for line in lines]
-    assert told[:2] == [["tmv", "3 5", "", what] for what in ("coarsen", "plain")]
+    assert heading.startswith("device,program,size,without,steps,way,microseconds")
+    told = [line.split(",")[1:6] for line in lines]
+    assert told[:2] == [["tmv", "3 5", "", "1", what] for what in ("coarsen", "plain")]
     assert "tmv 3: InvalidInputError: its size is rows and columns" in err
     with pytest.raises(InvalidInputError, match="there have to be points of both"):
-        found("svm").problem(queue, (1, 1))
+        PROGRAMS["svm"].make(queue, (1, 1), ())

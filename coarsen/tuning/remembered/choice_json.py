@@ -123,9 +123,9 @@ def _problems(choice: RememberedChoice) -> Iterator[str]:
     if variant.arrays:
         yield "lays arrays out otherwise, which nobody would pack for it"
     # Others could make another kernel of it.
-    are_sizes = all(re.fullmatch(r"[1-9]\d{0,9}", value) for _, value in variant.definitions)
-    if variant.definitions and not (variant.local_size and are_sizes):
-        yield "defines macros that are no numbers of work-items"
+    are_numbers = all(re.fullmatch(r"\d{1,10}", value) for _, value in variant.definitions)
+    if variant.definitions and not (variant.local_size and are_numbers):
+        yield "defines macros that are no whole numbers, or without a local size"
     for gain in filter(None, (choice.speedup, choice.speedup_over_uncoarsened)):
         if not (gain.ratio > 0 and 0 <= gain.low <= gain.high):
             yield f"has a speed-up that is none: {gain.ratio:g}, from {gain.low:g}"

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from coarsen.base.names import did_you_mean
+from coarsen.dispatch.launch_sizes import PassedArgument
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.tuning.workload.element_types import Array as Array
 from coarsen.tuning.workload.element_types import ImageFormat, SamplerArgument
@@ -87,12 +88,28 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
+class MacroStep:
+    """One of the launches in the place of one: its sizes, in work-items, and what its arguments are."""
+
+    kernel: str
+    global_size: tuple[int, ...]
+    local_size: LocalSize
+    passed: tuple[PassedArgument, ...]
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MacroSizes:
-    """The sizes of a launch with some values of its source's macros, in work-items; names in their order."""
+    """The sizes of a launch with some values of its source's macros, in work-items; names in their order.
+
+    Where these take several launches there are `steps`, and `scratch` buffers of so many bytes.
+    """
 
     definitions: Definitions
     global_size: tuple[int, ...]
     local_size: LocalSize
+    steps: tuple[MacroStep, ...] = ()
+    scratch: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

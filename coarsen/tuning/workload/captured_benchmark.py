@@ -20,16 +20,20 @@ from typing import Any, get_args
 import numpy as np
 
 from coarsen.base.codec import Coders, decoded
+from coarsen.dispatch.launch_sizes import Source
 from coarsen.errors import InvalidInputError
+from coarsen.runtime.sequence import NUMBERS
 from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
     Benchmark,
     BufferArgument,
+    Clock,
     Definitions,
     Launch,
     LocalSize,
     MacroSizes,
+    MacroStep,
     Preset,
     ScalarArgument,
     Size,
@@ -109,13 +113,16 @@ def read_launch(path: Path) -> Benchmark:
             _check(kept)
     except _UNREADABLE as error:
         raise InvalidInputError(f"{path}: the captured launch can't be read: {_said(error)}") from None
-    dimensions = tuple(range(len(launch.global_size)))
     sizes = kept.sizes
+    # Versions that may take several launches are launched as they are written.
+    is_sequence = any(each.steps for each in sizes)
+    dimensions = () if is_sequence else tuple(range(len(launch.global_size)))
+    local_size = sizes[0].local_size if sizes else launch.local_size
     values = [dict(each.definitions) for each in sizes]
     return Benchmark(
         name=kept.name or launch.kernel,
         dimensions=dimensions,
-        presets=dict.fromkeys(_PRESETS if kept.name else (PRESET,), Preset({}, launch.local_size)),
+        presets=dict.fromkeys(_PRESETS if kept.name else (PRESET,), Preset({}, local_size)),
         make_workload=partial(_make_workload, replace(kept, launch=launch), path),
         build_options=kept.options,
         tunables={name: tuple(dict.fromkeys(each[name] for each in values)) for name in (values or [{}])[0]},
@@ -125,6 +132,8 @@ def read_launch(path: Path) -> Benchmark:
         source_text=kept.source,
         inputs_hash=hashlib.sha256(repr(checks).encode()).hexdigest() if kept.name else "",
         input_macros=(),
+        clock=Clock.SPAN if is_sequence else Clock.SUM,
+        other_kernels=tuple(sorted({step.kernel for each in sizes for step in each.steps} - {launch.kernel})),
         buffers_fit_any_local_size=True,
     )
 
@@ -152,8 +161,13 @@ def _read_argument(data: Mapping[str, Any]) -> Argument:
 def _make_workload(
     launch: KeptLaunch, path: Path, size: Size, local_size: LocalSize, _generator: np.random.Generator
 ) -> Workload:
+    needed: dict[str, int] = {}
+    for each in launch.sizes:
+        for index, byte_count in enumerate(each.scratch):
+            needed[_scratch(index)] = max(byte_count, needed.get(_scratch(index), 0))
+    scratch = {name: np.zeros(byte_count, np.uint8) for name, byte_count in needed.items()}
     return Workload(
-        buffers=_read_buffers(launch, path),
+        buffers={**_read_buffers(launch, path), **scratch},
         launches=_make_launches(launch.launch, launch.sizes, size, local_size),
         outputs=launch.outputs,
         reference=None,
@@ -185,6 +199,24 @@ def _local_size_of(sizes: tuple[MacroSizes, ...], definitions: Definitions) -> L
     return next((each.local_size for each in sizes if each.definitions == definitions), sizes[0].local_size)
 
 
+def _scratch(index: int) -> str:
+    """The name of a scratch buffer: no parameter has such a one."""
+    return f"scratch {index}"
+
+
+def _step(arguments: tuple[Argument, ...], step: MacroStep) -> Launch:
+    """One of several launches, with the arguments of the one whose place they take."""
+    passed = list[Argument]()
+    for each in step.passed:
+        if each.source is Source.SCRATCH:
+            passed.append(BufferArgument(_scratch(each.index)))
+        elif each.source is Source.NUMBER:
+            passed.append(ScalarArgument(NUMBERS[each.type](step.numbers[each.index])))
+        else:
+            passed.append(arguments[each.index])
+    return Launch(step.kernel, step.global_size, step.local_size, tuple(passed))
+
+
 def _make_launches(
     launch: Launch, sizes: tuple[MacroSizes, ...], macros: Size, local_size: LocalSize
 ) -> tuple[Launch, ...]:
@@ -192,11 +224,14 @@ def _make_launches(
 
     Raises InvalidInputError where the local size does not divide the global size, or macros don't go together.
     """
-    if macros and sizes:
-        found = next((each for each in sizes if whole_numbers(each.definitions) == macros), None)
+    if sizes:
+        fitting = (each for each in sizes if not macros or whole_numbers(each.definitions) == macros)
+        found = next(fitting, None)
         if found is None:
             words = ", ".join(f"{name} = {value}" for name, value in macros.items())
             raise InvalidInputError(f"these macros don't go together: {words}")
+        if found.steps:
+            return tuple(_step(launch.arguments, each) for each in found.steps)
         launch, local_size = replace(launch, global_size=found.global_size), found.local_size
     check_whole_groups(launch.global_size, local_size)
     return (replace(launch, local_size=local_size),)

@@ -93,9 +93,8 @@ def test_a_users_kernel_at_its_own_local_size(
         ["scale.toml"],
         "intel",
         preset="test",
-        space=Space(factors=(1, 4), strides=(1,)),
+        space=Space(factors=(1, 4), strides=(1,), local_sizes=((32,),)),
         method=METHOD,
-        own_local_sizes=True,
     )
     assert found.benchmarks == ("scale",)
     assert {row.candidate.local_size for row in found.measurements} == {(32,)}
@@ -107,14 +106,12 @@ def test_a_users_kernel_at_its_own_local_size(
         found.only(preset="cpu")
 
 
-def test_all_local_sizes_unless_asked_otherwise(described: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_usual_space_unless_asked_otherwise(described: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plans = planned(monkeypatch)
     measure_kernels(described, "intel", preset="test")
-    measure_kernels([described, "mt"], "intel", preset="test", own_local_sizes=True)
-    assert [plan.space.local_sizes for plan in plans] == [None, ((32,),), ((32, 32),)]
+    measure_kernels([described, "mt"], "intel", preset="test")
     assert [plan.benchmark for plan in plans] == [described, described, "mt"]
-    assert plans[0].space == Space()
-    assert all(plan.confirms and plan.method == Method() for plan in plans)
+    assert all(plan.space == Space() and plan.confirms and plan.method == Method() for plan in plans)
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def variant(**fields: Any) -> Callable[[dict[str, Any]], None]:  # noqa: ANN401
         (variant(coarsenings=[[3, 0]]), "not a configuration"),
         (variant(coarsenings=[[2, 2, 1]]), "coarsens a dimension that its launch doesn't have"),
         (variant(local_size=[64]), "has a local size of 1 extents for 2"),
-        (variant(definitions={"SUM": "0"}), "defines macros that are no numbers of work-items"),
+        (variant(definitions={"SUM": "a + b"}), "defines macros that are no whole numbers"),
         (change(speedup=None), "the remembered choice's speedup is not a JSON object"),
         (change(speedup={"ratio": 0.0, "low": 0.0, "high": 1.0}), "a speed-up that is none"),
         (change(speedup={"ratio": 2.0, "low": 3.0, "high": 1.0}), "a speed-up that is none"),
