@@ -110,9 +110,7 @@ def shaped(elements: NDArray[Any], has_image: bool) -> NDArray[Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_version_at_every_size(
-    case: str, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_every_version_at_every_size(case: str, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture) -> None:
     stages, names = CASES[case]
     plain = pipeline(*stages)
     stream = pipeline(*stages, tuned=by_turns(plain, queue.device))
