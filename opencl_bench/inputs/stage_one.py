@@ -68,10 +68,10 @@ class StageOneSettings:
         """
         limit = self.limit or Budget()
         trials = limit.most_trials(space)
-        if trials is None and (count := count_valid(space)) is None:
-            trials = TRIALS
-        elif trials is None and count > SMALL_SPACE:
-            trials = max(1, math.floor(SHARE * count))
+        if trials is None:
+            count = count_valid(space)
+            trials = TRIALS if count is None else max(1, math.floor(SHARE * count))
+            trials = None if count is not None and count <= SMALL_SPACE else trials
         return replace(limit, trials=trials, share=None)
 
 
