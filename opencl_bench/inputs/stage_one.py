@@ -70,8 +70,10 @@ class StageOneSettings:
         trials = limit.most_trials(space)
         if trials is None:
             count = count_valid(space)
-            trials = TRIALS if count is None else max(1, math.floor(SHARE * count))
-            trials = None if count is not None and count <= SMALL_SPACE else trials
+            if count is None:
+                trials = TRIALS
+            elif count > SMALL_SPACE:
+                trials = max(1, math.floor(SHARE * count))
         return replace(limit, trials=trials, share=None)
 
 
