@@ -264,7 +264,9 @@ class _Writing:
             for at, by, size in axes:
                 low, high = (f"{may_be}{by} {sign} 0" for sign in "<>")
                 yield f"    {at} += {by};"
-                yield f"    {at} = {low} ? max({at}, 0) : {high} ? min({at}, {size} - 1) : {at};"
+                # A tile's cells are places that are all clamped alike.
+                yield f"#ifdef WORK_GROUP\n    {at} = clamp({at}, 0, {size} - 1);\n#else"
+                yield f"    {at} = {low} ? max({at}, 0) : {high} ? min({at}, {size} - 1) : {at};\n#endif"
         else:
             yield from (f"    {at} += {by};" for at, by, _ in axes)
             outside = (f"({by} < 0 ? {at} < 0 : {by} > 0 && {at} >= {size})" for at, by, size in axes)

@@ -213,9 +213,9 @@ def test_a_reduction_computes_what_it_takes(case: str, queue: cl.CommandQueue) -
     assert "computed where the reduction takes" in step.explain()
 
 
-@pytest.mark.parametrize("factor", [1, 2])
-def test_a_stencil_has_tiles_and_super_tiles(factor: int, queue: cl.CommandQueue) -> None:
-    stencil = Stencil("cross", "u(-1, 0) + 3 * u(1, 0) - u(0, -2)", border="7")
+@pytest.mark.parametrize(("factor", "border"), [(1, "7"), (2, "7"), (2, "edge")])
+def test_a_stencil_has_tiles_and_super_tiles(factor: int, border: str, queue: cl.CommandQueue) -> None:
+    stencil = Stencil("cross", "u(-1, 0) + 3 * u(1, 0) - u(0, -2)", border=border)
     plan = coarsen.array_plan("input", place="local")
     demanded = ["-DWORK_GROUP=16,4,1"]
     tiled = coarsen.coarsen(pipeline(stencil).source, factor=factor, dim=1, options=demanded, arrays=[plan])
