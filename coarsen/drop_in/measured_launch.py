@@ -53,7 +53,8 @@ def tune_request(
     deadline = Deadline(settings.seconds)
     memory = request.launch.device.global_mem_size
     most_bytes = settings.most_bytes or most_captured_bytes(memory, Path(tempfile.gettempdir()))
-    captured = replace(captured_launch(request, most_bytes), by_macros=by_macros)
+    has_others = by_macros is not None and by_macros.is_sequence
+    captured = replace(captured_launch(request, most_bytes, has_others), by_macros=by_macros)
     return tune_captured(
         captured, device, request.transforms, groups_matter, settings, deadline, first, request.cache_dir
     )

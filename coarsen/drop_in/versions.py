@@ -68,7 +68,7 @@ class FoundVersions(Picker):
         return None if known is None or found is None else (found, known.reason)
 
     def _by_macros(self, request: LaunchRequest) -> ByMacros:
-        """The sizes of a launch in each version that can be launched so, first in the one that the tree chooses."""
+        """The sizes of a launch in each version that can be launched so, first in the one that the tree takes."""
         numbers = request.launch.numbers[: len(self._inputs)]
         found = list[MacroSizes]()
         given, passed = request.launch.numbers[: len(self._tree.names)], request.launch[1:3]

@@ -87,7 +87,7 @@ class Calls(threading.local):
             passed[place] = number(name, passed[place], dtype)
         result = self.new(queue, context, call.results, values) if out is None else out
         passed += (*call.counts, result.base_data, np.int64(result.offset) if result.offset else _FROM_THE_START)
-        event = self.kernel.repeat(queue, call.ready, passed, [*events, *waiting] or None)
+        event = self.kernel.repeat(queue, call.ready, tuple(passed), [*events, *waiting] or None)
         if event is None:
             return None
         # It comes after all those that the array had.

@@ -85,7 +85,7 @@ class Reduce:
             None or False: neither.
         settings: `map`, an expression of the arguments and of `i`, the element; with `rows`, of `row` too, and
             `m[row][i]` is element i of a row of m; the first array's element where it is not given.
-            `dtype` of the results; the first array's where it is not given.
+            `dtype` of the results, of numbers or vectors, `cl.cltypes.float2`; that of the first array by default.
             `length`, the name of the number of elements, of one row where there are rows, which the map may use;
             "n" where it is not given.
             `rows`, the name of the number of rows, of which each has a result.
@@ -158,18 +158,25 @@ class Reduce:
         """The names of the number of elements of a row and, where there are several, of rows."""
         return self._operation.sizes
 
-    def of(self, map: str, arguments: str, preamble: str) -> Self:
+    def of(self, map: str, arguments: str, preamble: str, tune: TuneChoice = None) -> Self:
         """Return the same reduction of other elements; tuned files go along.
 
         Args:
             map: an element, as of `Reduce`.
             arguments: what the map needs, as of `Reduce`.
             preamble: OpenCL C that the map needs.
+            tune: as of `Reduce`; as this one if None.
         """
         own, parsed = self._operation, parsed_arguments(arguments)
         operation = replace(own, map=map, arguments=parsed, preamble=f"{own.preamble}\n{preamble}")
         check_operation(operation)
-        return self._of(operation, self._files or None, self._tune, self._checks_laws, self._is_pinned)
+        return self._of(
+            operation,
+            self._files or None,
+            self._tune if tune is None else tune,
+            self._checks_laws,
+            self._is_pinned,
+        )
 
     def _begin(
         self,

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyopencl
@@ -26,6 +26,7 @@ from coarsen.base.files import replace_file
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import MOST_LAUNCHES, TunedVersion
+from coarsen.drop_in.mode import TuneChoice, versions_mode
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, aligned
 from coarsen.frontend.source_text import hash_with_headers
@@ -38,6 +39,9 @@ from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_text import OPTIONS
 from coarsen.stream.stages import Pipeline, reads_once
 from coarsen.stream.versions import description_of, file_of, versions_of
+
+if TYPE_CHECKING:
+    from coarsen.runtime.advice import Policy
 
 # Rounded up to whole work-groups, an `int` has the number of each work-item.
 _MOST_ELEMENTS = 2**30
@@ -63,6 +67,8 @@ class Stream:
         name: of its last kernel, as in C; those of the stages where it is left out.
         tuned: a tuned file of it, or its path; without one, neighbours are fused where each branch looks at
             each element once.
+        tune: as of `Reduce`: what is fused is searched at the first call of a class of sizes; of a reduction at
+            the end, its versions too.
 
     Attributes:
         front: with a reduction, the pipeline before the stages that it computes; None where it computes all.
@@ -81,7 +87,9 @@ class Stream:
         *,
         name: str | None = None,
         tuned: str | Path | TunedFile | None = None,
+        tune: TuneChoice = None,
     ) -> None:
+        self._mode = versions_mode(tune)
         self.front: Stream | None = None
         self.reduction: Reduce | None = None
         end = stages[-1] if stages and isinstance(stages[-1], Reduce) else None
@@ -89,7 +97,7 @@ class Stream:
         if end is not None:
             first, taken = _first_reduced(actors), dtype_to_ctype(end.argument.dtype)
             check_neighbours([*actors, Map("reduction", "u", type=taken)])
-            self.front = Stream(actors[:first], name=name, tuned=tuned) if first else None
+            self.front = Stream(actors[:first], name=name, tuned=tuned, tune=tune) if first else None
             name, tuned = None, None
             actors = actors[first:] or [Map("element", "u", type=taken)]
         name = name or "_".join(each.name for each in actors)[:_LONGEST_NAME]
@@ -112,7 +120,7 @@ class Stream:
         self._kernels = threading.local()
         self._tuned = TunedFile.read(Path(tuned)) if isinstance(tuned, str | Path) else tuned
         if end is not None:
-            self.reduction = _fused(end, self._pipeline)
+            self.reduction = _fused(end, self._pipeline, tune)
         elif (many := len(next(versions_of(self._pipeline)).launches)) > MOST_LAUNCHES:
             raise InvalidInputError(f"a pipeline of {many} kernels is too long: {MOST_LAUNCHES} are possible")
         elif self._tuned is not None and self._tuned.source_hash != hash_with_headers(self.source, OPTIONS):
@@ -318,12 +326,20 @@ class Stream:
     def _kernel(self, context: pyopencl.Context) -> Any:  # noqa: ANN401 (a kernel)
         own: dict[Any, Any] = self._kernels.__dict__
         if context not in own:
-            default = next(versions_of(self._pipeline))
-            files = [file_of(self._pipeline, self.source, [default], each) for each in context.devices]
+            versions = [next(versions_of(self._pipeline))] if self._mode is None else self.versions
+            files: Any = self._tuned
+            if files is None:
+                files = [file_of(self._pipeline, self.source, versions, each) for each in context.devices]
+            picker: TuneChoice | Policy = None
+            if self._mode is not None:
+                # Imported late: most programs ask for no search.
+                from coarsen.drop_in.versions import FoundVersions
+
+                picker = FoundVersions(self._tuned or files[0], self._mode)
             dtypes = [*self._pipeline.dtypes, *(each.dtype for each in self._pipeline.arguments.values())]
             if np.dtype(np.float64) in dtypes and not all(each.double_fp_config for each in context.devices):
                 raise DeviceError("a device of the context has no numbers of the type double")
-            program = Program(context, self.source, tuned=self._tuned or files).build(options=[*OPTIONS])
+            program = Program(context, self.source, tune=picker, tuned=files).build(options=[*OPTIONS])
             own[context] = getattr(program, self._pipeline.name)
         return own[context]
 
@@ -377,7 +393,7 @@ def _first_reduced(stages: Sequence[Stage]) -> int:
     return first
 
 
-def _fused(end: Reduce, pipeline: Pipeline) -> Reduce:
+def _fused(end: Reduce, pipeline: Pipeline, tune: TuneChoice) -> Reduce:
     """Return a reduction that computes its elements by the actors of a pipeline."""
     length, *rows = end.sizes
     text, call = fused_text(pipeline, f"(int)(row * {length} + i)" if rows else "(int)i")
@@ -385,11 +401,14 @@ def _fused(end: Reduce, pipeline: Pipeline) -> Reduce:
     for name, each in pipeline.arguments.items():
         type_ = dtype_to_ctype(each.dtype)
         given.append(f"const {type_} *{name}" if is_array(each) else f"{type_} {name}")
-    return end.of(call, ", ".join(given), text)
+    return end.of(call, ", ".join(given), text, tune)
 
 
 def pipeline(
-    *stages: Stage | Reduce, name: str | None = None, tuned: str | Path | TunedFile | None = None
+    *stages: Stage | Reduce,
+    name: str | None = None,
+    tuned: str | Path | TunedFile | None = None,
+    tune: TuneChoice = None,
 ) -> Stream:
     """Return actors and split-joins, one after the other, as something to call; as `Stream`."""
-    return Stream(stages, name=name, tuned=tuned)
+    return Stream(stages, name=name, tuned=tuned, tune=tune)

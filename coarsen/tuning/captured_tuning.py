@@ -87,8 +87,8 @@ def tune_captured(
         with contextlib.suppress(ChildDiedError):
             # It loads what it needs while the launch is written.
             child.start()
-        source, tried = launch.source, launch.by_macros
-        if tried is None or not any(each.steps for each in tried.sizes):
+        source = launch.source
+        if launch.by_macros is None or not launch.by_macros.is_sequence:
             source = source_of_one_kernel(source, launch.kernel, launch.options, launch.macros)
         file = folder / f"launch{CAPTURED_SUFFIX}"
         write_launch(replace(launch, source=source), file)

@@ -48,7 +48,9 @@ from coarsen.tuning.workload.launch_list import (
 )
 
 
-def captured_launch(request: LaunchRequest, most_bytes: int | None = None) -> CapturedLaunch:
+def captured_launch(
+    request: LaunchRequest, most_bytes: int | None = None, reads_all: bool = False
+) -> CapturedLaunch:
     """Return a launch with copies of what its buffers hold when the queue has come so far.
 
     What the kernel does not read is not copied.
@@ -58,6 +60,7 @@ def captured_launch(request: LaunchRequest, most_bytes: int | None = None) -> Ca
             device, shared virtual memory, None, NumPy scalars, structures of NumPy or ctypes, vectors of
             `pyopencl.cltypes`, local memory.
         most_bytes: how much the buffers may hold in all; any number if None.
+        reads_all: whether other kernels are launched with them, which may read what this one does not.
 
     Raises:
         InvalidInputError: an argument that can't be captured (an image that is made of a buffer, or whose format
@@ -83,7 +86,7 @@ def captured_launch(request: LaunchRequest, most_bytes: int | None = None) -> Ca
         )
     macros = describe_device(queue.device).macros
     lowered = lower(request.source, kernel, list(request.options), macros)
-    unread = unread_buffers(lowered, passed)
+    unread = {} if reads_all else unread_buffers(lowered, passed)
     return CapturedLaunch(
         request.source,
         request.options,

@@ -171,8 +171,8 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
     # Told once, or PyOpenCL finds the types of numbers out at each call, which takes 30 µs.
     kernel.set_scalar_arg_dtypes([None, np.int64, None, np.int64, np.int64, None, np.int64])
 
-    def launch(result: cl.Buffer) -> cl.Event:
-        return kernel(queue, (1,), (1,), buffers[0], 0, buffers[1], 0, 64, result, 0)
+    def launch(result: Any) -> None:  # noqa: ANN401 (as arrays have their memory)
+        kernel(queue, (1,), (1,), buffers[0], 0, buffers[1], 0, 64, result, 0)
 
     ways: Mapping[str, Callable[[], object]] = {
         "kernel": lambda: launch(kept.base_data),
@@ -233,8 +233,8 @@ def _by_pyopencl(queue: cl.CommandQueue, m: cl.array.Array, v: cl.array.Array) -
     """Yield what PyOpenCL has: a reduction of each row, where these are few, and a work-item for each row."""
     height, width = m.shape
     if height <= _MOST_CALLS:
-        dot = theirs("dot", queue.context)
-        rows = list(m)
+        dot: Any = theirs("dot", queue.context)
+        rows = [m[row] for row in range(height)]
         yield "pyopencl", Way(lambda: [dot(row, v) for row in rows], lambda found: [each.get() for each in found])
     by_item = ElementwiseKernel(
         queue.context,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
 import pytest
 
+from coarsen.runtime.sequence import Scratch
 from coarsen.stream import Reduce
 from tests.stream.forms import BY_ITEM, FORMS, take, whole
 
@@ -15,14 +18,45 @@ pytestmark = pytest.mark.compiled_devices
 SIZES = (0, 1, 2, 31, 64, 257, 1021, 4095, 4097, 40_000)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_dot_product(form: str, queue: cl.CommandQueue) -> None:
-    dot = Reduce("a + b", identity="0", map="x[i] * y[i]", arguments="const float *x, const float *y")
-    take(dot, FORMS[form], queue.device)
+# Elements beside an array: where they are read no result is a number, and they are to stay as they are.
+GUARD = np.full(64, np.nan, np.float32)
+
+
+@pytest.fixture
+def guarded_scratch(monkeypatch: pytest.MonkeyPatch) -> list[cl.Buffer]:
+    """The buffers in the middle of which the scratch of all launches lies, with bytes of 0x7F around it."""
+    around: list[cl.Buffer] = []
+
+    def grow(scratch: Scratch, context: cl.Context, sizes: Sequence[int]) -> None:
+        (size,) = sizes
+        content = np.full(size + 8192, 0x7F, np.uint8)
+        around.append(cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=content))
+        scratch.buffers = (around[-1].get_sub_region(4096, size),)
+
+    monkeypatch.setattr(Scratch, "grow", grow)
+    return around
+
+
+@pytest.mark.parametrize("form", [*FORMS, "item"])
+def test_a_dot_product(form: str, queue: cl.CommandQueue, guarded_scratch: list[cl.Buffer]) -> None:
+    """Nothing beside the buffers is read or written, the scratch between two launches included."""
+    rows = "rows" if form == "item" else ""
+    dot = Reduce("a + b", identity="0", map="x[i] * y[i]", arguments="const float *x, const float *y", rows=rows)
+    take(dot, BY_ITEM if rows else FORMS[form], queue.device)
     for n in SIZES:
         x, y = whole(n), whole(n, high=3)
-        given = (cl.array.to_device(queue, each) for each in (x, y))
-        assert dot(queue, *given).get() == np.dot(x, y), n
+        held = [np.concatenate((GUARD, each, GUARD)) for each in (x, y, whole(1))]
+        there = [cl.array.to_device(queue, each) for each in held]
+        given = [each[64 : 64 + n] for each in there[:2]]
+        dot(queue, *given, out=there[2][64:65], **({"rows": 1, "n": n} if rows else {}))
+        held[2][64:-64] = np.dot(x, y)
+        for each, wanted in zip(there, held, strict=True):
+            np.testing.assert_array_equal(each.get(), wanted)
+    for each in guarded_scratch:
+        content = np.empty(each.size, np.uint8)
+        cl.enqueue_copy(queue, content, each)
+        assert (content[:4096] == 0x7F).all() and (content[-4096:] == 0x7F).all()
+    assert bool(guarded_scratch) == ("GROUPS" in FORMS.get(form, {}))
 
 
 @pytest.mark.parametrize("form", ["lanes", "strided", "item"])

@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from coarsen.base.names import did_you_mean
-from coarsen.dispatch.launch_sizes import PassedArgument
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.tuning.workload.element_types import Array as Array
 from coarsen.tuning.workload.element_types import ImageFormat, SamplerArgument
 from coarsen.variant.space import ArrayChoices
 from coarsen.variant.variant import Definitions as Definitions
 from coarsen.variant.variant import LocalSize as LocalSize
+from coarsen.variant.variant import PassedArgument
 
 
 class Clock(enum.StrEnum):
@@ -122,6 +122,11 @@ class ByMacros:
 
     sizes: tuple[MacroSizes, ...] = ()
     roundings: int | None = None
+
+    @property
+    def is_sequence(self) -> bool:
+        """Return True if some of them take several launches."""
+        return any(each.steps for each in self.sizes)
 
 
 @dataclass(frozen=True, slots=True)

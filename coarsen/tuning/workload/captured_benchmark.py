@@ -20,9 +20,7 @@ from typing import Any, get_args
 import numpy as np
 
 from coarsen.base.codec import Coders, decoded
-from coarsen.dispatch.launch_sizes import Source
 from coarsen.errors import InvalidInputError
-from coarsen.runtime.sequence import NUMBERS
 from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
@@ -41,8 +39,9 @@ from coarsen.tuning.workload.benchmark import (
     whole_numbers,
 )
 from coarsen.tuning.workload.driver_tools import check_whole_groups
-from coarsen.tuning.workload.element_types import ImageFormat
+from coarsen.tuning.workload.element_types import ImageFormat, element_type
 from coarsen.tuning.workload.launch_list import check_sizes, untagged
+from coarsen.variant.variant import Source
 
 # The bytes of the pattern: a finite number in any floating-point type, and none that programs often write.
 UNREAD_BYTE = 0x40
@@ -211,7 +210,7 @@ def _step(arguments: tuple[Argument, ...], step: MacroStep) -> Launch:
         if each.source is Source.SCRATCH:
             passed.append(BufferArgument(_scratch(each.index)))
         elif each.source is Source.NUMBER:
-            passed.append(ScalarArgument(NUMBERS[each.type](step.numbers[each.index])))
+            passed.append(ScalarArgument(element_type(each.type).value((step.numbers[each.index],))))
         else:
             passed.append(arguments[each.index])
     return Launch(step.kernel, step.global_size, step.local_size, tuple(passed))
