@@ -135,7 +135,7 @@ def _steps(
         yield whole_steps_of(expression, names, constants)
 
 
-class Source(enum.StrEnum):
+class Source(enum.Enum):
     """The source of a launch's argument: the caller's argument, scratch, or a number that is computed."""
 
     CALLER = enum.auto()

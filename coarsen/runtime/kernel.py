@@ -223,7 +223,7 @@ class Kernel(NotedKernel):
 
     @property
     def called(self) -> Ready | None:
-        """What the last call launched, where another may `repeat` it; else None."""
+        """The launch of the last call, where another may `repeat` it; else None."""
         ready = self._called
         is_kept = ready is not None and ready.buffers is None and not ready.is_converted and ready.shown is None
         return ready if is_kept and not self._local_places else None

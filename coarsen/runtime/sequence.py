@@ -20,7 +20,7 @@ _OUT_OF_ORDER = int(pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENA
 _COMPLETE = pyopencl.command_execution_status.COMPLETE
 # The number of sets that are kept; where more are in use at once, launches have some for themselves.
 MOST_SETS = 16
-NUMBERS: Mapping[str, Callable[[int], Argument]] = MappingProxyType(
+_NUMBERS: Mapping[str, Callable[[int], Argument]] = MappingProxyType(
     {"int": np.int32, "uint": np.uint32, "long": np.int64, "ulong": np.uint64}
 )
 
@@ -174,7 +174,7 @@ def _value(
     if argument.source is Source.SCRATCH:
         return scratch[argument.index]
     if argument.source is Source.NUMBER:
-        return NUMBERS[argument.type](numbers[argument.index])
+        return _NUMBERS[argument.type](numbers[argument.index])
     size = sizes.local_memory.get(argument.index)
     return args[argument.index] if size is None else pyopencl.LocalMemory(size)
 

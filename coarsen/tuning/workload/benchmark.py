@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 
 from coarsen.base.names import did_you_mean
-from coarsen.dispatch.launch_sizes import PassedArgument
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.tuning.workload.element_types import Array as Array
 from coarsen.tuning.workload.element_types import ImageFormat, SamplerArgument
@@ -89,13 +88,16 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class MacroStep:
-    """One of the launches in the place of one: its sizes, in work-items, and what its arguments are."""
+    """One of the launches in the place of one, with sizes in work-items.
+
+    An argument is a kind and a number: "" and the place of one that the launch was passed, "scratch" and a
+    buffer's, or the type of a number and that.
+    """
 
     kernel: str
     global_size: tuple[int, ...]
     local_size: LocalSize
-    passed: tuple[PassedArgument, ...]
-    numbers: tuple[int, ...]
+    passed: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,7 @@ from typing import Any, get_args
 import numpy as np
 
 from coarsen.base.codec import Coders, decoded
-from coarsen.dispatch.launch_sizes import Source
 from coarsen.errors import InvalidInputError
-from coarsen.runtime.sequence import NUMBERS
 from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
@@ -50,6 +48,9 @@ UNREAD_BYTE = 0x40
 PRESET = "launch"
 _PRESETS = ("test", "cpu", "gpu")
 LAUNCH, SCALAR = "launch", "ScalarArgument"
+_NUMBERS: Mapping[str, type[np.generic]] = {
+    "int": np.int32, "uint": np.uint32, "long": np.int64, "ulong": np.uint64,
+}  # fmt: skip
 KINDS: tuple[type[Argument], ...] = get_args(Argument)
 # What NumPy raises at a file that is no archive of arrays, or a broken one, and JSON at what is nested too deep.
 _UNREADABLE = (
@@ -207,13 +208,11 @@ def _scratch(index: int) -> str:
 def _step(arguments: tuple[Argument, ...], step: MacroStep) -> Launch:
     """One of several launches, with the arguments of the one whose place they take."""
     passed = list[Argument]()
-    for each in step.passed:
-        if each.source is Source.SCRATCH:
-            passed.append(BufferArgument(_scratch(each.index)))
-        elif each.source is Source.NUMBER:
-            passed.append(ScalarArgument(NUMBERS[each.type](step.numbers[each.index])))
+    for kind, number in step.passed:
+        if kind == "scratch":
+            passed.append(BufferArgument(_scratch(number)))
         else:
-            passed.append(arguments[each.index])
+            passed.append(ScalarArgument(_NUMBERS[kind](number)) if kind else arguments[number])
     return Launch(step.kernel, step.global_size, step.local_size, tuple(passed))
 
 
