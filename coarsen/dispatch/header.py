@@ -15,8 +15,6 @@ from coarsen.dispatch.features import SIZE_NAMES, feature_steps, input_kinds, ne
 from coarsen.dispatch.launch_sizes import (
     NUMBER_RANGES,
     LaunchFormulas,
-    PassedArgument,
-    Source,
     launch_formulas,
     loop_formulas,
     passed_arguments,
@@ -29,6 +27,7 @@ from coarsen.dispatch.tuned_file import TunedFile, check_launchable
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.variant import PassedArgument, Source
 
 # Of C and C++.
 _KEYWORDS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +15,7 @@ from coarsen.dispatch.loops import MOST_LAUNCHES, Loop
 from coarsen.dispatch.steps import Kind, Steps, whole_steps_of
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion, number_argument
+from coarsen.variant.variant import PassedArgument, Source
 
 Sizes = tuple[int, ...]
 _NO_MEMORY: Mapping[int, int] = MappingProxyType({})
@@ -133,29 +133,6 @@ def _steps(
     for text in texts:
         expression = parse_expression(text) if isinstance(text, str) else text
         yield whole_steps_of(expression, names, constants)
-
-
-class Source(enum.Enum):
-    """The source of a launch's argument: the caller's argument, scratch, or a number that is computed."""
-
-    CALLER = enum.auto()
-    SCRATCH = enum.auto()
-    NUMBER = enum.auto()
-
-
-@dataclass(frozen=True, slots=True)
-class PassedArgument:
-    """An argument of one launch.
-
-    Args:
-        source: where it comes from.
-        index: of the caller's argument, of the scratch buffer, or of the number among the launch's.
-        type: of a number, as in `NUMBER_RANGES`.
-    """
-
-    source: Source
-    index: int
-    type: str = ""
 
 
 class SequenceSizes(NamedTuple):

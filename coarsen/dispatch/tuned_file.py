@@ -65,7 +65,7 @@ class TunedFile:
         features: by which versions are chosen.
         versions: those to choose from.
         default: the index of the version whose sizes a call passes: what runs wherever nothing else may.
-        tree: chooses by the features; where the caller supplies none of those asked for, the default version runs.
+        tree: chooses by the features.
         evidence: what was measured, for people; nothing is chosen by it.
         layouts: versions whose arrays lie otherwise, for programs that convert them; no tree chooses them.
 
@@ -156,6 +156,9 @@ class TunedFile:
 def _feature(value: object) -> Feature:
     if not isinstance(value, list) or len(value) != 2:
         raise InvalidInputError("a feature of the tuned file must be a name and an expression")
+    if value[1] is None:
+        reason = f"callers supplied the feature {ascii(value[0])[:60]}, which is no longer possible"
+        raise InvalidInputError(f"{reason}: tune again with -o to write another file, or delete this one")
     return Feature(*value)
 
 

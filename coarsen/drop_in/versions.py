@@ -10,7 +10,6 @@ from __future__ import annotations
 from coarsen.dispatch.launch_sizes import (
     NO_ONE_LAUNCH,
     SequenceSizes,
-    Source,
     passed_arguments,
     sequence_function,
     size_inputs,
@@ -27,8 +26,6 @@ from coarsen.tuning.settings import Tune
 from coarsen.tuning.workload.benchmark import ByMacros, MacroSizes, MacroStep
 from coarsen.variant.coarsening import DIMENSIONS
 from coarsen.variant.variant import Definitions
-
-_KINDS = {Source.CALLER: "", Source.SCRATCH: "scratch"}
 
 
 class FoundVersions(Picker):
@@ -67,7 +64,7 @@ class FoundVersions(Picker):
         return None if known is None or found is None else (found, known.reason)
 
     def _by_macros(self, request: LaunchRequest) -> ByMacros:
-        """The sizes of a launch in each version that can be launched so, first that which the tree chooses."""
+        """The sizes of a launch in each version that can be launched so, first in the one that the tree takes."""
         numbers = request.launch.numbers[: len(self._inputs)]
         found = list[MacroSizes]()
         given, passed = request.launch.numbers[: len(self._tree.names)], request.launch[1:3]
@@ -90,13 +87,11 @@ def _sorted(version: TunedVersion) -> Definitions:
 
 def _macro_sizes(file: TunedFile, version: TunedVersion, sizes: SequenceSizes) -> MacroSizes:
     whole, local, _ = sizes.launches[-1] if sizes.launches else NO_ONE_LAUNCH
+    # Steps of one launch, too: versions are launched as they are written, and nothing else is searched.
     steps = list[MacroStep]()
     for place, launched, numbers in zip(sizes.order, sizes.launches, sizes.numbers, strict=True):
         launch = version.launches[place]
-        passed = (
-            (each.type, numbers[each.index]) if each.source is Source.NUMBER else (_KINDS[each.source], each.index)
-            for each in passed_arguments(version, launch, file.arguments)
-        )
+        passed = passed_arguments(version, launch, file.arguments)
         own = launched.global_size or (1,), launched.local_size or ()
-        steps.append(MacroStep(launch.kernel, *own, tuple(passed)))
+        steps.append(MacroStep(launch.kernel, *own, passed, numbers))
     return MacroSizes(_sorted(version), whole or (1,), local or (), tuple(steps), sizes.scratch)

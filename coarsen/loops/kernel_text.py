@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 from textwrap import wrap
 
 import islpy as isl
@@ -110,6 +111,8 @@ def macros_of(
             found[name] = int(word)
         if size not in said:
             found[size] = max(1, found[size] // found[lanes]) * found[lanes]
+        elif lanes not in said:
+            found[lanes] = gcd(found[lanes], found[size])
         if found[size] % found[lanes]:
             raise InvalidInputError(f"{size} must be a multiple of {lanes}: {found[size]}, {found[lanes]}")
     return found

@@ -38,6 +38,7 @@ class NestKernel:
         places: by statement, the coefficients of its iterators for each parallel dimension, 0 first.
         split: how lanes, which have a dimension of their own, share its sums; None where they don't.
         makes_parts: whether its sums are parts of one over everything.
+        has_blocks: whether these parts are of few terms each, blocks into which a loop was cut.
     """
 
     name: str
@@ -47,6 +48,7 @@ class NestKernel:
     places: Mapping[str, Rows]
     split: Split | None = None
     makes_parts: bool = False
+    has_blocks: bool = False
 
     @property
     def lane_macros(self) -> tuple[str, str]:
@@ -57,9 +59,13 @@ class NestKernel:
     def usual_lanes(self, *, is_for_cpus: bool) -> tuple[int, int]:
         """Return what these are where nothing says more.
 
-        On a CPU work-items that make a sum each are faster, others have too few of these in a sum over everything.
+        Of a sum over everything there are too few parts to fill a GPU. On a CPU a work-item makes the part of a
+        block, and is a work-group, which is what a core is given. A part of a row may have any number of terms,
+        and one sum of them all stops growing where a term is less than its rounding: lanes share it everywhere.
         """
-        return (256, 256) if not self.dimensions or (self.makes_parts and not is_for_cpus) else (1, 64)
+        if is_for_cpus and self.has_blocks and self.dimensions:
+            return 1, 1
+        return (256, 256) if self.makes_parts or not self.dimensions else (1, 64)
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -122,7 +128,7 @@ def kernels_of(nest: Nest, found: Sequence[Dependence], parts: Set[str] = frozen
     Args:
         nest: with private variables, as `explain.analysed` returns it.
         found: its dependences.
-        parts: names, of which the arrays hold parts of sums over everything.
+        parts: names of arrays that hold parts of sums over everything, and of iterators that count blocks.
 
     Raises:
         RefusalError: `no-parallel-loop` for loops that would run in a single work-item; `scalar-between-launches`
@@ -143,8 +149,9 @@ def kernels_of(nest: Nest, found: Sequence[Dependence], parts: Set[str] = frozen
     for number, kernel in enumerate(kernels):
         split = split_of(nest, kernel.statements, kernel.around_rows, kernel.places, found)
         makes_parts = any(access.array in parts for each in kernel.statements for access in each.writes)
+        has_blocks = any(name in parts for each in kernel.statements for name in each.iterators)
         name = nest.function if is_named else f"{nest.function}_{number}"
-        kernels[number] = replace(kernel, name=name, split=split, makes_parts=makes_parts)
+        kernels[number] = replace(kernel, name=name, split=split, makes_parts=makes_parts, has_blocks=has_blocks)
         looping = next((each for each in kernel.statements if each.loops), None)
         if looping is not None and not (kernel.places[looping.name] or kernel.around or split):
             what = f"{', '.join(each.name for each in kernel.statements)}: no loop is parallel"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -160,18 +160,37 @@ def read_program(
     from coarsen.loops.kernel_text import kernel_text, macros_of
     from coarsen.loops.launches import launches_of
     from coarsen.loops.partial_sums import nest_and_kernels
+    from coarsen.loops.splits import GROUP_SIZE, LANES
 
     function = _function(path, name, options)
     with limited(isl.DEFAULT_CONTEXT, function.place):
         nest, _, made = nest_and_kernels(function)
         kernels = tuple(map(kernel_text, made))
-        macros = macros_of(kernels, _given_macros(options), is_for_cpus=is_for_cpus)
+        given = _given_macros(options)
+        macros = macros_of(kernels, given, is_for_cpus=is_for_cpus)
+        words = {*re.findall(r"\w+", path.read_text("utf-8", errors="replace"))}
+        check_lane_macros((name for name in given if name not in {LANES, GROUP_SIZE, *words}), macros)
         return NestProgram(path, function, nest, kernels, launches_of(kernels), tuple(options), macros)
 
 
 def _given_macros(options: Sequence[str]) -> dict[str, str]:
     """The macros that options define, with their values as text; empty where they give none."""
     return dict(re.findall(r"(?:^| )-D ?(\w+)=?(\S*)", " ".join(options)))
+
+
+def check_lane_macros(names: Iterable[str], macros: Mapping[str, int]) -> None:
+    """Raise InvalidInputError for a name like those of lanes, or of their work-groups, that no kernel's macro has.
+
+    Args:
+        names: of macros, any.
+        macros: those of the kernels.
+    """
+    from coarsen.loops.splits import LANE_MACRO
+
+    for name in names:
+        if LANE_MACRO.fullmatch(name) and name not in macros:
+            there = f"there are {', '.join(macros)}" if macros else "lanes share none of its sums"
+            raise InvalidInputError(f"{name} is for no kernel of the function: {there}")
 
 
 def check_islpy() -> None:

@@ -27,7 +27,7 @@ Of a function with several kernels each has its own, with its number behind them
 """
 LANE_COUNTS, GROUP_SIZES = (1, 8, 32, 64, 256), (64, 256)
 """Their values worth trying."""
-_MACROS = re.compile(rf"({LANES}|{GROUP_SIZE})(_\d+)?")
+LANE_MACRO = re.compile(rf"({LANES}|{GROUP_SIZE})(_\d+)?")
 _FUNCTIONS = {"max": "fmaxf", "min": "fminf"}
 _NEUTRAL = {"*": "1", "&": "~0", "max": "NAN", "min": "NAN"}
 _TRUTHS = frozenset(("<", ">", "<=", ">=", "==", "!=", "&&", "||", "!"))
@@ -97,7 +97,7 @@ def split_of(
     if max(len(rows) for rows in places.values()) > 1:
         return None  # with two parallel loops there are work-items enough
     names = (nest.function, *nest.arrays, *nest.types, *(loop.iterator for loop in nest.loops))
-    if any(map(_MACROS.fullmatch, names)):
+    if any(map(LANE_MACRO.fullmatch, names)):
         return None
     depths: dict[str, int] = {}
     for each in statements:

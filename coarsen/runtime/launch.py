@@ -28,9 +28,9 @@ from coarsen.variant.transforms import Transforms
 if TYPE_CHECKING:
     import pyopencl
 
-    from coarsen.dispatch.launch_sizes import PassedArgument, SequenceSizes
+    from coarsen.dispatch.launch_sizes import SequenceSizes
     from coarsen.variant.data_plan import ArrayPlan
-    from coarsen.variant.variant import Definitions, Variant
+    from coarsen.variant.variant import Definitions, PassedArgument, Variant
 
 
 class Hindrance(enum.Enum):

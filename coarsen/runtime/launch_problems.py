@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyopencl
 
-from coarsen.dispatch.launch_sizes import Source
 from coarsen.runtime.launch import (
     OriginalLaunch,
     OwnLaunch,
@@ -14,6 +13,7 @@ from coarsen.runtime.launch import (
     limits_of,
     required_local_size,
 )
+from coarsen.variant.variant import Source
 
 _INFO = pyopencl.kernel_work_group_info
 

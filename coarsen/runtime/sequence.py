@@ -10,11 +10,12 @@ import numpy as np
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
 
-from coarsen.dispatch.launch_sizes import PassedArgument, SequenceSizes, Source, VersionSizes
+from coarsen.dispatch.launch_sizes import SequenceSizes, VersionSizes
 from coarsen.errors import CoarsenError
 from coarsen.runtime.arguments import ENQUEUE, Argument, SetArguments, WaitList, set_all
 from coarsen.runtime.launch import OriginalLaunch, SequenceVersion, Sizes
 from coarsen.runtime.launches import LaunchedVariant, added_values
+from coarsen.variant.variant import PassedArgument, Source
 
 _OUT_OF_ORDER = int(pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE)
 _COMPLETE = pyopencl.command_execution_status.COMPLETE

@@ -103,14 +103,30 @@ class _Writing:
         yield f"#define STREAM_PLACE_{name}(at, each, count) (at)"
         yield "#endif"
 
-    def _place(self, channel: int, at: str, each: Rate = 1, firing: str = "", prefix: str = HIDDEN) -> str:
+    def _layout_numbers(self, channel: int, prefix: str) -> tuple[str, str]:
+        """The numbers that a channel's layout needs: the elements of a firing, and of the whole channel."""
+        count = self._pipeline.counts[channel]
+        return c_text(self._layouts[channel], (), prefix), c_text(count, SIZES, prefix)
+
+    def _numbers(self, actor: Actor, read: int, written: int) -> Iterator[str]:
+        """Declare what places are computed of: in the actor's work a name of its own may hide `max`."""
+        for channel in (read, *[written] * (not actor.puts_one)):
+            if channel in self._layouts:
+                each, count = self._layout_numbers(channel, HIDDEN)
+                name = self._pipeline.stages[channel - 1].name
+                yield f"    const int STREAM_EACH_{name} = {each}, STREAM_COUNT_{name} = {count};"
+        if not actor.puts_one:
+            yield f"    const int STREAM_PUT = {c_text(actor.push, (), HIDDEN)};"
+
+    def _place(self, channel: int, at: str, each: Rate = 1, firing: str = "", *, is_in_work: bool = False) -> str:
         """The place of an element in a channel: of the `at`-th of all, or of a firing of so many elements."""
         together = self._layouts.get(channel)
-        number = f"{firing} * ({c_text(each, (), prefix)}) + {at}" if firing else at
+        number = f"{firing} * {'STREAM_PUT' if is_in_work else each} + {at}" if firing else at
         if together is None:
             return number
-        name, count = self._pipeline.stages[channel - 1].name, self._pipeline.counts[channel]
-        told = f"{c_text(together, (), prefix)}, {c_text(count, SIZES, prefix)}"
+        name = self._pipeline.stages[channel - 1].name
+        own = (f"STREAM_EACH_{name}", f"STREAM_COUNT_{name}") if is_in_work else self._layout_numbers(channel, "")
+        told = ", ".join(own)
         if firing and each == together:
             return f"STREAM_LAID_{name}({firing}, {at}, {told})"
         return f"STREAM_PLACE_{name}({number}, {told})"
@@ -152,12 +168,12 @@ class _Writing:
             if place in self._layouts:
                 yield f"#define STREAM_TAKEN_{stage.name}(at) {self.value(before, (f'{HIDDEN}first + (at)',))}"
             yield "#else"
-        pixel = self._place(place, f"(y) * {HIDDEN}width + (x)")
+        element = self._place(place, "place", is_in_work=True)
         yield f"#define STREAM_SOURCE_{stage.name} {stage.type}"
-        yield f"#define STREAM_ELEMENT_{stage.name}(place) {HIDDEN}from[{self._place(place, 'place')}]"
-        yield f"#define STREAM_PIXEL_{stage.name}(x, y) {HIDDEN}from[{pixel}]"
+        yield f"#define STREAM_ELEMENT_{stage.name}(place) {HIDDEN}from[{element}]"
+        yield f"#define STREAM_PIXEL_{stage.name}(x, y) {HIDDEN}from[(y) * {HIDDEN}width + (x)]"
         if place in self._layouts:
-            taken = self._place(place, "(at)", self._layouts[place], f"{HIDDEN}i")
+            taken = self._place(place, "(at)", self._layouts[place], f"{HIDDEN}i", is_in_work=True)
             yield f"#define STREAM_TAKEN_{stage.name}(at) {HIDDEN}from[{taken}]"
         if is_fusable:
             yield "#endif"
@@ -200,6 +216,7 @@ class _Writing:
         yield f"{actor.result if actor.puts_one else 'void'} {HIDDEN}{actor.name}({', '.join(own)})"
         yield "{"
         yield f"    {actor.result} {value};"
+        yield from self._numbers(actor, stage if is_first else 0, stage + 1)
         yield "    {"
         if is_image:
             names = ("x", "y", "width", "height")
@@ -212,7 +229,7 @@ class _Writing:
         element = f"{at}({HIDDEN}x, {HIDDEN}y)" if is_image else f"{at}({HIDDEN}first + (at))"
         if is_first and together == actor.pop == actor.peek:
             element = f"STREAM_TAKEN_{name}(at)"
-        to = self._place(stage + 1, "(at)", actor.push, f"{HIDDEN}i")
+        to = self._place(stage + 1, "(at)", actor.push, f"{HIDDEN}i", is_in_work=True)
         to = value if actor.puts_one else f"{HIDDEN}to[{to}]"
         yield f"#define {HIDDEN}pop(at) {element}"
         yield f"#define {HIDDEN}peek(at, k) {HIDDEN}pop((at) + (k))"
@@ -247,7 +264,9 @@ class _Writing:
             for at, by, size in axes:
                 low, high = (f"{may_be}{by} {sign} 0" for sign in "<>")
                 yield f"    {at} += {by};"
-                yield f"    {at} = {low} ? max({at}, 0) : {high} ? min({at}, {size} - 1) : {at};"
+                # A tile's cells are places that are all clamped alike.
+                yield f"#ifdef WORK_GROUP\n    {at} = clamp({at}, 0, {size} - 1);\n#else"
+                yield f"    {at} = {low} ? max({at}, 0) : {high} ? min({at}, {size} - 1) : {at};\n#endif"
         else:
             yield from (f"    {at} += {by};" for at, by, _ in axes)
             outside = (f"({by} < 0 ? {at} < 0 : {by} > 0 && {at} >= {size})" for at, by, size in axes)
@@ -265,14 +284,14 @@ class _Writing:
         reach = f"({macro} ? {stage.reach} : {_FAR})" if macro in self._pipeline.macros else reach
         if before is not None and f"FUSE_{before.name}" in self._pipeline.fusions:
             reach += f" + (FUSE_{before.name} ? STREAM_REACH_{before.name} : 0)"
-        own, to = f"STREAM_REACH_{stage.name}", self._place(place + 1, "place", prefix="")
+        own, to = f"STREAM_REACH_{stage.name}", self._place(place + 1, "place")
         yield f"#define {own} ({reach})"
         yield f"#if {own} && {own} < {_FAR}"
         told = []
         for axis, size in enumerate(("width", "height")):
             first, end = f"{HIDDEN}first_{axis}", f"{HIDDEN}end_{axis}"
-            before = f"get_group_id({axis}) * get_local_size({axis})"
-            yield f"    const int {first} = get_global_offset({axis}) + {before};"
+            group = f"get_group_id({axis}) * get_local_size({axis})"
+            yield f"    const int {first} = get_global_offset({axis}) + {group};"
             yield f"    const int {end} = {first} + (int)get_local_size({axis});"
             told.append(f"{first} >= {own} && {end} + {own} <= {size}")
         yield f"    if ({' && '.join(told)}) {{"
@@ -308,7 +327,7 @@ class _Writing:
         if isinstance(stage, SplitJoin):
             yield from self._joined(stage, place, at)
         elif stage.puts_one:
-            to = self._place(place + 1, "place", prefix="")
+            to = self._place(place + 1, "place")
             yield f"        output[{to}] = {self.value(stage, at, prefix='')};"
         else:
             yield f"        {self.value(stage, at, f'{HIDDEN}from, output', '')};"
@@ -331,6 +350,6 @@ class _Writing:
             yield from ["#else"] if has_layout else []
         if count not in _VECTORS or has_layout:
             for own, value in enumerate(values):
-                to = self._place(place + 1, str(own), count, "place", "")
+                to = self._place(place + 1, str(own), count, "place")
                 yield f"        output[{to}] = {value};"
         yield from ["#endif"] if has_layout and count in _VECTORS else []

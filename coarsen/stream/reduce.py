@@ -85,7 +85,7 @@ class Reduce:
             None or False: neither.
         settings: `map`, an expression of the arguments and of `i`, the element; with `rows`, of `row` too, and
             `m[row][i]` is element i of a row of m; the first array's element where it is not given.
-            `dtype` of the results; the first array's where it is not given.
+            `dtype` of the results, of numbers or vectors, `cl.cltypes.float2`; that of the first array by default.
             `length`, the name of the number of elements, of one row where there are rows, which the map may use;
             "n" where it is not given.
             `rows`, the name of the number of rows, of which each has a result.

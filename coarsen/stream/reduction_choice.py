@@ -32,6 +32,7 @@ from coarsen.stream.reduction_text import (
     PINNED,
     RESULT,
     Operation,
+    numbers_of,
 )
 from coarsen.variant.variant import Variant
 
@@ -192,6 +193,8 @@ def _for_cpu(operation: Operation, units: int, device: pyopencl.Device) -> tuple
     if rows:
         item: Values = {"FORM": 1, "LOCAL": 32}
         long, is_sum = _LONG_ON_CPU, _SUM.fullmatch(operation.operator) is not None
+        # What adds up vectors is made none of.
+        is_sum = is_sum and numbers_of(operation.dtype)[1] == 1
         if not of_items:
             medium = version({})
             by_item: Tree = Split(length, _SHORT_ON_CPU, version({**item, "LANES": 1}), version(item))

@@ -8,6 +8,7 @@ image has one text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from coarsen.dispatch.expressions import LONGEST_TEXT
 from coarsen.errors import InvalidInputError
 from coarsen.stream.actor import (
     Actor,
@@ -33,8 +35,6 @@ from coarsen.stream.reduction_text import Argument
 SIZES = ("n", "width", "height")
 # Of fusions, layouts and interiors: each doubles the number of versions.
 MOST_CHOICES = 8
-# Of a channel that may be transposed: its capacity has the count twice, and is to be evaluated.
-_LONGEST_COUNT = 48
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,9 @@ class Pipeline:
             together = taken.pop() if len(taken) == 1 else 1
             together = together if together != 1 else _put(stage)
             is_in_memory = 0 in self.fusions.get(f"FUSE_{stage.name}", (0,))
-            is_short = len(f"{self.counts[number]}{together}") <= _LONGEST_COUNT
+            # It has the count twice, and is to be evaluated.
+            capacity = self.sized(_transposed(self.counts[number], together))
+            is_short = len(f"({capacity}) * 16") <= LONGEST_TEXT
             if together != 1 and is_in_memory and is_short and len(found) < left:
                 found[number] = together
         return found
@@ -180,10 +182,15 @@ class Pipeline:
         known = [each.name for each in self.stages if isinstance(each, Actor) and each.border and each.reach]
         return {**self.fusions, **layouts, **{f"INTERIOR_{name}": (0, 1) for name in known[: max(left, 0)]}}
 
-    def capacity(self, channel: int) -> str:
-        """Return how many elements a channel's memory has, at least one, as an expression."""
-        count, together = self.counts[channel], self.layouts.get(channel)
-        return f"max({count}, 1)" if together is None else f"max({count} + min({together}, {count}), 1)"
+    def capacity(self, channel: int, macros: Mapping[str, int]) -> str:
+        """Return how many elements a channel's memory has at values of macros, at least one, as an expression."""
+        count = self.counts[channel]
+        is_transposed = macros.get(f"LAYOUT_{self.stages[channel - 1].name}")
+        return _transposed(count, self.layouts[channel]) if is_transposed else f"max({count}, 1)"
+
+    def sized(self, expression: str) -> str:
+        """Return an expression of `n` by what callers say: the width and the height of an image."""
+        return re.sub(r"\bn\b", "(width * height)", expression) if len(self.sizes) > 1 else expression
 
     def kernel(self, stage: int) -> str:
         """Return the name of a stage's kernel."""
@@ -227,6 +234,11 @@ class Pipeline:
 def reads_once(stage: Stage) -> bool:
     """Return True if each element is looked at by one firing alone, of each branch."""
     return all(branch[0].peek == branch[0].pop and not branch[0].border for branch in branches_of(stage))
+
+
+def _transposed(count: str, together: Rate) -> str:
+    """As many elements as a transposed channel's memory has; the last firing's may lie apart."""
+    return f"max({count} + min({together}, {count}), 1)"
 
 
 def _put(stage: Stage) -> Rate:

@@ -6,7 +6,6 @@ coarsen tune step.toml      ─▶ step.tuned.json           pipeline(…, tuned
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TypeAlias
@@ -55,7 +54,7 @@ def _version(pipeline: Pipeline, macros: Mapping[str, int]) -> TunedVersion:
             definitions=tuple((name, str(value)) for name, value in macros.items()),
         ),
         tuple(_tuned_launch(pipeline, each, dimensions) for each in chosen),
-        tuple((name, f"{pipeline.capacity(channel)} * {size}") for name, channel, size in scratch),
+        tuple((name, f"{pipeline.capacity(channel, macros)} * {size}") for name, channel, size in scratch),
     )
 
 
@@ -127,7 +126,7 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
     Raises:
         InvalidInputError: a name that the pipeline doesn't have.
     """
-    actors, has_image = pipeline.actors, len(pipeline.sizes) > 1
+    actors, sized = pipeline.actors, pipeline.sized
     told = (str(rate) for each in actors for rate in (each.pop, each.push, each.peek))
     rates = {name for rate in told for name in parse_expression(rate).names}
     named = [*(pipeline.sizes[1:] or ("n",)), *sorted(rates - {*pipeline.sizes})]
@@ -139,9 +138,6 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
     size = pipeline.global_size(last)
     dimensions = len(size)
     local = [f"local_size_{each}" for each in range(dimensions)]
-
-    def sized(text: str) -> str:
-        return re.sub(r"\bn\b", "(width * height)", text) if has_image else text
 
     yield "# A pipeline of coarsen.stream: what its kernels are tuned for is what `describe` was given."
     yield f'file = {toml(file)}\nkernel = {toml(pipeline.name)}\noutputs = ["output"]'
@@ -180,7 +176,9 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
             value = toml(name if name in rates else given.get(name, 1))
             yield from _argument(name, f"scalar = {toml(type_)}", f"value = {value}")
     for name, channel, _ in _scratch_of(pipeline, pipeline.launches):
-        type_, elements = pipeline.stages[channel - 1].result, sized(pipeline.capacity(channel))
+        # The largest of all versions.
+        most = pipeline.capacity(channel, dict.fromkeys(pipeline.macros, 1))
+        type_, elements = pipeline.stages[channel - 1].result, sized(most)
         yield from _argument(name, f"buffer = {toml(type_)}", f"elements = {toml(elements)}")
         yield "scratch = true"
 

@@ -8,6 +8,7 @@ are all variants.
 
 from __future__ import annotations
 
+import enum
 import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -131,3 +132,29 @@ def variant_alike(variant: Variant) -> Variant:
 def shape(local_size: LocalSize) -> str:
     """Write a local size for people: `16×16`."""
     return "×".join(map(str, local_size))
+
+
+# What the launches of a version pass that takes several in the place of one.
+
+
+class Source(enum.StrEnum):
+    """The source of a launch's argument: the caller's argument, scratch, or a number that is computed."""
+
+    CALLER = enum.auto()
+    SCRATCH = enum.auto()
+    NUMBER = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class PassedArgument:
+    """An argument of one launch.
+
+    Args:
+        source: where it comes from.
+        index: of the caller's argument, of the scratch buffer, or of the number among the launch's.
+        type: of a number, `int`, `uint`, `long` or `ulong`.
+    """
+
+    source: Source
+    index: int
+    type: str = ""

@@ -68,10 +68,12 @@ class StageOneSettings:
         """
         limit = self.limit or Budget()
         trials = limit.most_trials(space)
-        if trials is None and (count := count_valid(space)) is None:
-            trials = TRIALS
-        elif trials is None and count > SMALL_SPACE:
-            trials = max(1, math.floor(SHARE * count))
+        if trials is None:
+            count = count_valid(space)
+            if count is None:
+                trials = TRIALS
+            elif count > SMALL_SPACE:
+                trials = max(1, math.floor(SHARE * count))
         return replace(limit, trials=trials, share=None)
 
 

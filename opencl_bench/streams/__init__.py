@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import pyopencl as cl
+from pyopencl.cltypes import float2
 
 from coarsen.dispatch.tree import answer
 from coarsen.opencl_bench.studies.reductions import fixed
@@ -92,8 +93,11 @@ def chosen(reduction: Reduce, queue: cl.CommandQueue, without: Without) -> Reduc
 
 
 @cache
-def _plain(context: cl.Context) -> cl.Program:
-    return cl.Program(context, Path(__file__).with_name("plain.cl").read_text(encoding="utf-8")).build()
+def plain_program(context: cl.Context) -> cl.Program:
+    """Return the kernels of `plain.cl`, built."""
+    text = Path(__file__).with_name("plain.cl").read_text(encoding="utf-8")
+    built: cl.Program = cl.Program(context, text).build()
+    return built
 
 
 def plain(queue: cl.CommandQueue, kernel: str, size: Sizes, *given: Any, local: int = 0) -> Run:  # noqa: ANN401
@@ -108,7 +112,13 @@ def plain(queue: cl.CommandQueue, kernel: str, size: Sizes, *given: Any, local: 
     """
     kinds = {int: np.int32, float: np.float32}
     passed = [each.data if hasattr(each, "data") else kinds[type(each)](each) for each in given]
-    return partial(cl.Kernel(_plain(queue.context), kernel), queue, size, (local,) if local else None, *passed)
+    made = cl.Kernel(plain_program(queue.context), kernel)
+    return partial(made, queue, tuple(size), (local,) if local else None, *passed)
+
+
+def as_vectors(array: Any) -> Any:  # noqa: ANN401 (of PyOpenCL's, whose types are unfinished)
+    """Return an array of floats as one of `float2`."""
+    return array.view(float2)
 
 
 def left_in(arrays: Sequence[Any], *runs: Run, read: Callable[[list[Any]], Any] = np.concatenate) -> Way:

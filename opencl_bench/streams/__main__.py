@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -26,7 +27,7 @@ PROGRAMS: dict[str, Program] = {
     **bicgstab.PROGRAMS,
     **svm.PROGRAMS,
 }
-OPTIONS = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "names": {"nargs": "*", "metavar": "NAME", "choices": [*PROGRAMS, []], "help": "all if left out"},
     "--size": {"nargs": "+", "type": int, "action": "append", "default": [], "help": "may be given again"},
     "--drawn": {"type": int, "default": 0, "metavar": "N", "help": "N sizes of each, drawn, none a power of two"},

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -25,7 +25,7 @@ import pyopencl.array
 from pyopencl.cltypes import float2
 
 import coarsen
-from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, chosen, plain
+from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, as_vectors, chosen, plain_program
 from coarsen.opencl_bench.studies.reductions import ours as reduction
 from coarsen.opencl_bench.studies.turns import Run, Way, goes_on
 from coarsen.opencl_bench.studies.yardsticks import CLBlast
@@ -83,7 +83,7 @@ class Solver:
             """Return what computes one · other and other · other, at one reading or at two."""
             if "fusion" in without:
                 return [reduce(dot, one, other, out=out[:1]), reduce(dot, other, other, out=out[1:])]
-            return [reduce(both, one, other, out=out.view(float2))]
+            return [reduce(both, one, other, out=as_vectors(out))]
 
         source = SOURCE.read_text(encoding="utf-8")
         update = coarsen.fuse(source, "solution", "residual")
@@ -107,7 +107,7 @@ class Solver:
     def start(self, right: cl.array.Array) -> None:
         """Begin anew for a right-hand side, n floats, at x = 0."""
         for each in (self._right, *self._residuals):
-            cl.enqueue_copy(self._queue, each.data, right.data)
+            each[:] = right
         self.x.fill(0)
         for launch in self._products:
             launch()
@@ -138,10 +138,10 @@ class _ByArrays:
     """Operations on vectors as `pyopencl.array` has them, and a kernel for products."""
 
     def __init__(self, queue: cl.CommandQueue) -> None:
-        self._queue = queue
+        self._queue, self._rows = queue, cast(Any, cl.Kernel(plain_program(queue.context), "rows"))
 
     def product(self, m: cl.array.Array, v: cl.array.Array, to: cl.array.Array) -> None:
-        plain(self._queue, "rows", m.shape[:1], m.shape[1], m, v, to)()
+        self._rows(self._queue, m.shape[:1], None, np.int32(m.shape[1]), m.data, v.data, to.data)
 
     def dot(self, one: cl.array.Array, other: cl.array.Array) -> float:
         return float(cl.array.dot(one, other, queue=self._queue).get())

@@ -43,9 +43,8 @@ def slopes(queue: cl.CommandQueue, size: Sizes, without: Without) -> Problem:
     if "fusion" in without:
         steps = zip((ALONG_X, ALONG_Y), apart, strict=True)
         ours = left_in(apart, *(partial(pipeline(each), queue, own, out=to) for each, to in steps), read=read)
-    steps = zip((1, 0), apart, strict=True)
-    others = left_in(apart, *(plain(queue, "slope", size, dx, 1 - dx, own, to) for dx, to in steps), read=read)
-    return Problem({"coarsen": ours, "plain": others}, wanted, 1e-5)
+    others = [plain(queue, "slope", size, dx, 1 - dx, own, to) for dx, to in zip((1, 0), apart, strict=True)]
+    return Problem({"coarsen": ours, "plain": left_in(apart, *others, read=read)}, wanted, 1e-5)
 
 
 PROGRAMS = {"ocean": Program(slopes, {"width": 1000, "height": 1000}, ((64, 8192), (64, 8192)), 1 << 26)}

@@ -28,7 +28,7 @@ from pyopencl.cltypes import float2
 
 import coarsen
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, chosen, plain
+from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, as_vectors, chosen, plain
 from coarsen.opencl_bench.studies.turns import Run, Way
 from coarsen.stream import Map, Reduce, pipeline
 
@@ -104,6 +104,7 @@ class Trainer:
         kernel = coarsen.Program(queue.context, SOURCE.read_text(encoding="utf-8")).build().take_step
         words = high.data, low.data, np.int32(3 - len(near)), near[0].data, np.float32(gamma), np.float32(penalty)
         step = partial(kernel, queue, (1,), None, *words, *(each.data for each in (f, y, alpha, moved)))
+        self.steps: list[Run]
         if "coarsen" in without:
             self.steps = [
                 plain(queue, "select_two", (256,), n, penalty, f, y, alpha, high, low, local=256),
@@ -120,7 +121,7 @@ class Trainer:
         ]
         if is_fused:
             self.steps += [
-                reduce(distances(("high", "low")), points, high, low, out=near[0].view(float2)),
+                reduce(distances(("high", "low")), points, high, low, out=as_vectors(near[0])),
                 step,
                 update("u + moved[0] * (exp(-gamma * d[2 * i]) - exp(-gamma * d[2 * i + 1]))", near[0]),
             ]

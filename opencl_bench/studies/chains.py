@@ -173,7 +173,7 @@ def _compiled(source: str, *options: str) -> TranslationUnit:
 
 def stencil_versions(queue: cl.CommandQueue, what: str, stream: Stream) -> Iterator[tuple[str, Launches]]:
     """Yield how a pipeline may run, in words and as what makes its launches."""
-    parts = stream._pipeline
+    parts, seen = stream._pipeline, set[tuple[str, ...]]()
     macros = [dict(version.variant.definitions) for version in stream.versions]
     for version, group, factor, place in product(macros, GROUPS, FACTORS, ("", "local")):
         if group[1] % factor:
@@ -184,14 +184,19 @@ def stencil_versions(queue: cl.CommandQueue, what: str, stream: Stream) -> Itera
         fused = " ".join(f"{name}={value}" for name, value in version.items())
         words = f"{fused} {group[0]}×{group[1]} by {factor}{' tile' * bool(place)}"
         with goes_on(f"{what}: {words}"):
-            kernels = []
-            for each in parts.launches:
-                if all(version[name] == str(value) for name, value in each.when.items()):
-                    name = parts.kernel(each.stage)
-                    text = coarsen(unit, kernel=name, factor=factor, dim=1, arrays=plans).opencl_c
-                    kernel = getattr(cl.Program(queue.context, text).build(), name)
-                    kernels.append((kernel, each.source, each.stage + 1))
-            yield words, partial(_launch, queue, kernels, group, factor)
+            made = [
+                each
+                for each in parts.launches
+                if all(version[name] == str(value) for name, value in each.when.items())
+            ]
+            names = [parts.kernel(each.stage) for each in made]
+            texts = (*(coarsen(unit, kernel=name, factor=factor, dim=1, arrays=plans).opencl_c for name in names),)
+            # A macro may mean nothing beside others.
+            if texts not in seen:
+                seen.add(texts)
+                built = [cl.Program(queue.context, text).build().all_kernels()[0] for text in texts]
+                kernels = [(kernel, each.source, each.stage + 1) for kernel, each in zip(built, made, strict=True)]
+                yield words, partial(_launch, queue, kernels, group, factor)
 
 
 def _launch(
@@ -228,5 +233,5 @@ def stencil_lines(queue: cl.CommandQueue, what: str, images: Sequence[tuple[int,
         ways |= {words: Way(partial(launch, channels), out=out) for words, launch in versions}
         if what == "separable":
             ways |= dict(installed(halide=partial(halide_blur, queue, image, *taps)))
-        runs = correct(f"{what} {size}", ways, reduce(weighed, taps, image), 1e-5, ["untuned"])
+        runs = correct(f"{what} {size}", ways, reduce(weighed, taps, image), 1e-5, ["untuned"], most=3)
         yield from ((size, *line) for line in compared(queue, runs))

@@ -233,8 +233,8 @@ def _by_pyopencl(queue: cl.CommandQueue, m: cl.array.Array, v: cl.array.Array) -
     """Yield what PyOpenCL has: a reduction of each row, where these are few, and a work-item for each row."""
     height, width = m.shape
     if height <= _MOST_CALLS:
-        dot = theirs("dot", queue.context)
-        rows = list(m)
+        dot: Any = theirs("dot", queue.context)
+        rows = [m[row] for row in range(height)]
         yield "pyopencl", Way(lambda: [dot(row, v) for row in rows], lambda found: [each.get() for each in found])
     by_item = ElementwiseKernel(
         queue.context,

@@ -7,7 +7,8 @@ with how many times as fast as PyOpenCL's, with quartiles, and the fastest fixed
 `coarsen.fuse` with the buffers in between kept and given up (none where it ends in a sum); PyOpenCL's arrays, and
 PyTorch's (eager).
 `stencils`: pipelines of two stages on images, as they come (`untuned`), then every version with work-groups,
-factors along the image and tiles in local memory; the two stencils of a blur by Halide.
+factors along the image and tiles in local memory, those left out that take three times as long as the fastest; the
+two stencils of a blur by Halide.
 `breaks`: the sizes at which one version of a reduction takes over from another, as the tree says, and between
 which neighbours of a grid of half powers of two it is so measured, where one step from one to the other costs the
 least; the distance is in powers of two, 0 between these.

@@ -19,8 +19,6 @@ from coarsen.devices.selection import find_device
 from coarsen.errors import RefusalError
 
 _ROUNDS, _SECONDS = 15, 2e-3
-# Ways that take so many times as long as the fastest are left out, where that is asked for.
-_MOST = 20
 # What was said so far, each with whether it is a failure.
 SAID: dict[str, bool] = {}
 Run = Callable[[], object]
@@ -68,6 +66,7 @@ def correct(
     wanted: Any,  # noqa: ANN401 (a number or an array)
     atol: float,
     always: Collection[str] | None = None,
+    most: float = 20,
 ) -> dict[str, Run]:
     """Return the ways that compute what is wanted.
 
@@ -77,6 +76,7 @@ def correct(
         wanted: the result.
         atol: how far results may be from it.
         always: those that are kept where they are far slower than the fastest; all if None.
+        most: how many times as long as that others may take.
     """
     seconds = {}
     for name, way in ways.items():
@@ -89,9 +89,8 @@ def correct(
                 difference = np.abs(np.asarray(found, np.float64) - wanted).max()
                 raise ValueError(f"a wrong result: the largest difference is {difference:.3g}")
             seconds[name] = took
-    most = _MOST * min(seconds.values(), default=0)
-    kept = seconds if always is None else always
-    return {name: ways[name].run for name, each in seconds.items() if each <= most or name in kept}
+    kept, least = seconds if always is None else always, min(seconds.values(), default=0)
+    return {name: ways[name].run for name, each in seconds.items() if each <= most * least or name in kept}
 
 
 def in_turns(queue: cl.CommandQueue, runs: Mapping[str, Run]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -151,6 +152,12 @@ def test_descriptions_of_a_sum_over_everything(folder: Path, run: Run) -> None:
     ]
     for path in paths:
         check_kernel_of(path)
+    # Each kernel had the same macros once.
+    paths[1].write_text(re.sub(r"(SPLIT|GROUP_SIZE)_1", r"\1", paths[1].read_text()))
+    with pytest.raises(InvalidInputError, match=r"parameters: SPLIT is for no kernel .* describe --force"):
+        find_benchmark(paths[1])
+    head = run("apply", "norm.c").out.split("#ifndef")[0]
+    assert "within SPLIT_0, SPLIT_1 or 8192 of" in head and "but of SPLIT_0, SPLIT_1 there are as many:" in head
 
 
 def test_a_description_of_one_kernel_and_macros(folder: Path, run: Run) -> None:

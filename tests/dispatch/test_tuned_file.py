@@ -80,6 +80,7 @@ MISTAKES: tuple[tuple[Callable[[Any], None], str], ...] = (
     (changed([["aspect", f"width + {2**63}"]], "features"), "beyond 64 bits"),
     (changed([["a b", "width"]], "features"), "can't be called"),
     (changed([["aspect", 3]], "features"), "no text as its expression"),
+    (changed([["aspect", None]], "features"), "supplied the feature 'aspect', .*: tune again with -o"),
     (changed([["aspect"]], "features"), "a name and an expression"),
     (changed([["aspect", "width"], ["aspect", "height"]], "features"), "a feature is there twice"),
     (changed(3, "tree"), "the version 3, of 3"),

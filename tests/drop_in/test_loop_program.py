@@ -39,6 +39,17 @@ void f(int n, const float a[n][n], float x[n], float all[1])
     all[0] = t;
 }
 """
+ALL_OF_ROWS = """
+void f(int n, int m, const float a[n][m], float all[1])
+{
+    float t = 0;
+    #pragma omp parallel for collapse(2) reduction(+:t)
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+            t += a[i][j];
+    all[0] = t;
+}
+"""
 LOCALS = """
 static float table[4];
 void f(int n, float *a, float *b)
@@ -104,14 +115,51 @@ def test_each_kernel_has_its_own_lanes(
     np.testing.assert_allclose(given[2].get(), [rows @ rows], rtol=1e-5)
 
 
-def test_devices_other_than_cpus_share_parts_of_a_sum(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "is_for_cpus", "options", "macros"),
+    [
+        (ROWS_AND_ALL, False, [], [(1, 64), (256, 256), (256, 256)]),
+        (ROWS_AND_ALL, True, [], [(1, 64), (1, 1), (256, 256)]),
+        (ALL_OF_ROWS, True, [], [(256, 256), (256, 256)]),
+        # Lanes that nobody asked for fit the work-group that somebody did.
+        (ROWS_AND_ALL, False, ["-DGROUP_SIZE=96"], [(1, 96), (32, 96), (32, 96)]),
+        (f"// SPLIT_7\n{ALL_OF_ROWS}", True, ["-DSPLIT_7=2"], [(256, 256), (256, 256)]),
+        (
+            ALL_OF_ROWS,
+            True,
+            ["-DSPLIT_7=2"],
+            r"SPLIT_7 is for no kernel .*: there are SPLIT_0, GROUP_SIZE_0,",
+        ),
+        (LOCALS, True, ["-DGROUP_SIZE_0=2"], r"GROUP_SIZE_0 is for no kernel .*: lanes share none of its sums"),
+    ],
+)
+def test_lanes_before_anything_is_tuned(
+    text: str, is_for_cpus: bool, options: list[str], macros: list[tuple[int, int]] | str, tmp_path: Path
+) -> None:
     path = tmp_path / "f.c"
-    path.write_text(ROWS_AND_ALL)
-    assert read_program(path).macros == {
-        "SPLIT_0": 1,
-        "GROUP_SIZE_0": 64,
-        **dict.fromkeys(("SPLIT_1", "GROUP_SIZE_1", "SPLIT_2", "GROUP_SIZE_2"), 256),
+    path.write_text(text)
+    if isinstance(macros, str):
+        with pytest.raises(InvalidInputError, match=macros):
+            read_program(path, options=options, is_for_cpus=is_for_cpus)
+        return
+    found = read_program(path, options=options, is_for_cpus=is_for_cpus).macros
+    words = ("SPLIT", "GROUP_SIZE")
+    assert found == {
+        f"{word}_{number}": own
+        for number, pair in enumerate(macros)
+        for word, own in zip(words, pair, strict=True)
     }
+
+
+def test_a_long_row_of_a_sum_over_everything_goes_on_growing(queue: cl.CommandQueue, tmp_path: Path) -> None:
+    path, (n, m) = tmp_path / "f.c", (2, 4097)
+    path.write_text(ALL_OF_ROWS)
+    a = np.ones((n, m), np.float32)
+    a[:, 0] = 2**24
+    given = [cl.array.to_device(queue, a), cl.array.zeros(queue, 1, np.float32)]
+    LoopProgram(queue.context, path)(queue, n, m, *given).wait()
+    # Added one by one, none of the ones changes the sum.
+    np.testing.assert_allclose(given[1].get(), [a.sum(dtype=np.float64)], rtol=2e-5)
 
 
 def test_there_are_thirteen_examples() -> None:

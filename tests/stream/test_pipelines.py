@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import le
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -49,6 +50,10 @@ CROSS = Stencil(
 LOOP = Actor("loop", pop=2, work="float s = 0; for (int j = 0; j < 2; j++) s = 2 * s + pop(); push(s);")
 FURTHER = Actor("further", peek=3, work="int j = 0; float s = peek(j++); s += 3 * peek(j++); pop(); push(s);")
 BOTH = SplitJoin(Map("low", "u"), (Map("half", "u / 2"), Map("high", "3 - u")), name="both")
+# Names of its own hide functions that places are computed with.
+HIDING = Actor(
+    "hiding", peek=3, pop=2, push=2, work="float max = pop(); float min = pop(); push(max - peek(0)); push(min);"
+)
 SIZES = (0, 1, 2, 7, 64, 131)
 
 CASES: Mapping[str, tuple[Stages, Sequence[str]]] = {
@@ -69,6 +74,7 @@ CASES: Mapping[str, tuple[Stages, Sequence[str]]] = {
     "joined and taken by loops": ((BOTH, SplitJoin(LOOP, (FURTHER, PAIRS), name="loops")), ""),
     "joined by more": ((SplitJoin(Map("all", "u"), PAIRS, join=(2, 1)), NEAR), ""),
     "an image joined": ((SplitJoin(EDGES, Map("own", "u")), PAIRS), ""),
+    "names of functions": ((HIDING, replace(HIDING, name="again")), ""),
     "images joined at the end": ((GAIN, SplitJoin(EDGES, (CROSS, Map("half", "u / 2")))), "k"),
 }
 NUMBERS = {"n": 210, "width": 14, "height": 15, "taps": 3}
@@ -104,7 +110,7 @@ def shaped(elements: NDArray[Any], has_image: bool) -> NDArray[Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_version_at_every_size(case: str, queue: cl.CommandQueue) -> None:
+def test_every_version_at_every_size(case: str, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture) -> None:
     stages, names = CASES[case]
     plain = pipeline(*stages)
     stream = pipeline(*stages, tuned=by_turns(plain, queue.device))
@@ -121,6 +127,8 @@ def test_every_version_at_every_size(case: str, queue: cl.CommandQueue) -> None:
         assert found.dtype == expected.dtype
         # Numbers of few bits: nothing is rounded.
         np.testing.assert_array_equal(found.get().reshape(-1), expected, err_msg=f"{n} elements")
+    # The default version would run in place of one that isn't built.
+    assert caplog.messages == []
 
 
 def test_a_channel_is_transposed(queue: cl.CommandQueue) -> None:
@@ -180,6 +188,11 @@ REDUCED: Mapping[str, tuple[Stages, Reduce, Sequence[str], str]] = {
 def test_a_reduction_computes_what_it_takes(case: str, queue: cl.CommandQueue) -> None:
     stages, end, names, front = REDUCED[case]
     step = pipeline(*stages, end)
+    if step.front is not None:
+        # The last of its versions, which transposes where there is what to.
+        versions = step.front.versions
+        last = file_of(step.front._pipeline, step.front.source, versions, queue.device, len(versions) - 1)
+        step = pipeline(*stages, end, tuned=last)
     assert str(step.front and step.front._pipeline.name) == front
     given = {name: GIVEN[name] for name in names}
     passed = {**given, **({"h": cl.array.to_device(queue, given["h"])} if "h" in given else {})}
@@ -200,9 +213,9 @@ def test_a_reduction_computes_what_it_takes(case: str, queue: cl.CommandQueue) -
     assert "computed where the reduction takes" in step.explain()
 
 
-@pytest.mark.parametrize("factor", [1, 2])
-def test_a_stencil_has_tiles_and_super_tiles(factor: int, queue: cl.CommandQueue) -> None:
-    stencil = Stencil("cross", "u(-1, 0) + 3 * u(1, 0) - u(0, -2)", border="7")
+@pytest.mark.parametrize(("factor", "border"), [(1, "7"), (2, "7"), (2, "edge")])
+def test_a_stencil_has_tiles_and_super_tiles(factor: int, border: str, queue: cl.CommandQueue) -> None:
+    stencil = Stencil("cross", "u(-1, 0) + 3 * u(1, 0) - u(0, -2)", border=border)
     plan = coarsen.array_plan("input", place="local")
     demanded = ["-DWORK_GROUP=16,4,1"]
     tiled = coarsen.coarsen(pipeline(stencil).source, factor=factor, dim=1, options=demanded, arrays=[plan])
@@ -248,6 +261,14 @@ def test_long_pipelines(queue: cl.CommandQueue) -> None:
         pipeline(*twice)
     with pytest.raises(InvalidInputError, match="the pipeline is too long"):
         pipeline(*(replace(FIR, name=f"fir{number}") for number in range(14)))
+
+
+def test_a_channel_that_takes_too_long_to_say_is_not_transposed(tmp_path: Path) -> None:
+    triples, pairs = replace(SPREAD, push=1, work="push(pop() - pop() + pop());"), replace(PAIRS, name="last")
+    step = pipeline(SplitJoin(EDGES, PAIRS, triples, NEAR, name="all"), pairs)
+    assert step._pipeline.layouts == {}
+    step.describe(tmp_path / "long.toml")
+    assert read_description(tmp_path / "long.toml").kernel == "all_last"
 
 
 def test_a_rate_of_the_only_actor_is_checked(queue: cl.CommandQueue) -> None:
@@ -311,11 +332,17 @@ def test_the_description_has_the_same_versions(case: str, tmp_path: Path) -> Non
     described = described_versions(description, [each.variant for each in plain.versions])
     device = SimpleNamespace(name="a", driver_version="1")
     for versions in zip(plain.versions, described, strict=True):
-        told = []
+        told, memory = [], []
         for version in versions:
             file = file_of(plain._pipeline, plain.source, [version], device)  # type: ignore[arg-type]
             inputs = size_inputs(file)
             sizes = sequence_function(file, version, inputs)(*(NUMBERS[name] for name in inputs))
             passed = [launch.arguments or (*own,) for launch in version.launches]
-            told.append((sizes, passed, [launch.kernel for launch in version.launches]))
+            assert sizes is not None
+            memory.append(sizes.scratch)
+            told.append((sizes._replace(scratch=()), passed, [launch.kernel for launch in version.launches]))
         assert told[0] == told[1]
+        # The description has memory for all versions, also for those that transpose.
+        is_transposed = [value for name, value in versions[0].variant.definitions if name.startswith("LAYOUT")]
+        least, most = memory
+        assert least == most if "0" not in is_transposed else all(map(le, least, most))

@@ -97,8 +97,9 @@ def _comment(program: NestProgram) -> Iterator[str]:
         yield "Assumed: no array has 2^31 elements or more; with long sizes in C it may."
     exactly = ""
     if program.shares_sums:
-        exactly = ", but of SPLIT there are as many"
-        yield "Assumed: no shared loop ends within SPLIT or 8192 of its steps below the largest whole number."
+        lanes = ", ".join(each.kernel.lane_macros[0] for each in program.kernels if each.kernel.split)
+        exactly = f", but of {lanes} there are as many"
+        yield f"Assumed: no shared loop ends within {lanes} or 8192 of its steps below the largest whole number."
     yield f"Launches, in work-items; more of them do nothing{exactly}:"
     yield from _launches(program.launches, "  ")
 

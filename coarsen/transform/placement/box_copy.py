@@ -29,7 +29,7 @@ from coarsen.ir.graph.origin import Origin
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_named
 from coarsen.ir.types import IntegerType, Type, alignment_of, size_of
-from coarsen.transform.placement.boxes import Footprint, Span, is_signed
+from coarsen.transform.placement.boxes import Footprint, Span, is_clamp, is_signed
 from coarsen.transform.placement.footprint import Footprints
 from coarsen.transform.placement.guards import PURE_CONDITIONS, UNIFORM_QUERIES
 from coarsen.transform.placement.tile import Tile, check_copied, check_copied_whole, share_at_start, tile_of
@@ -374,6 +374,8 @@ class _AtCell:
             return self._query(query, dimension)
         if original.opcode is Opcode.PHI and original.name in self._counters:
             return self._counter(original)
+        if is_clamp(original):
+            return self._like(original, Opcode.CALL)
         if str(original.opcode) not in PURE_CONDITIONS:
             # It cancels out, or the footprint would not be known.
             return number(original.type, 0)

@@ -13,6 +13,8 @@ from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.loop_counters import Counter
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.opencl.queries import builtin_name
+from coarsen.ir.types import IntegerType
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,15 @@ class Span:
         """The id or counter (a dimension, a name) that makes the shortest steps, and the cells of one."""
         known: list[tuple[int | str, int]] = [*self.ids, *((each.phi, scale) for each, scale in self.counters)]
         return min(known, key=lambda each: each[1])
+
+
+_CLAMPING = frozenset({"min", "max", "clamp"})
+
+
+def is_clamp(instruction: Instruction) -> bool:
+    """Return True for a call of `min`, `max` or `clamp` of whole numbers."""
+    is_whole = instruction.opcode is Opcode.CALL and isinstance(instruction.type, IntegerType)
+    return is_whole and builtin_name(instruction.callee) in _CLAMPING
 
 
 def is_signed(extension: Instruction) -> bool:

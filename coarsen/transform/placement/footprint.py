@@ -10,6 +10,13 @@ reads, what is the same for all differs by a whole number of steps along the axe
 
 Equal cells have equal cores, modulo 2^w, and so equal addresses: nothing is assumed of wraps. Two cells may have
 one address, which does no harm to what is only read.
+
+A clamped place is an axis of its own, whose cells are the places before they are clamped:
+
+    a[clamp(y + 1, 0, h - 1)*w + x]    core = w·(local₁ + C) + base₀ + local₀,  C: clamp(…, 0, h - 1), base₁ + 1
+
+The symbol C stands for all but the ids and counters in the call. Reads whose cores have it alike, with one factor,
+clamp by one function, so that equal places have equal results.
 """
 
 from __future__ import annotations
@@ -21,7 +28,7 @@ from functools import cached_property
 
 from coarsen.analysis.algebra.exact_forms import ExactForms
 from coarsen.analysis.algebra.numbers import POINTER_BITS, width_of
-from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.algebra.polynomial import ZERO, Polynomial
 from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.loop_counters import Counter, counters_of
 from coarsen.errors import RefusalError
@@ -29,7 +36,7 @@ from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
-from coarsen.transform.placement.boxes import Axis, Conditions, Footprint, Span, Taking, is_signed
+from coarsen.transform.placement.boxes import Axis, Conditions, Footprint, Span, Taking, is_clamp, is_signed
 from coarsen.transform.placement.guards import PURE, UNIFORM_QUERIES, Guards
 
 _EXTENSIONS = ("sext", "zext")
@@ -47,6 +54,20 @@ class _Core:
     factors: Mapping[str, Polynomial]
     rest: Polynomial
     conditions: Conditions
+    clamps: Mapping[str, _Clamp]
+
+    def clamp_of(self, symbol: str) -> str:
+        """Return the name of what clamps an id or a counter; empty without."""
+        return next((name for name, each in self.clamps.items() if (symbol,) in each.varying.terms), "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Clamp:
+    """A call of `clamp`, its varying part, and the rest of the place that it clamps."""
+
+    call: Instruction
+    varying: Polynomial
+    rest: Polynomial
 
 
 class Footprints:
@@ -109,7 +130,7 @@ class Footprints:
         if model is None:
             raise self._refusal(first.read, "no read varies in all directions in which reads do")
         units = [axis.unit for axis in axes]
-        offsets = [self._steps(core, cores[model], units) for core in cores]
+        offsets = [self._steps(core, cores[model], axes) for core in cores]
         spans = tuple(
             tuple(Span(offset, *varying) for offset, varying in zip(steps, varying_along, strict=True))
             for steps, varying_along in zip(offsets, along, strict=True)
@@ -129,7 +150,8 @@ class Footprints:
         """Return True for a read that varies along every axis, from cell to cell or by what is at hand."""
         for (ids, counters), axis in zip(along, axes, strict=True):
             steps = [step for _, step in (*ids, *counters)]
-            if not steps or (min(steps) > 1 and not all(map(self._is_at_hand, _product(axis.unit)))):
+            is_between = not axis.clamp and all(map(self._is_at_hand, _product(axis.unit)))
+            if not steps or (min(steps) > 1 and not is_between):
                 return False
         return True
 
@@ -155,8 +177,8 @@ class Footprints:
         self._check_extensions(read, core)
         self._check_phis(read, core)
         width = width_of(core.type)
-        found = self._forms.form(core).modulo(width).polynomial.replaced(lambda symbol: self._symbol(read, symbol))
-        polynomial = found.modulo(width)
+        clamps: dict[str, _Clamp] = {}
+        polynomial = self._polynomial(read, core, clamps)
         varying = sorted(symbol for symbol in polynomial.symbols if self._varies(symbol))
         factors: dict[str, Polynomial] = {}
         rest = polynomial
@@ -168,7 +190,40 @@ class Footprints:
                 )
             factors[symbol] = factor
             rest = rest - factor * Polynomial.symbol(symbol)
-        return _Core(read, (extension, width), factors, rest, conditions)
+        for name, clamp in clamps.items():
+            times = polynomial.factor_of(name)
+            for (symbol, *more), coefficient in clamp.varying.terms.items():
+                # So that nothing else in the index has the id or counter.
+                expected = None if times is None else times.scaled(coefficient).modulo(width)
+                if more or factors.get(symbol) != expected or width_of(clamp.call.type) != width:
+                    raise self._refusal(read, _MORE)
+        return _Core(read, (extension, width), factors, rest, conditions, clamps)
+
+    def _polynomial(self, read: Instruction, value: Operand, clamps: dict[str, _Clamp]) -> Polynomial:
+        """A number's form of symbols that vary or are the same for all; the clamps in it are added."""
+        width = width_of(value.type)
+        form = self._forms.form(value).modulo(width).polynomial
+        return form.replaced(lambda symbol: self._symbol(read, symbol, clamps)).modulo(width)
+
+    def _clamped(self, read: Instruction, call: Instruction, clamps: dict[str, _Clamp]) -> Polynomial:
+        """The ids and counters that a call clamps, and a symbol for the rest; a clamp may be clamped again."""
+        inner: dict[str, _Clamp] = {}
+        forms = [self._polynomial(read, each, inner) for each in call.arguments]
+        places = [form for form in forms if any(map(self._varies, form.symbols))]
+        if len(places) != 1 or len(inner) > 1:
+            raise self._refusal(read, _MORE)
+        terms = places[0].terms.items()
+        varying = Polynomial({product: each for product, each in terms if any(map(self._varies, product))})
+        rest, it = places[0] - varying, "it"
+        for it, clamp in inner.items():
+            if rest != Polynomial.symbol(it):
+                raise self._refusal(read, _MORE)
+            rest = clamp.rest
+        said = ", ".join(it if form is places[0] else str(form) for form in forms)
+        name = f"{call.callee}({said}) {sorted(varying.symbols & {*_LOCAL})}"
+        if clamps.setdefault(name, found := _Clamp(call, varying, rest)) != found:
+            raise self._refusal(read, _MORE)
+        return varying + Polynomial.symbol(name)
 
     def _peeled(self, index: Operand) -> tuple[Operand, str]:
         """An index without its extension."""
@@ -218,11 +273,11 @@ class Footprints:
     def _varies(self, symbol: str) -> bool:
         return symbol in _LOCAL or symbol.removeprefix("%") in self._counters
 
-    def _symbol(self, read: Instruction, symbol: str) -> Polynomial:
+    def _symbol(self, read: Instruction, symbol: str, clamps: dict[str, _Clamp]) -> Polynomial:
         """Return what a symbol of a form is made of, refused unless it is an id, a counter or the same for all."""
         extension = self._forms.extension(symbol)
         if extension is not None:
-            return self._extended(read, symbol)
+            return self._extended(read, symbol, clamps)
         if not symbol.startswith("%"):
             raise self._refusal(read, "it isn't known what its index is made of")
         name = symbol[1:]
@@ -231,6 +286,8 @@ class Footprints:
             return Polynomial.symbol(symbol)  # An argument.
         if self._counts_around(read, name):
             return Polynomial.symbol(symbol)
+        if is_clamp(instruction):
+            return self._clamped(read, instruction, clamps)
         query, dimension = query_of(instruction), queried_dimension(instruction)
         is_id = query in (Query.GLOBAL_ID, Query.LOCAL_ID)
         if is_id and dimension is not None and dimension in range(DIMENSIONS):
@@ -241,11 +298,11 @@ class Footprints:
         # Each call of a query gives the same.
         return Polynomial.symbol(symbol if query is None else f"{query.name} {dimension}")
 
-    def _extended(self, read: Instruction, symbol: str) -> Polynomial:
+    def _extended(self, read: Instruction, symbol: str, clamps: dict[str, _Clamp]) -> Polynomial:
         """An extension of what is the same for all, or of a counter that stays the same number."""
         extension = self._forms.extension(symbol)
         assert extension is not None
-        inner = extension.operand.replaced(lambda each: self._symbol(read, each))
+        inner = extension.operand.replaced(lambda each: self._symbol(read, each, clamps))
         varying = [each for each in inner.symbols if self._varies(each)]
         if not varying:
             return Polynomial.symbol(symbol)
@@ -272,21 +329,27 @@ class Footprints:
     def _axes(self, cores: Sequence[_Core]) -> list[_Axis]:
         """Group what varies by the axis along which it does; refuse what varies along two."""
         factor_of: dict[str, Polynomial] = {}
+        clamp_of: dict[str, str] = {}
         for core in cores:
             for symbol, factor in core.factors.items():
-                if factor_of.setdefault(symbol, factor) != factor or len(factor.terms) != 1:
+                is_clamped_so = clamp_of.setdefault(symbol, core.clamp_of(symbol)) == core.clamp_of(symbol)
+                if factor_of.setdefault(symbol, factor) != factor or len(factor.terms) != 1 or not is_clamped_so:
                     raise self._refusal(core.read, "it is no box: an id or a counter counts in two ways")
         # Shorter steps first: longer ones may be along the same axis.
         ordered = sorted({_key(factor): factor for factor in factor_of.values()}.items(), key=_coarsest_first)
         found: list[_Axis] = []
         for key, factor in reversed(ordered):
             symbols = [symbol for symbol, each in factor_of.items() if _key(each) == key]
-            if not any(axis.takes(factor, symbols, self._steps_of(symbols)) for axis in found):
+            clamp, *others = {clamp_of[symbol] for symbol in symbols}
+            if others:
+                raise self._refusal(cores[0].read, _MORE)
+            own = [axis for axis in found if axis.clamp == clamp]
+            if not any(axis.takes(factor, symbols, self._steps_of(symbols)) for axis in own):
                 unit, scale = self._unit(
                     factor, cores, is_first=not any(_product(factor) == _product(each.unit) for each in found)
                 )
                 reach = 1 + scale * self._steps_of(symbols)
-                found.append(_Axis(unit, dict.fromkeys(symbols, scale), reach))
+                found.append(_Axis(unit, dict.fromkeys(symbols, scale), reach, clamp))
         return found[::-1]
 
     def _steps_of(self, symbols: Iterable[str]) -> int:
@@ -329,11 +392,19 @@ class Footprints:
             found.append((ids, tuple(counters)))
         return found
 
-    def _steps(self, core: _Core, model: _Core, units: Sequence[Polynomial]) -> list[int]:
+    def _steps(self, core: _Core, model: _Core, axes: Sequence[_Axis]) -> list[int]:
         """The steps along each axis from a read to another one where all that varies is 0."""
-        left = (core.rest - model.rest).modulo(core.extension[1])
+        width = core.extension[1]
+        # What is left for the axes of each clamp, and under an empty name for the others.
+        left_of = {"": (core.rest - model.rest).modulo(width)}
+        for name in core.clamps.keys() & model.clamps.keys():
+            times = core.rest.factor_of(name)
+            assert times is not None
+            left_of[name] = (times * (core.clamps[name].rest - model.clamps[name].rest)).modulo(width)
         steps = []
-        for factor in units:
+        for axis in axes:
+            factor, left = axis.unit, left_of.get(axis.clamp, ZERO)
+            units = [each.unit for each in axes if each.clamp == axis.clamp]
             [(product, coefficient)] = factor.terms.items()
             others = [f for f in units if set(f.terms) == {product} and abs(f.terms[product]) < abs(coefficient)]
             available = left.terms.get(product, 0)
@@ -344,9 +415,9 @@ class Footprints:
                 else available // abs(coefficient)
             )
             count = count if coefficient > 0 else -count
-            left = left - factor.scaled(count)
+            left_of[axis.clamp] = left - factor.scaled(count)
             steps.append(count)
-        if left.terms:
+        if any(left.terms for left in left_of.values()):
             raise self._refusal(core.read, "how far it is from another read of the array isn't known")
         return steps
 
@@ -365,11 +436,12 @@ _MOST_CELLS_A_STEP = 16
 
 @dataclass(slots=True)
 class _Axis:
-    """An axis: its unit, the cells that a step of each id or counter along it makes, and how far all reach."""
+    """An axis: its unit, the cells of a step of each id or counter along it, how far all reach, and its clamp."""
 
     unit: Polynomial
     scales: dict[str, int]
     reach: int
+    clamp: str
 
     def takes(self, factor: Polynomial, symbols: Iterable[str], steps: int) -> bool:
         """Add what steps by a multiple of the unit, if it leaves no cells out; return whether it does."""

@@ -24,6 +24,7 @@ from coarsen.tuning.workload.element_types import ImageFormat, SamplerArgument
 from coarsen.variant.space import ArrayChoices
 from coarsen.variant.variant import Definitions as Definitions
 from coarsen.variant.variant import LocalSize as LocalSize
+from coarsen.variant.variant import PassedArgument
 
 
 class Clock(enum.StrEnum):
@@ -88,16 +89,13 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class MacroStep:
-    """One of the launches in the place of one, with sizes in work-items.
-
-    An argument is a kind and a number: "" and the place of one that the launch was passed, "scratch" and a
-    buffer's, or the type of a number and that.
-    """
+    """One of the launches in the place of one: its sizes, in work-items, and what its arguments are."""
 
     kernel: str
     global_size: tuple[int, ...]
     local_size: LocalSize
-    passed: tuple[tuple[str, int], ...]
+    passed: tuple[PassedArgument, ...]
+    numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,9 @@ from coarsen.tuning.workload.benchmark import (
     whole_numbers,
 )
 from coarsen.tuning.workload.driver_tools import check_whole_groups
-from coarsen.tuning.workload.element_types import ImageFormat
+from coarsen.tuning.workload.element_types import ImageFormat, element_type
 from coarsen.tuning.workload.launch_list import check_sizes, untagged
+from coarsen.variant.variant import Source
 
 # The bytes of the pattern: a finite number in any floating-point type, and none that programs often write.
 UNREAD_BYTE = 0x40
@@ -48,9 +49,6 @@ UNREAD_BYTE = 0x40
 PRESET = "launch"
 _PRESETS = ("test", "cpu", "gpu")
 LAUNCH, SCALAR = "launch", "ScalarArgument"
-_NUMBERS: Mapping[str, type[np.generic]] = {
-    "int": np.int32, "uint": np.uint32, "long": np.int64, "ulong": np.uint64,
-}  # fmt: skip
 KINDS: tuple[type[Argument], ...] = get_args(Argument)
 # What NumPy raises at a file that is no archive of arrays, or a broken one, and JSON at what is nested too deep.
 _UNREADABLE = (
@@ -208,11 +206,13 @@ def _scratch(index: int) -> str:
 def _step(arguments: tuple[Argument, ...], step: MacroStep) -> Launch:
     """One of several launches, with the arguments of the one whose place they take."""
     passed = list[Argument]()
-    for kind, number in step.passed:
-        if kind == "scratch":
-            passed.append(BufferArgument(_scratch(number)))
+    for each in step.passed:
+        if each.source is Source.SCRATCH:
+            passed.append(BufferArgument(_scratch(each.index)))
+        elif each.source is Source.NUMBER:
+            passed.append(ScalarArgument(element_type(each.type).value((step.numbers[each.index],))))
         else:
-            passed.append(ScalarArgument(_NUMBERS[kind](number)) if kind else arguments[number])
+            passed.append(arguments[each.index])
     return Launch(step.kernel, step.global_size, step.local_size, tuple(passed))
 
 

@@ -33,7 +33,7 @@ from coarsen.frontend.included import file_directives
 from coarsen.frontend.parameters import Parameter
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.loops.program import SUFFIX as C_SUFFIX
-from coarsen.loops.program import NestProgram, read_program
+from coarsen.loops.program import NestProgram, check_lane_macros, read_program
 from coarsen.opencl_bench.workloads.described.arguments import read_argument, read_pads, read_structures
 from coarsen.opencl_bench.workloads.described.check_names import check_names, check_parameter_use
 from coarsen.opencl_bench.workloads.described.description import (
@@ -210,7 +210,12 @@ def _c_program(top: Table, file: Path) -> NestProgram | None:
             if top.has(name):
                 raise top.error(name, f"it is for C files, and {file.name} is none")
         return None
-    return read_program(file, top.text("function"), _from_own_folder(top, top.texts("c_options", ())))
+    program = read_program(file, top.text("function"), _from_own_folder(top, top.texts("c_options", ())))
+    try:
+        check_lane_macros(top.table(PARAMETERS).values, program.macros)
+    except InvalidInputError as error:
+        raise top.error(PARAMETERS, f"{error}; coarsen describe --force writes it anew") from None
+    return program
 
 
 def _annotated(top: Table, file: Path, program: NestProgram | None) -> tuple[str, Annotations]:

@@ -93,6 +93,10 @@ PRODUCT = """int sum = 0;
 
 INSIDE = f"x < n - 1 && y < {H} - 1 && x > 0 && y > 0"
 GUARDED_STAR = "*to = 4 * a[y*n + x] - a[y*n + x - 1] - a[y*n + x + 1] - a[(y - 1)*n + x] - a[(y + 1)*n + x];"
+CLAMPED_STAR = "*to = " + " - 3 * ".join(
+    f"a[clamp(y + {dy}, 0, 5)*n + clamp(x + {dx}, 0, n - 1)]"
+    for dx, dy in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))
+) + ";"  # fmt: skip
 PAIR = "*to = a[y*n + x] - 2 * a[(y + 1)*n + x];"
 
 KERNELS = (
@@ -214,6 +218,31 @@ KERNELS = (
     BoxKernel("by_steps", "*to = 0; if (x < n) *to = a[4*x] - 3 * a[4*x + 1];", 30, 4 * 19 + 2, number=20),
     BoxKernel("not_met", "*to = 0; if (n > 9) *to = a[x] + a[x + 1];", 9, 1, number=3),
     BoxKernel("met_by_all", "*to = 0; if (n > 9) *to = a[x] + a[x + 1];", 9, W + 1),
+    # Places that are clamped: a cell has the element of its place, inside of the array or not.
+    BoxKernel("clamped_star", CLAMPED_STAR, 60, 6 * 29, number=29),
+    BoxKernel("clamped_star_offset", CLAMPED_STAR, 60, 6 * 29, ("a",), 29, (3, 5)),
+    BoxKernel(
+        "clamped_window",
+        """int sum = 0;
+    for (int i = -1; i <= 1; ++i)
+        for (int j = -1; j <= 1; ++j)
+            sum = 3 * sum + a[min(max(y + i, 0), 5)*n + min(max(x + j, 0), n - 1)] * b[3*i + j + 4];
+    *to = sum;""",
+        60,
+        6 * 29,
+        ("a", "b"),
+        number=29,
+        b_read=9,
+    ),
+    BoxKernel(
+        "clamped_where_inside",
+        """*to = 0; if (x < n && y < 6)
+    *to = a[y*n + clamp(x - 2, 0, n - 1)] - 3 * a[(y + 1)*n + clamp(x + 1, 0, n - 1)];""",
+        55,
+        7 * 29,
+        number=29,
+    ),
+    BoxKernel("clamped_by_steps", "*to = a[3 * max(x - 5, 0) + 1] - 3 * a[3 * max(x - 6, 0) + 1];", 9, 3 * 26 + 2),
     BoxKernel("unsigned", "uint i = get_global_id(0), m = n; *to = a[m*y + i] ^ a[m*y + i + m];", 40, H * 34 + W),
 )
 CONFIGURATIONS: tuple[Configuration, ...] = (
@@ -293,6 +322,19 @@ REFUSED = (
         NOT_ALL,
         2,
     ),
+    Refused("clamped_and_not", "*to = a[max(x, 0)] +\na[x + 1];", "an id or a counter counts in two ways", 2),
+    Refused("other_bounds", "*to = a[max(x, 0)] +\na[max(x, 1)];", "an id or a counter counts in two ways", 2),
+    Refused("added_outside", "*to = a[max(x, 3)] +\na[max(x - 1, 3) + 1];", "how far it is from another read", 2),
+    Refused("added_between", "*to = a[min(max(x, 3) + 1, n)];", MORE),
+    Refused("clamped_twice", "*to = a[max(x, 3) + max(x + 1, 3)];", MORE),
+    Refused("clamped_less_itself", "*to = a[max(x, 3) - x + y];", MORE),
+    Refused("clamped_and_another", "*to = a[max(x, 3) + y];", MORE),
+    Refused("bound_of_an_id", "*to = a[max(x, y)];", MORE),
+    Refused("bound_of_data", "*to = a[max(x, b[0])];", MORE),
+    Refused(
+        "clamped_steps", "*to = a[max(2 * x, 3)] +\na[max(2 * x + 1, 3)];", "how far it is from another read", 2
+    ),
+    Refused("wider", "*to = a[max(x, 3) + get_global_id(1)];", "a number of more bits"),
     Refused("vector", "*to = vload2(x, a).x;", "this takes something else than an element"),
     Refused("part", "*to = ((global const short *)a)[x];", "this takes something else than an element"),
     Refused("same", "*to = a[n];", "all work-items read the same element"),
