@@ -80,8 +80,14 @@ class Calls(threading.local):
         """
         kind, passed, waiting = _sorted(values, out)
         call = self._known.get(kind)
+        if call is None:
+            return None
         # What is in the same memory, this time, is said elsewhere.
-        if call is None or (out is not None and call.results > 1 and any(overlap(out, each) for each in values)):
+        if (
+            out is not None
+            and call.results > 1
+            and any(type(each) is _Array and overlap(out, each) for each in values)
+        ):
             return None
         for place, name, dtype in self._numbers:
             passed[place] = number(name, passed[place], dtype)
@@ -110,7 +116,9 @@ class Calls(threading.local):
         if (
             ready is not None
             and self._is_by_sizes
-            and not any(isinstance(each, pyopencl.MemoryObject) for each in values)
+            and all(
+                type(each) is _Array or not isinstance(each, pyopencl.MemoryObject | _Array) for each in values
+            )
         ):
             if len(self._known) >= _MOST_KINDS:
                 self._known.clear()
