@@ -124,6 +124,9 @@ def space_of_launch(launch: LaunchToTune, groups_matter: bool, settings: Tune) -
     others = _local_sizes_to_try(launch, own, groups_matter, settings)
     space = launch_space(own, others, launch.transforms, settings, has_guarded=has_guarded)
     macros = sorted(benchmark.tunables.items())
+    if not benchmark.dimensions:
+        # Versions of several launches are launched as they are written.
+        return Space(factors=(1,), strides=(1,), arrays=(), definitions=tuple(macros))
     if benchmark.local_size_of is not None:
         return replace(space, local_sizes=None, definitions=tuple(macros))
     return replace(space, definitions=tuple((macro, values[:1]) for macro, values in macros))
