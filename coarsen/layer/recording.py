@@ -198,19 +198,10 @@ def _row(size_class: str, members: Sequence[RecordedKind]) -> KernelRow:
     # Not every launch is timed; one of whose kind none is takes as long as the others, as far as is known.
     mean = sum(each.nanoseconds for each in members) / timed if timed else None
     estimates = (each.launches * (each.nanoseconds / each.timed if each.timed else mean or 0) for each in members)
-    return KernelRow(
-        first.kernel,
-        first.device.name,
-        first.device.platform,
-        size_class,
-        counts.most_common(1)[0][0],
-        first.local_size,
-        len(counts) - 1,
-        counts.total(),
-        None if mean is None else sum(estimates),
-        program=first.program,
-        kinds=tuple(members),
-    )
+    where = first.kernel, first.device.name, first.device.platform
+    sizes = size_class, counts.most_common(1)[0][0], first.local_size, len(counts) - 1
+    total = None if mean is None else sum(estimates)
+    return KernelRow(*where, *sizes, counts.total(), total, program=first.program, kinds=tuple(members))
 
 
 def _recorded(
