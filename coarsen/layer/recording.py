@@ -308,17 +308,9 @@ class _Kernels:
                 arguments.append(CapturedBuffer(data))
             else:
                 arguments.append(passed)
-        return CapturedLaunch(
-            kind.program.source,
-            options_of(kind.program),
-            kind.kernel,
-            kind.global_size,
-            kind.local_size or (),
-            tuple(arguments),
-            kind.offset if any(kind.offset) else (),
-            self.macros(kind.device),
-            kernel,
-        )
+        code = kind.program.source, options_of(kind.program), kind.kernel
+        sizes, offset = (kind.global_size, kind.local_size or ()), kind.offset if any(kind.offset) else ()
+        return CapturedLaunch(*code, *sizes, tuple(arguments), offset, self.macros(kind.device), kernel)
 
 
 def options_of(program: RecordedProgram) -> tuple[str, ...]:
