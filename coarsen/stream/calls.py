@@ -1,4 +1,4 @@
-"""The calls of a reduction: what they are given is checked, and one like another before launches the same at once.
+"""Calls of reductions and pipelines: what they are given is checked; one like another before is launched at once.
 
 first call   ─▶ checked ─▶ `Kernel.launch` chooses a version
 the second   ─▶ checked ─▶ `Kernel.launch` finds what was chosen
@@ -8,7 +8,9 @@ the others   ─▶ arrays of the same types and shapes ─▶ `Kernel.repeat`
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from itertools import accumulate
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +23,7 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.enqueue import Ready
-from coarsen.stream.reduction_text import KERNEL, Operation
+from coarsen.stream.reduction_text import Argument
 
 # The number of kinds of calls that are kept at hand.
 _MOST_KINDS = 256
@@ -30,11 +32,12 @@ _Array = pyopencl.array.Array
 
 
 class _Call(NamedTuple):
-    """What a call launched: how, with which numbers of elements and rows, and how many results it has."""
+    """What a call launched: how, its sizes, the result's shape, and whether that needs memory of its own."""
 
     ready: Ready
-    counts: tuple[np.int64, ...]
-    results: int
+    counts: tuple[Any, ...]
+    shape: tuple[int, ...]
+    is_apart: bool
 
 
 class Calls(threading.local):
@@ -42,23 +45,38 @@ class Calls(threading.local):
 
     Args:
         program: where the kernel is.
-        operation: what is reduced.
+        kernel: its name.
+        arguments: what a call is given besides sizes; the first array decides where a new result has its memory.
+        sizes: the names of the numbers that follow from the arrays of a call.
+        dtype: of the result.
         file: chooses the kernel's version.
+        is_stream: whether the kernel is passed the first array, the result, sizes and other arguments; else all
+            arguments, sizes and the result, each array with its offset.
     """
 
-    def __init__(self, program: Program, operation: Operation, file: TunedFile) -> None:
-        self.kernel = program.kernel(KERNEL)
-        self._dtype, self._shaped = operation.result_dtype, bool(operation.rows)
-        arrays = [isinstance(each, VectorArg) for each in operation.arguments]
-        self._first = arrays.index(True)
-        # Where numbers are among what the kernel is passed, each array with its offset before them.
+    def __init__(
+        self,
+        program: Program,
+        kernel: str,
+        arguments: Sequence[Argument],
+        sizes: Collection[str],
+        dtype: np.dtype[Any],
+        file: TunedFile,
+        *,
+        is_stream: bool = False,
+    ) -> None:
+        self.kernel = program.kernel(kernel)
+        self._dtype, self._is_stream = dtype, is_stream
+        arrays = [isinstance(each, VectorArg) for each in arguments]
+        self._arrays = [place for place, is_array in enumerate(arrays) if is_array]
+        # Where numbers are among what the kernel is passed, after arrays and their offsets.
         self._numbers = [
-            (place + sum(arrays[:place]), each.name, each.dtype)
-            for place, each in enumerate(operation.arguments)
+            (place if is_stream else place + sum(arrays[:place]), each.name, each.dtype)
+            for place, each in enumerate(arguments)
             if not arrays[place]
         ]
         asked = {*size_inputs(file), *(name for feature in file.features for name in feature.names)}
-        self._is_by_sizes = asked <= {*operation.sizes}
+        self._is_by_sizes = asked <= {*sizes}
         self._known: dict[Hashable, _Call] = {}
 
     def again(
@@ -68,6 +86,9 @@ class Calls(threading.local):
         values: Sequence[Any],
         out: _Array | None,
         events: Sequence[pyopencl.Event],
+        sizes: Hashable = None,
+        *,
+        may_be_in_place: bool = False,
     ) -> _Array | None:
         """Launch what a call of the same kind launched before; None where this one has to be looked at.
 
@@ -77,22 +98,28 @@ class Calls(threading.local):
             values: of the arguments.
             out: where the result goes; a new array if None.
             events: to wait for, besides those of the arrays.
+            sizes: those that the call was given, if any.
+            may_be_in_place: whether `out` may be the first array.
         """
-        kind, passed, waiting = _sorted(values, out)
+        if out is not None and type(out) is not _Array:
+            return None
+        kind, passed, waiting = self._sorted(values, out, sizes)
         call = self._known.get(kind)
         if call is None:
             return None
-        # What is in the same memory, this time, is said elsewhere.
-        if (
-            out is not None
-            and call.results > 1
-            and any(type(each) is _Array and overlap(out, each) for each in values)
-        ):
-            return None
+        if out is not None and call.is_apart:
+            is_in_place = may_be_in_place and out.base_data == passed[0]
+            # What is in the same memory, this time, is said elsewhere.
+            if any(overlap(out, values[place]) for place in self._arrays[is_in_place:]):
+                return None
         for place, name, dtype in self._numbers:
             passed[place] = number(name, passed[place], dtype)
-        result = self.new(queue, context, call.results, values) if out is None else out
-        passed += (*call.counts, result.base_data, np.int64(result.offset) if result.offset else _FROM_THE_START)
+        result = self.new(queue, context, call.shape, values) if out is None else out
+        if self._is_stream:
+            passed[1:1] = (result.base_data, *call.counts)
+        else:
+            offset = np.int64(result.offset) if result.offset else _FROM_THE_START
+            passed += (*call.counts, result.base_data, offset)
         event = self.kernel.repeat(queue, call.ready, tuple(passed), [*events, *waiting] or None)
         if event is None:
             return None
@@ -101,49 +128,62 @@ class Calls(threading.local):
         return result
 
     def new(
-        self, queue: pyopencl.CommandQueue, context: pyopencl.Context, results: int, values: Sequence[Any]
+        self,
+        queue: pyopencl.CommandQueue,
+        context: pyopencl.Context,
+        shape: tuple[int, ...],
+        values: Sequence[Any],
     ) -> _Array:
         """Return an array for results, from where the first array has its memory."""
-        shape, strides = ((results,), (self._dtype.itemsize,)) if self._shaped else ((), ())
+        # From the last dimension on: those of an image are a row's bytes and an element's.
+        bytes_ = [*accumulate(reversed(shape), mul, initial=self._dtype.itemsize)]
+        strides, size = tuple(bytes_[-2::-1]) if shape else (), bytes_[-1] // self._dtype.itemsize
         # As PyOpenCL makes arrays itself: what it makes for others is checked for as long as a launch takes.
-        fast: Mapping[str, Any] = {"_fast": True, "_size": results, "_context": context, "_queue": queue}
-        allocator = getattr(values[self._first], "allocator", None)
+        fast: Mapping[str, Any] = {"_fast": True, "_size": size, "_context": context, "_queue": queue}
+        allocator = getattr(values[self._arrays[0]], "allocator", None)
         return _Array(None, shape, self._dtype, allocator=allocator, strides=strides, **fast)
 
-    def keep(self, values: Sequence[Any], out: _Array | None, counts: tuple[np.int64, ...], results: int) -> None:
+    def keep(
+        self,
+        values: Sequence[Any],
+        out: _Array | None,
+        counts: tuple[Any, ...],
+        shape: tuple[int, ...],
+        sizes: Hashable = None,
+        *,
+        is_apart: bool = True,
+    ) -> None:
         """Keep what the last call launched for others like it, of arrays alone that lie where PyOpenCL's do."""
         ready = self.kernel.called
-        if (
-            ready is not None
-            and self._is_by_sizes
-            and all(
-                type(each) is _Array or not isinstance(each, pyopencl.MemoryObject | _Array) for each in values
-            )
-        ):
+        arrays = [values[place] for place in self._arrays] + [out] * (out is not None)
+        if ready is not None and self._is_by_sizes and all(type(each) is _Array for each in arrays):
             if len(self._known) >= _MOST_KINDS:
                 self._known.clear()
-            self._known[_sorted(values, out)[0]] = _Call(ready, counts, results)
+            self._known[self._sorted(values, out, sizes)[0]] = _Call(ready, counts, shape, is_apart)
 
-
-def _sorted(values: Sequence[Any], out: Any) -> tuple[Hashable, list[Any], list[pyopencl.Event]]:  # noqa: ANN401
-    """Return the kind of a call, by all that is checked of it, what it passes, and events to wait for."""
-    kind: list[Any] = [out is None]
-    passed: list[Any] = []
-    events: list[pyopencl.Event] = []
-    for value in values:
-        if type(value) is _Array:
-            memory, offset = value.base_data, value.offset
-            kind += type(memory), value.shape, value.strides, value.dtype
-            passed += memory, np.int64(offset) if offset else _FROM_THE_START
-            if value.events:
-                events += value.events
-        else:
-            kind.append(type(value))
-            passed.append(value)
-    if out is not None:
-        kind += type(out), type(out.base_data), out.shape, out.strides, out.dtype
-        events += out.events
-    return tuple(kind), passed, events
+    def _sorted(
+        self, values: Sequence[Any], out: _Array | None, sizes: Hashable
+    ) -> tuple[Hashable, list[Any], list[pyopencl.Event]]:
+        """Return the kind of a call, by all that is checked of it, what it passes, and events to wait for."""
+        kind: list[Any] = [sizes, out is None]
+        passed: list[Any] = []
+        events: list[pyopencl.Event] = []
+        for value in values:
+            if type(value) is _Array:
+                memory, offset = value.base_data, value.offset
+                kind += type(memory), bool(offset), value.shape, value.strides, value.dtype
+                passed.append(memory)
+                if not self._is_stream:
+                    passed.append(np.int64(offset) if offset else _FROM_THE_START)
+                if value.events:
+                    events += value.events
+            else:
+                kind.append(type(value))
+                passed.append(value)
+        if out is not None:
+            kind += type(out.base_data), bool(out.offset), out.shape, out.strides, out.dtype
+            events += out.events
+        return tuple(kind), passed, events
 
 
 def number(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 (of any type, then of this one)

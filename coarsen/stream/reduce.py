@@ -34,6 +34,7 @@ from coarsen.stream.calls import Calls, check_array, number, overlap
 from coarsen.stream.laws import check_laws
 from coarsen.stream.reduction_choice import default_file, description_of, with_more_versions
 from coarsen.stream.reduction_text import (
+    KERNEL,
     OPTIONS,
     Operation,
     check_number,
@@ -179,12 +180,7 @@ class Reduce:
         )
 
     def _begin(
-        self,
-        operation: Operation,
-        tuned: TunedChoice,
-        tune: TuneChoice,
-        checks_laws: bool,
-        reproducible: bool,
+        self, operation: Operation, tuned: TunedChoice, tune: TuneChoice, checks_laws: bool, reproducible: bool
     ) -> None:
         if reproducible and (tuned is not None or tune):
             raise InvalidInputError(
@@ -233,18 +229,19 @@ class Reduce:
         """
         context, events = queue.context, [*(wait_for or ())]
         calls = self._built.get((context, queue.device))
-        if (
-            calls is not None
-            and not sizes
-            and (found := calls.again(queue, context, values, out, events)) is not None
-        ):
-            return found
+        # Others are looked at each time.
+        given = tuple(sizes.items()) if all(type(each) is int for each in sizes.values()) else None
+        if calls is not None and given is not None:
+            found = calls.again(queue, context, values, out, events, given)
+            if found is not None:
+                return found
         passed, arrays = self._passed(values, events)
         length, rows = self._sizes(sizes, arrays)
         if out is not None:
             self._check_out(out, rows, arrays)
         calls = calls or self._calls(queue, context)
-        result = calls.new(queue, context, rows, values) if out is None else out
+        shape = (rows,) if self._operation.rows else ()
+        result = calls.new(queue, context, shape, values) if out is None else out
         if rows == 0:
             return result
         counts = (np.int64(length), np.int64(rows))[: len(self._operation.sizes)]
@@ -252,8 +249,9 @@ class Reduce:
         event = calls.kernel.launch(queue, *passed, wait_for=[*events, *result.events] or None)
         # It comes after all those that the array had: `add_event` would have the host wait for some of them.
         result.events[:] = [event]
-        if not sizes:
-            calls.keep(values, out, counts, rows)
+        if given is not None:
+            # One result is written when everything was read.
+            calls.keep(values, out, counts, shape, given, is_apart=rows > 1)
         return result
 
     def explain(self, queue: pyopencl.CommandQueue, **sizes: int) -> TunedExplanation:
@@ -348,7 +346,7 @@ class Reduce:
         with without_warnings():
             program = Program(queue.context, self._text, tune=picker, tuned=file)
             program.build([*OPTIONS], [device])
-        return Calls(program, operation, file)
+        return Calls(program, KERNEL, operation.arguments, operation.sizes, operation.result_dtype, file)
 
     def _holds(self, file: TunedFile, device: pyopencl.Device) -> bool:
         """Return True for a tuned file of these kernels and a device; says why another one is not used."""

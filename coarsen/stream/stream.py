@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyopencl
 import pyopencl.array
-from pyopencl.tools import dtype_to_ctype
+from pyopencl.tools import VectorArg, dtype_to_ctype
 
 from coarsen.base.files import replace_file
 from coarsen.dispatch.expressions import parse_expression
@@ -31,7 +31,7 @@ from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, aligned
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.stream.actor import Map, Stage, actors_of, check_neighbours, is_array
-from coarsen.stream.calls import number, overlap
+from coarsen.stream.calls import Calls, number, overlap
 from coarsen.stream.check_rates import check_rates
 from coarsen.stream.graph import MOST_FIRINGS, Channel, buffers, channels_of, repetitions
 from coarsen.stream.kernels import fused_text, opencl_text
@@ -116,8 +116,9 @@ class Stream:
         # A call looks at those that it may change; the size of an image is at least 1.
         self._rated = tuple(each for each in rated if each.names - {"width", "height"})
         self._counts = tuple(map(parse_expression, self._pipeline.counts))
-        # Arguments of a kernel object are a launch's: each thread has its own.
-        self._kernels = threading.local()
+        self._is_by_shape = all(each.names <= {*self._pipeline.sizes} for each in self._rated)
+        self._built: dict[tuple[pyopencl.Context, pyopencl.Device], Calls] = {}
+        self._building = threading.Lock()
         self._tuned = TunedFile.read(Path(tuned)) if isinstance(tuned, str | Path) else tuned
         if end is not None:
             self.reduction = _fused(end, self._pipeline, tune)
@@ -169,12 +170,19 @@ class Stream:
         """
         if self.reduction is not None:
             return self._reduced(self.reduction, queue, elements, out, wait_for, given)
+        pipeline, context = self._pipeline, queue.context
+        calls = self._built.get((context, queue.device))
+        if calls is not None and given.keys() == pipeline.arguments.keys():
+            values = (elements, *map(given.__getitem__, pipeline.arguments))
+            again = calls.again(queue, context, values, out, wait_for or (), may_be_in_place=pipeline.is_map)
+            if again is not None:
+                return again
+        is_by_shape = given.keys() == pipeline.arguments.keys() and self._is_by_shape
         call = self._prepared(elements, given)
-        dtype, count = self._pipeline.dtypes[-1], call.counts[-1]
-        allocator = getattr(elements, "allocator", None)
-        found = pyopencl.array.empty(queue, call.shape, dtype, allocator=allocator) if out is None else out
-        _memory("out", found, dtype)
-        is_in_place = self._pipeline.is_map and found.base_data == call.passed[0]
+        count, calls = call.counts[-1], calls or self._calls(queue, context)
+        found = calls.new(queue, context, call.shape, (elements,)) if out is None else out
+        _memory("out", found, pipeline.dtypes[-1])
+        is_in_place = pipeline.is_map and found.base_data == call.passed[0]
         read = (each for each in call.passed[is_in_place:] if hasattr(each, "int_ptr"))
         if out is not None and count and any(overlap(out, each) for each in read):
             raise InvalidInputError("the output is the memory of something that is read: it needs its own")
@@ -183,11 +191,13 @@ class Stream:
         if count:
             waiting = [*call.events, *found.events, *(wait_for or ())] or None
             source, *passed = call.passed
-            event = self._kernel(queue.context).launch(
-                queue, source, found.base_data, np.int32(call.counts[0]), *passed, wait_for=waiting
-            )
+            sizes = (np.int32(call.counts[0]), *passed[: len(pipeline.sizes) - 1])
+            others = passed[len(sizes) - 1 :]
+            event = calls.kernel.launch(queue, source, found.base_data, *sizes, *others, wait_for=waiting)
             # It comes after all those that the array had: `add_event` would have the host wait for some of them.
             found.events[:] = [event]
+            if is_by_shape:
+                calls.keep((elements, *map(given.__getitem__, pipeline.arguments)), out, sizes, call.shape)
         return found
 
     def _reduced(
@@ -219,10 +229,9 @@ class Stream:
         sizes[length] = call.counts[-1] // max(lines, 1)
         if sizes[length] * lines != call.counts[-1]:
             raise InvalidInputError(f"{call.counts[-1]} elements are not {lines} rows of equal length")
-        waiting = [*call.events, *(wait_for or ())]
         # Arrays themselves: one without elements has no memory.
         passed = (*call.passed[1 : len(self._pipeline.sizes)], *self._values(given).values())
-        return reduction(queue, elements, *passed, out=out, wait_for=waiting, **sizes)
+        return reduction(queue, elements, *passed, out=out, wait_for=wait_for, **sizes)
 
     def _prepared(self, elements: Any, given: dict[str, Any]) -> Call:  # noqa: ANN401
         """Return what kernels are passed. Raises InvalidInputError, as a call does."""
@@ -328,25 +337,32 @@ class Stream:
                 told += f"; the channel {where} is transposed, as {each} rows"
         return told
 
-    def _kernel(self, context: pyopencl.Context) -> Any:  # noqa: ANN401 (a kernel)
-        own: dict[Any, Any] = self._kernels.__dict__
-        if context not in own:
-            versions = [next(versions_of(self._pipeline))] if self._mode is None else self.versions
-            files: Any = self._tuned
-            if files is None:
-                files = [file_of(self._pipeline, self.source, versions, each) for each in context.devices]
-            picker: TuneChoice | Policy = None
-            if self._mode is not None:
-                # Imported late: most programs ask for no search.
-                from coarsen.drop_in.versions import FoundVersions
+    def _calls(self, queue: pyopencl.CommandQueue, context: pyopencl.Context) -> Calls:
+        """Return the kernel for a queue's device, of this thread, and what calls of it launched."""
+        key = context, queue.device
+        with self._building:
+            if key not in self._built:
+                self._built[key] = self._built_for(context, queue.device)
+            return self._built[key]
 
-                picker = FoundVersions(self._tuned or files[0], self._mode)
-            dtypes = [*self._pipeline.dtypes, *(each.dtype for each in self._pipeline.arguments.values())]
-            if np.dtype(np.float64) in dtypes and not all(each.double_fp_config for each in context.devices):
-                raise DeviceError("a device of the context has no numbers of the type double")
-            program = Program(context, self.source, tune=picker, tuned=files).build(options=[*OPTIONS])
-            own[context] = getattr(program, self._pipeline.name)
-        return own[context]
+    def _built_for(self, context: pyopencl.Context, device: pyopencl.Device) -> Calls:
+        """Build the program for a device, and return its kernel."""
+        pipeline = self._pipeline
+        versions = [next(versions_of(pipeline))] if self._mode is None else self.versions
+        file = self._tuned or file_of(pipeline, self.source, versions, device)
+        picker: TuneChoice | Policy = None
+        if self._mode is not None:
+            # Imported late: most programs ask for no search.
+            from coarsen.drop_in.versions import FoundVersions
+
+            picker = FoundVersions(file, self._mode)
+        dtypes = [*pipeline.dtypes, *(each.dtype for each in pipeline.arguments.values())]
+        if np.dtype(np.float64) in dtypes and not device.double_fp_config:
+            raise DeviceError("the device has no numbers of the type double")
+        program = Program(context, self.source, tune=picker, tuned=file).build([*OPTIONS], [device])
+        arguments = (VectorArg(pipeline.dtypes[0], "elements"), *pipeline.arguments.values())
+        name, dtype = pipeline.name, pipeline.dtypes[-1]
+        return Calls(program, name, arguments, pipeline.sizes, dtype, file, is_stream=True)
 
     def _sizes(self, elements: Any, given: dict[str, Any]) -> tuple[dict[str, int], tuple[int, ...]]:  # noqa: ANN401
         """Return the sizes that kernels are given, and the shape of the input."""

@@ -329,11 +329,7 @@ _MOST_CHOSEN = 3
 _APART = 16
 # Work-items that are merged along each dimension, by the number of dimensions.
 _BLOCKS: Mapping[int, tuple[tuple[int, ...], ...]] = MappingProxyType(
-    {
-        1: ((4,), (8,), (2,), (1,)),
-        2: ((4, 4), (8, 8), (8, 4), (4, 8), (2, 2), (1, 1)),
-        3: ((1, 1, 1), (2, 2, 1)),
-    }
+    {1: ((4,), (8,), (2,), (1,)), 2: ((4, 4), (8, 8), (8, 4), (4, 8), (2, 2), (1, 1)), 3: ((1, 1, 1), (2, 2, 1))}
 )
 _LEFT: Mapping[int, LocalSize] = MappingProxyType({1: (256,), 2: (16, 16)})
 

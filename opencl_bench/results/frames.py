@@ -23,17 +23,8 @@ _NUMBERS = ("median_ns", "baseline_median_ns", "speedup", "low", "high")
 COLUMNS = (
     *("key", "benchmark", "kernel", "preset", "seed"),
     *("device", "vendor", "platform", "platform_version", "driver_version", "compute_units", "form"),
-    *(
-        "role",
-        "factor",
-        "factors",
-        "dimension",
-        "stride",
-        "local_size",
-        "definitions",
-        "arrays",
-        "baseline_local_size",
-    ),
+    *("role", "factor", "factors", "dimension", "stride"),
+    *("local_size", "definitions", "arrays", "baseline_local_size"),
     *("configuration", "launch", "baseline", "work_items"),
     *("invalidity", "reason", "oracle", *_NUMBERS, "tie", "repetitions", "cold_cache"),
     *("compile_seconds", "measure_seconds", "timed_seconds", "started_at", "invocation"),
@@ -140,8 +131,7 @@ FORMS = MappingProxyType({"opencl_c": "OpenCL C", "spirv": "SPIR-V", "ptx": "PTX
 # PoCL puts its driver and perhaps LLVM's name of the CPU before the device's own name.
 _POCL_PREFIX = re.compile(r"^(?:pthread|cpu|basic)-(?:[a-z0-9_-]+-)?(?=[A-Z])")
 _NOISE = re.compile(
-    r"\((?:R|TM|C)\)|\bCPU\b|@ ?[\d.]+ ?GHz|\b(?:\d+|\w+)-Core\b|\bProcessor\b|\bwith .* Graphics\b",
-    re.IGNORECASE,
+    r"\((?:R|TM|C)\)|\bCPU\b|@ ?[\d.]+ ?GHz|\b(?:\d+|\w+)-Core\b|\bProcessor\b|\bwith .* Graphics\b", re.IGNORECASE
 )
 _IDENTITY = ["device", "platform", "platform_version", "driver_version", "form", "cold_cache"]
 

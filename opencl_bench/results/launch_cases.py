@@ -73,9 +73,7 @@ def read_launch_cases(
 
 
 def launch_cases(
-    measured: Sequence[MeasuredLaunches],
-    kernels: Path | None = None,
-    processes: int | None = None,
+    measured: Sequence[MeasuredLaunches], kernels: Path | None = None, processes: int | None = None
 ) -> LaunchCases:
     """Return the cases of measured launches. Arguments and errors as those of `read_launch_cases`."""
     by_kernel: defaultdict[str, list[MeasuredLaunches]] = defaultdict(list)

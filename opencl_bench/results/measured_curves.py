@@ -47,9 +47,7 @@ class _Case:
 
 
 def curves_of_results(
-    measurements: Sequence[Measurement],
-    preset: str | None = None,
-    kernels: Path | None = None,
+    measurements: Sequence[Measurement], preset: str | None = None, kernels: Path | None = None
 ) -> CurveData:
     """Return the curves of measurements; those on devices that have no name in `device_descriptors` are left out.
 
@@ -381,11 +379,7 @@ class Examples:
     notes: tuple[str, ...]
 
 
-def examples_of(
-    curves: Sequence[Curve],
-    kernels: Path | None = None,
-    processes: int | None = None,
-) -> Examples:
+def examples_of(curves: Sequence[Curve], kernels: Path | None = None, processes: int | None = None) -> Examples:
     """Return the curves with their kernels' features.
 
     Args:

@@ -222,7 +222,7 @@ def products(queue: cl.CommandQueue, asked: Namespace) -> Lines:
             buffers = [each.base_data for each in (*there, result)]
             blas = partial(clblast, queue, buffers, (height, width))
             others = dict(installed(clblast=blas, cublas=partial(cublas, *(each.get() for each in there))))
-            others |= dict(_by_pyopencl(queue, *there, result))
+            others |= dict(_by_pyopencl(queue, there[0], there[1], result))
             kept = correct(f"{height}×{width}", runs | others, wanted, 2e-5 * width, {"chosen", *others})
             told = ways["chosen"].explain(queue, rows=height, width=width).version.variant.definitions
             version = " ".join(f"{name}={value}" for name, value in told)

@@ -82,15 +82,7 @@ class Report:
 
 # Tables.
 
-_SPEEDUP_HEADINGS = (
-    "method",
-    "geometric mean",
-    "of oracle",
-    "of gain",
-    "over unique",
-    "<0.95",
-    "worst",
-)
+_SPEEDUP_HEADINGS = ("method", "geometric mean", "of oracle", "of gain", "over unique", "<0.95", "worst")
 _HIT_HEADINGS = ("method", "exact", "within one doubling", "mean error, doublings")
 _SPEEDUP_LEGEND = (
     "Geometric mean: of the speed-ups over the uncoarsened kernel, over kernels and",
