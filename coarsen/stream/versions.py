@@ -137,7 +137,7 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
         known = ", ".join(dict.fromkeys((*named, *pipeline.arguments)))
         raise InvalidInputError(f"the pipeline has no '{unknown[0]}'; there are {known}")
     ranges = {name: _range(name, given.get(name, _RANGES.get(name, _RATES))) for name in named}
-    most = math.prod(high - low + 1 for low, high in ranges.values())
+    different = math.prod(high - low + 1 for low, high in ranges.values())
     last = len(pipeline.stages) - 1
     size = pipeline.global_size(last)
     dimensions = len(size)
@@ -151,7 +151,7 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
     first, *more = _MORE_LOCAL_SIZES[dimensions]
     yield f"local_size = {toml(first)}\nlocal_sizes = {toml([first, *more])}"
     told = (f"{name} = {toml(each)}" for name, each in ranges.items())
-    yield f"\n[inputs]\nranges = {{ {', '.join(told)} }}\ncount = {min(DEFAULT_COUNT, most)}"
+    yield f"\n[inputs]\nranges = {{ {', '.join(told)} }}\ncount = {min(DEFAULT_COUNT, different)}"
     yield "\n[sizes.test]\n" + "\n".join(f"{name} = {1000 if name == 'n' else 30}" for name in named)
     yield "\n[features]\n" + "\n".join(f"{name} = {toml(name)}" for name in named)
     # The kernel's own arguments are those of its first launch here, which may never be made.
@@ -174,10 +174,10 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
         if is_array(argument):
             user = next(each for each in actors if name in {one.name for one in each.given})
             count = user.peek if isinstance(user.peek, str) and not user.border else sized("n")
-            elements = parse_expression(str(given.get(name, count)))
-            if unknown := sorted(elements.names - {*named}):
-                raise InvalidInputError(f"{name} has as many elements as {elements.text}: no size is {unknown[0]}")
-            yield from _buffer(name, type_, elements.text, "uniform(-1, 1)")
+            extent = parse_expression(str(given.get(name, count)))
+            if unknown := sorted(extent.names - {*named}):
+                raise InvalidInputError(f"{name} has as many elements as {extent.text}: no size is {unknown[0]}")
+            yield from _buffer(name, type_, extent.text, "uniform(-1, 1)")
         else:
             value = toml(name if name in rates else given.get(name, 1))
             yield from _argument(name, f"scalar = {toml(type_)}", f"value = {value}")
