@@ -23,16 +23,16 @@ from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.features import feature_table
-from coarsen.features.identity import kernel_identity
+from coarsen.features.feature_table import kernel_identity
 from coarsen.features.kernel_facts import launch_size, used_dimensions
 from coarsen.ir.kernel import Kernel
+from coarsen.models.launch import Risk
 from coarsen.models.launch.case import launch_inputs
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import OwnLaunch, launch_grid, usual_global_sizes
 from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.models.launch.prediction import LaunchPrediction, expected_launches, how_fared
-from coarsen.models.launch.risk import Risk
 from coarsen.models.launch.storage import load_launch
 from coarsen.targets import Target, target_of
 from coarsen.user_models import ModelName, answering_model, chosen_cascade, launch_model_folder

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 from coarsen.errors import DeviceError
-from coarsen.models.best_factors import DEVICES as PUBLISHED_DEVICES
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
-from coarsen.models.launch.files import has_launch
+from coarsen.models.device_descriptors import DEVICES as PUBLISHED_DEVICES
+from coarsen.models.launch import has_launch
 
 if TYPE_CHECKING:
     from coarsen.models import CascadeModel

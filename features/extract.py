@@ -36,8 +36,7 @@ from coarsen.cost.replication import (
     rewritten_body,
 )
 from coarsen.errors import InvalidInputError
-from coarsen.features.feature_table import FACTORS, Features, FeatureTable
-from coarsen.features.identity import kernel_identity
+from coarsen.features.feature_table import FACTORS, Features, FeatureTable, kernel_identity
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import analyse

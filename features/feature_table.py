@@ -6,6 +6,10 @@ A `Features` holds one value per feature, `FEATURES` says what each one is and i
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
@@ -13,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
+from coarsen.ir.graph.printer import instruction_text
+from coarsen.ir.kernel import Kernel
 
 # A version whose values change for any kernel gets a new number: a model is valid for one version only.
 FEATURE_SET_VERSION = 2
@@ -20,6 +26,9 @@ FEATURE_SET_VERSION = 2
 
 FACTORS = (1, 2, 4, 8, 16, 32)
 """The factors that features are computed at, and that the predictors choose from: 1, 2, 4, 8, 16, 32."""
+
+_METADATA = re.compile(r",? ?!\S+ !\S+|,? ?#\d+\b")
+_NAME = re.compile(r'%"[^"]*"|%[-\w$.]+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +154,23 @@ def relative_delta(before: NDArray[np.float64], after: NDArray[np.float64]) -> N
         The changes, of that shape.
     """
     return (after - before) / np.where(before == 0.0, 1.0, before)
+
+
+def kernel_identity(kernel: Kernel) -> str:
+    """Return the first 16 hexadecimal digits of a SHA-256 that is the same for the same code, however laid out.
+
+    It is of the normal form's blocks and of the arguments' types. Metadata, which differs between versions of
+    clang, and the names of values, blocks and the kernel stay out of it.
+    """
+    numbers: defaultdict[str, str] = defaultdict(map("%{}".format, itertools.count()).__next__)
+    arguments = " ".join(str(argument.type) for argument in kernel.arguments)
+    for argument in kernel.arguments:
+        _ = numbers[f"%{argument.name}"]
+    lines = [arguments]
+    for block in kernel.blocks:
+        lines.append(f"{numbers[f'%{block.name}']}:")
+        lines += [
+            _NAME.sub(lambda found: numbers[found[0]], _METADATA.sub("", instruction_text(i)))
+            for i in block.instructions
+        ]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]

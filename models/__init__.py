@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from coarsen.base.names import lazy_names
 
 if TYPE_CHECKING:
-    from coarsen.models.best_factors import PUBLISHED
     from coarsen.models.cascade.model import (
         CascadeModel,
         Contribution,
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
         available_models,
         load_model,
     )
-    from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
+    from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, PUBLISHED, DeviceDescriptor
     from coarsen.models.evaluation.evaluation import ENTRANTS, Entrant, Evaluation, Plan, evaluate
     from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore
     from coarsen.models.examples import Example, Predictor
@@ -56,12 +55,11 @@ __all__ = [
 ]
 
 _NAMES_IN = {
-    "best_factors": ("PUBLISHED",),
     "cascade.model": (
         *("CascadeModel", "Contribution", "Prediction", "Step"),
         *("available_models", "load_model"),
     ),
-    "device_descriptors": ("DEVICE_DESCRIPTORS", "DeviceDescriptor"),
+    "device_descriptors": ("DEVICE_DESCRIPTORS", "PUBLISHED", "DeviceDescriptor"),
     "evaluation.evaluation": ("ENTRANTS", "Entrant", "Evaluation", "Plan", "evaluate"),
     "evaluation.scores": ("HitScore", "Outcome", "SpeedupScore"),
     "examples": ("Example", "Predictor"),

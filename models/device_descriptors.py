@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from coarsen.cost.banks import LINE_BYTES, SECTOR_BYTES, Banks, MemoryDevice
 
@@ -69,6 +70,17 @@ _ALL = tuple(
 DEVICE_DESCRIPTORS: Mapping[str, DeviceDescriptor] = {descriptor.name: descriptor for descriptor in _ALL}
 """The devices that the predictors know, by name."""
 
+PUBLISHED = Path(__file__).parent / "data" / "pact14_best_factors.csv"
+"""The file with table 5 of Magni, Dubach and O'Boyle (PACT 2014) for `read_curves`: best and predicted factors."""
+CITATION = (
+    "A. Magni, C. Dubach, M. O'Boyle: Automatic Optimization of Thread-Coarsening for Graphics Processors, "
+    "PACT 2014, table 5"
+)
+# Its GPUs, which are known by their model only.
+DEVICES: Mapping[str, str] = {
+    name: DEVICE_DESCRIPTORS[name].full_name for name in ("fermi", "kepler", "cypress", "tahiti")
+}
+
 
 def known_descriptor(device: str, platform: str = "") -> DeviceDescriptor | None:
     """Return the descriptor that OpenCL's names of a device and its platform mean, None for other devices."""
@@ -101,11 +113,9 @@ def unknown_descriptor(
 # Where the figures are from:
 #
 # - fermi, kepler, h200: NVIDIA, CUDA C Programming Guide, compute capabilities 2.x, 3.x and 9.0: 32 banks of 4
-#   bytes
-#   (on kepler unless it is told to take 8), and sectors of 32 bytes;
+#   bytes (on kepler unless it is told to take 8), and sectors of 32 bytes;
 # - cypress, tahiti: AMD, "Accelerated Parallel Processing OpenCL Programming Guide" (2013): 32 banks of 4 bytes,
-#   and
-#   cache lines of 64;
+#   and cache lines of 64;
 # - pocl, intel: local memory of a CPU is ordinary memory, without banks; cache lines have 64 bytes.
 
 _BANKS = Banks(32, 4)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from coarsen.opencl_bench.results.measured_rows import shipped_files
+from coarsen.opencl_bench.results.measured_curves import shipped_files
 from coarsen.opencl_bench.results.results import shipped_results
 from coarsen.opencl_bench.workloads.lookup import SUITE
 

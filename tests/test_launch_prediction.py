@@ -9,8 +9,8 @@ import pytest
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
+from coarsen.models.launch import Risk
 from coarsen.models.launch.prediction import LaunchPrediction
-from coarsen.models.launch.risk import Risk
 from coarsen.prediction import AskedLaunch, own_launch, predict_by_launch_model, predict_launch
 from coarsen.runtime.text_cache.versions import prediction_versions
 from coarsen.targets import target_of

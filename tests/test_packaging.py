@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.models.launch.files import NAME, SHIPPED
+from coarsen.models.launch import NAME, SHIPPED
 
 ROOT = Path(__file__).parent.parent
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]

@@ -16,7 +16,7 @@ from coarsen import prediction
 from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.features.identity import kernel_identity
+from coarsen.features.feature_table import kernel_identity
 from coarsen.frontend.lower import lower
 from coarsen.models import LaunchModel, LaunchPrediction, Prediction, load_launch
 from coarsen.opencl_bench.workloads.lookup import SUITE

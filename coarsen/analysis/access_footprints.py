@@ -20,17 +20,7 @@ from coarsen.analysis.algebra.affine import Access, access_patterns
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.algebra.size_forms import extent_of_id
 from coarsen.analysis.algebra.symbols import iteration
-from coarsen.analysis.expressions import (
-    ONE,
-    ZERO,
-    Expression,
-    Name,
-    magnitude,
-    minimum,
-    number,
-    product,
-    total,
-)
+from coarsen.analysis.expressions import ONE, ZERO, Expression, Name, magnitude, minimum, number, product, total
 from coarsen.analysis.loop_counts import LoopCounts
 
 _DIMENSIONS = 3

@@ -9,16 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from coarsen.backend.builtin_library import (
-    I32,
-    I64,
-    Body,
-    Declaration,
-    Item,
-    element_count,
-    same_shape,
-    width,
-)
+from coarsen.backend.builtin_library import I32, I64, Body, Declaration, Item, element_count, same_shape, width
 from coarsen.backend.opencl_c.c.types import CType, Pointer, Vector, element_of
 from coarsen.backend.opencl_c.decide.builtins import parameters
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, mangled_name

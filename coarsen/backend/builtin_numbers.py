@@ -11,16 +11,7 @@ import math
 import re
 from collections.abc import Callable
 
-from coarsen.backend.builtin_library import (
-    I1,
-    I32,
-    Body,
-    Item,
-    element_count,
-    same_shape,
-    suffix,
-    width,
-)
+from coarsen.backend.builtin_library import I1, I32, Body, Item, element_count, same_shape, suffix, width
 from coarsen.ir.types import FloatType, IntegerType, StructType, scalar
 
 _INFINITY = {16: "0xH7C00", 32: "0x7FF0000000000000", 64: "0x7FF0000000000000"}

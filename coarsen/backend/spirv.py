@@ -399,7 +399,4 @@ def _strided_copy(declaration: Declaration, copy: re.Match[str]) -> Iterable[str
     to_pointer, from_pointer, size, _ = declaration.parameters
     callee = f"_Z29async_work_group_strided_copy{copy['pointers']}{copy['size'] * 2}9ocl_event"
     arguments = f"{to_pointer} %0, {from_pointer} %1, {size} %2, {size} 1, {event} %3"
-    return [
-        f"%event = call spir_func {event} @{callee}({arguments})",
-        f"ret {event} %event",
-    ]
+    return [f"%event = call spir_func {event} @{callee}({arguments})", f"ret {event} %event"]

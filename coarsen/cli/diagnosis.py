@@ -186,7 +186,7 @@ def _torch() -> str:
 
 def _models() -> str:
     from coarsen.models import available_models
-    from coarsen.models.launch.files import NAME, has_launch
+    from coarsen.models.launch import NAME, has_launch
 
     names = [*([NAME] if has_launch() else []), *available_models()]
     if not names:

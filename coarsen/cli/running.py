@@ -41,8 +41,7 @@ class RunOptions:
     )
     module: bool = option("PROGRAM is the name of a Python module, as after python -m.", None, "-m", default=False)
     tune: bool = option(
-        "Record the program, tune the kernels that its time goes to, and remember what is found.",
-        default=False,
+        "Record the program, tune the kernels that its time goes to, and remember what is found.", default=False
     )
     seconds: float | None = option("The most that tuning may take, for all kernels.  [default: 120]", "NUMBER")
     record: str | None = option(
@@ -56,8 +55,7 @@ class RunOptions:
         "NUMBER",
     )
     report: str | None = option(
-        "Say what each kernel gained and what that cost: as JSON into a file; with -, on standard error.",
-        "FILE|-",
+        "Say what each kernel gained and what that cost: as JSON into a file; with -, on standard error.", "FILE|-"
     )
     store: str | None = store_option()
 

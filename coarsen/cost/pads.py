@@ -13,14 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.cost.access_costs import AccessCost, AccessCosts
-from coarsen.cost.banks import (
-    Banks,
-    MemoryDevice,
-    Reference,
-    best_padding,
-    permuted_cost,
-    pitch_cost,
-)
+from coarsen.cost.banks import Banks, MemoryDevice, Reference, best_padding, permuted_cost, pitch_cost
 from coarsen.cost.lane_addresses import Place, coarsened_size, lane_places
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.instruction import alignment

@@ -259,10 +259,7 @@ def accesses_of(counts: LoopCounts, runs: Executions) -> tuple[AccessFunction, .
     siblings = nearest_siblings([footprint.access for footprint in found])
     return tuple(
         AccessFunction(
-            runs.of(footprint.access.block),
-            footprint,
-            siblings.get(index),
-            _is_loaded(counts, footprint.access),
+            runs.of(footprint.access.block), footprint, siblings.get(index), _is_loaded(counts, footprint.access)
         )
         for index, footprint in enumerate(found)
     )

@@ -134,9 +134,7 @@ def feature_values(features: Sequence[Feature], arguments: Iterable[KernelArgume
     formulas = [feature_steps(feature, kinds) for feature in features]
     inputs = needed_kinds(features, kinds)
     return FeatureValues(
-        tuple(inputs),
-        tuple(feature.name for feature in features),
-        numbers_function(inputs, formulas),
+        tuple(inputs), tuple(feature.name for feature in features), numbers_function(inputs, formulas)
     )
 
 

@@ -55,11 +55,7 @@ struct coarsen_argument {
 };
 #endif
 """
-_FROM = {
-    Source.CALLER: "coarsen_of_caller",
-    Source.SCRATCH: "coarsen_of_scratch",
-    Source.NUMBER: "coarsen_number",
-}
+_FROM = {Source.CALLER: "coarsen_of_caller", Source.SCRATCH: "coarsen_of_scratch", Source.NUMBER: "coarsen_number"}
 _BYTES = {"int": 4, "uint": 4, "long": 8, "ulong": 8}
 _C_TYPES = {"int": "int32_t", "uint": "uint32_t", "long": "int64_t", "ulong": "uint64_t"}
 

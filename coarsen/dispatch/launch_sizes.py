@@ -21,12 +21,7 @@ Sizes = tuple[int, ...]
 _NO_MEMORY: Mapping[int, int] = MappingProxyType({})
 # The numbers that a launch may pass, by the type's name.
 NUMBER_RANGES: Mapping[str, range] = MappingProxyType(
-    {
-        "int": range(-(2**31), 2**31),
-        "uint": range(2**32),
-        "long": range(-(2**63), 2**63),
-        "ulong": range(2**63),
-    }
+    {"int": range(-(2**31), 2**31), "uint": range(2**32), "long": range(-(2**63), 2**63), "ulong": range(2**63)}
 )
 
 

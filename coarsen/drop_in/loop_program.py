@@ -155,10 +155,7 @@ class LoopProgram:
         if (last := max((each.evaluate(numbers) for each in self._program.ends), default=0)) > self._most:
             raise InvalidInputError(f"a loop counts to {last}, too far for the kernels' whole numbers")
         buffers = self._buffers(given, numbers)
-        values: dict[str, Any] = {
-            **{name: type_(given[name]) for name, type_ in self._types.items()},
-            **buffers,
-        }
+        values: dict[str, Any] = {**{name: type_(given[name]) for name, type_ in self._types.items()}, **buffers}
         # Imported late, as all that loads islpy.
         from coarsen.loops.launches import each_launch
 

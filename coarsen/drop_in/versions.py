@@ -7,8 +7,6 @@ launch ─▶ class of the numbers that it is decided by ─▶ remembered ─�
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from coarsen.dispatch.launch_sizes import (
     NO_ONE_LAUNCH,
     SequenceSizes,
@@ -40,8 +38,6 @@ class FoundVersions(Picker):
     """
 
     def __init__(self, file: TunedFile, mode: tuple[Otherwise, Tune], roundings: str | None = None) -> None:
-        # Versions are launched as they are written.
-        settings = replace(mode[1], wide_accesses=False, distinct=False, tiles=False)
         self._file, self._inputs, self._roundings = file, size_inputs(file), roundings
         self._tree = TreeChoice(file)
         self._sizes = [sequence_function(file, each, self._inputs) for each in file.versions]
@@ -52,7 +48,7 @@ class FoundVersions(Picker):
             from coarsen.drop_in.search import SearchNow
 
             kind = SearchNow
-        self._policy = kind(settings, by_macros=self._by_macros)
+        self._policy = kind(mode[1], by_macros=self._by_macros)
         self.looks_at_arguments = kind.looks_at_arguments
 
     def pick(self, request: LaunchRequest) -> tuple[int, str] | None:
@@ -91,13 +87,11 @@ def _sorted(version: TunedVersion) -> Definitions:
 
 def _macro_sizes(file: TunedFile, version: TunedVersion, sizes: SequenceSizes) -> MacroSizes:
     whole, local, _ = sizes.launches[-1] if sizes.launches else NO_ONE_LAUNCH
-    one = MacroSizes(_sorted(version), whole or (1,), local or ())
-    if not version.is_sequence and all(each.kernel == file.kernel for each in version.launches):
-        return one
+    # Steps of one launch, too: versions are launched as they are written, and nothing else is searched.
     steps = list[MacroStep]()
     for place, launched, numbers in zip(sizes.order, sizes.launches, sizes.numbers, strict=True):
         launch = version.launches[place]
         passed = passed_arguments(version, launch, file.arguments)
         own = launched.global_size or (1,), launched.local_size or ()
         steps.append(MacroStep(launch.kernel, *own, passed, numbers))
-    return replace(one, steps=tuple(steps), scratch=sizes.scratch)
+    return MacroSizes(_sorted(version), whole or (1,), local or (), tuple(steps), sizes.scratch)

@@ -204,10 +204,7 @@ def _tune(
 
 
 def _shelve_all(
-    findings: Sequence[Finding],
-    devices: dict[RecordedDevice, DeviceDescription],
-    settings: Tune,
-    shelf: Path,
+    findings: Sequence[Finding], devices: dict[RecordedDevice, DeviceDescription], settings: Tune, shelf: Path
 ) -> None:
     for program, device, of_both in _programs(findings):
         if device in devices:

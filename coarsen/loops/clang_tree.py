@@ -193,7 +193,9 @@ class _Reader:
         clauses = None if written is None else written.removeprefix(" ".join(words)).strip()
         directive = tree.Directive(words, clauses, place)
         body = self._block(_captured(node))
-        if {"for", "simd", "distribute", "loop"} & {*words} and "taskloop" not in words:
+        if words == ("parallel",):
+            yield tree.Region(directive, body, place)
+        elif {"for", "simd", "distribute", "loop"} & {*words} and "taskloop" not in words:
             for each in body:
                 if isinstance(each, tree.For):
                     each = replace(each, directives=(directive, *each.directives))

@@ -204,6 +204,15 @@ class Declare:
 
 
 @dataclass(frozen=True, slots=True)
+class Region:
+    """The body of `#pragma omp parallel`, which several threads run."""
+
+    directive: Directive
+    body: tuple[Statement, ...]
+    place: SourcePosition = dataclasses.field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
     """A statement that is not read further: `what` is how a reader calls it."""
 
@@ -212,7 +221,7 @@ class Other:
     is_return: bool = False
 
 
-Statement: TypeAlias = For | If | Evaluate | Declare | Other
+Statement: TypeAlias = For | If | Evaluate | Declare | Region | Other
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +252,7 @@ def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
     for each in statements:
         yield each
         match each:
-            case For():
+            case For() | Region():
                 yield from all_of(each.body)
             case If():
                 yield from all_of((*each.then, *each.otherwise))

@@ -22,11 +22,7 @@ from coarsen.runtime.advice import Decision, LaunchRequest, Policy
 from coarsen.runtime.launch import OwnLaunch
 from coarsen.runtime.toolchain import CompiledSources
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, SizeClass, problem_of
-from coarsen.tuning.remembered.look_up import (
-    anything_remembered,
-    remembered_choice,
-    remembered_choices,
-)
+from coarsen.tuning.remembered.look_up import anything_remembered, remembered_choice, remembered_choices
 from coarsen.tuning.settings import Tune
 from coarsen.variant.variant import Variant
 
@@ -72,10 +68,7 @@ class Remembered(Policy):
     _unreadable = "what is remembered can't be read"
 
     def __init__(
-        self,
-        settings: Tune,
-        is_last: bool = True,
-        by_macros: Callable[[LaunchRequest], ByMacros] | None = None,
+        self, settings: Tune, is_last: bool = True, by_macros: Callable[[LaunchRequest], ByMacros] | None = None
     ) -> None:
         self._settings = settings
         self._is_last = is_last
@@ -189,12 +182,7 @@ class Remembered(Policy):
         key = request.source, request.options, request.kernel, device
         if key not in self._facts:
             self._facts[key] = kernel_facts(
-                request.source,
-                request.kernel,
-                request.options,
-                device.macros,
-                request.cache_dir,
-                self._sources,
+                request.source, request.kernel, request.options, device.macros, request.cache_dir, self._sources
             )
         return self._facts[key]
 

@@ -503,8 +503,7 @@ def _numbers_function(file: TunedFile, wanted: Sequence[str | int]) -> Callable[
         elif argument.kind in (ArgumentKind.WHOLE, ArgumentKind.REAL):
             parts[argument.name] = f"{argument.kind.value}(a[{index}])"
     return tuple_function(
-        [parts.get(name, "None") for name in wanted],
-        {"size": _bytes_of, "whole": _whole, "real": _real},
+        [parts.get(name, "None") for name in wanted], {"size": _bytes_of, "whole": _whole, "real": _real}
     )
 
 

@@ -76,13 +76,7 @@ def enqueue_target(
     if offset is not None:
         offset = plain_offset(offset, local_size, options["g_times_l"])
     event: pyopencl.Event = ENQUEUE(
-        queue,
-        target.kernel,
-        *target.sizes,
-        offset,
-        options["wait_for"],
-        False,
-        options["allow_empty_ndrange"],
+        queue, target.kernel, *target.sizes, offset, options["wait_for"], False, options["allow_empty_ndrange"]
     )
     return event
 

@@ -14,13 +14,7 @@ import numpy as np
 import pyopencl
 
 from coarsen.errors import InvalidInputError
-from coarsen.runtime.advice import (
-    IMPATIENCE,
-    KernelFile,
-    LaunchRefusedError,
-    LaunchRequest,
-    Numbers,
-)
+from coarsen.runtime.advice import IMPATIENCE, KernelFile, LaunchRefusedError, LaunchRequest, Numbers
 from coarsen.runtime.arguments import (
     PLAIN,
     SET_NUMBERS,

@@ -290,8 +290,8 @@ class _Writing:
         told = []
         for axis, size in enumerate(("width", "height")):
             first, end = f"{HIDDEN}first_{axis}", f"{HIDDEN}end_{axis}"
-            before = f"get_group_id({axis}) * get_local_size({axis})"
-            yield f"    const int {first} = get_global_offset({axis}) + {before};"
+            group = f"get_group_id({axis}) * get_local_size({axis})"
+            yield f"    const int {first} = get_global_offset({axis}) + {group};"
             yield f"    const int {end} = {first} + (int)get_local_size({axis});"
             told.append(f"{first} >= {own} && {end} + {own} <= {size}")
         yield f"    if ({' && '.join(told)}) {{"

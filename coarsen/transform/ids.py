@@ -55,13 +55,7 @@ class IdRewriter:
         start: what computes the answers at the kernel's start.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        coarsening: Coarsening,
-        names: NameSupply,
-        module: Module,
-    ) -> None:
+    def __init__(self, kernel: Kernel, coarsening: Coarsening, names: NameSupply, module: Module) -> None:
         self.coarsening = coarsening
         self._kernel = kernel
         self.start = Prologue(module, coarsening, names)

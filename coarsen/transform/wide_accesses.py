@@ -156,11 +156,7 @@ class _Merger:
         block.replace_instructions([instruction for piece in pieces for instruction in piece])
 
     def _load(
-        self,
-        build: Builder,
-        run: Run,
-        instructions: Sequence[Instruction],
-        positions: Mapping[Instruction, int],
+        self, build: Builder, run: Run, instructions: Sequence[Instruction], positions: Mapping[Instruction, int]
     ) -> None:
         """Build what stands in place of the first load of a run."""
         loads = [instructions[member.position] for member in run.members]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 
+import numpy as np
+
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
-from coarsen.cost.work_counts import LaunchSizes
+from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
@@ -17,8 +19,7 @@ from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.prediction import device_of, launch_model, learned_devices
 from coarsen.targets import target_of_installed
-from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
-from coarsen.tuning.workload.launch_sizes import sizes_of_launch
+from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, ScalarArgument
 from coarsen.user_models import launch_model_folder
 from coarsen.variant.variant import Variant
 
@@ -113,3 +114,21 @@ def launch_prior(
         return None
     prior.prepare([variant])
     return prior
+
+
+def sizes_of_launch(
+    benchmark: Benchmark, kernel: Kernel, preset: str, local_size: LocalSize
+) -> tuple[LaunchSizes, Mapping[str, int]]:
+    """Return the sizes of a benchmark's largest launch, and its whole scalar arguments by name.
+
+    Raises:
+        InvalidInputError: the local size is one that the algorithm can't use.
+    """
+    launch = max(benchmark.own_launches(preset, local_size), key=lambda each: np.prod(each.global_size))
+    names = [argument.name for argument in kernel.arguments]
+    scalars = {
+        name: int(argument.value)
+        for name, argument in zip(names, launch.arguments, strict=False)
+        if isinstance(argument, ScalarArgument) and isinstance(argument.value, np.integer)
+    }
+    return LaunchSizes(padded(launch.global_size), padded(local_size)), scalars

@@ -124,6 +124,9 @@ def space_of_launch(launch: LaunchToTune, groups_matter: bool, settings: Tune) -
     others = _local_sizes_to_try(launch, own, groups_matter, settings)
     space = launch_space(own, others, launch.transforms, settings, has_guarded=has_guarded)
     macros = sorted(benchmark.tunables.items())
+    if not benchmark.dimensions:
+        # Versions of several launches are launched as they are written.
+        return Space(factors=(1,), strides=(1,), arrays=(), definitions=tuple(macros))
     if benchmark.local_size_of is not None:
         return replace(space, local_sizes=None, definitions=tuple(macros))
     return replace(space, definitions=tuple((macro, values[:1]) for macro, values in macros))
@@ -326,11 +329,7 @@ _MOST_CHOSEN = 3
 _APART = 16
 # Work-items that are merged along each dimension, by the number of dimensions.
 _BLOCKS: Mapping[int, tuple[tuple[int, ...], ...]] = MappingProxyType(
-    {
-        1: ((4,), (8,), (2,), (1,)),
-        2: ((4, 4), (8, 8), (8, 4), (4, 8), (2, 2), (1, 1)),
-        3: ((1, 1, 1), (2, 2, 1)),
-    }
+    {1: ((4,), (8,), (2,), (1,)), 2: ((4, 4), (8, 8), (8, 4), (4, 8), (2, 2), (1, 1)), 3: ((1, 1, 1), (2, 2, 1))}
 )
 _LEFT: Mapping[int, LocalSize] = MappingProxyType({1: (256,), 2: (16, 16)})
 

@@ -25,12 +25,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning.workload.argument_use import is_readable, pointer_uses
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
-from coarsen.tuning.workload.captured_launch import (
-    CapturedArgument,
-    CapturedBuffer,
-    CapturedImage,
-    CapturedLaunch,
-)
+from coarsen.tuning.workload.captured_launch import CapturedArgument, CapturedBuffer, CapturedImage, CapturedLaunch
 from coarsen.tuning.workload.element_types import (
     CHANNEL_TYPES,
     CHANNELS,

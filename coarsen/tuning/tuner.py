@@ -187,7 +187,7 @@ class Tuning:
     def _narrowed(self, space: Space) -> Space:
         """The space without what is refused, and with distinct arguments where they gain something."""
         launch, kernel = self._launch, self._kernel
-        if kernel is None:
+        if kernel is None or not launch.benchmark.dimensions:
             return space
         space = without_refused(space, kernel, launch.benchmark.dimensions)
         if not self._settings.distinct:

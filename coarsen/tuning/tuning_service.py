@@ -98,12 +98,7 @@ def _keep_text(choice: Variant, launch: LaunchToTune, text: Message) -> None:
 def _failed(error: CoarsenError) -> Message:
     if isinstance(error, RefusalError):
         position = None if error.position is None else encoded(error.position)
-        return {
-            "failed": RefusalError.__name__,
-            "code": error.code,
-            "message": error.reason,
-            "position": position,
-        }
+        return {"failed": RefusalError.__name__, "code": error.code, "message": error.reason, "position": position}
     return {"failed": type(error).__name__, "message": str(error)}
 
 

@@ -99,10 +99,7 @@ class Transforms:
     )
     lock_step: Use = field(
         default=Use.AUTO,
-        metadata={
-            "help": "Run a divergent loop for all merged work-items at once.",
-            "words": "lock-step {}",
-        },
+        metadata={"help": "Run a divergent loop for all merged work-items at once.", "words": "lock-step {}"},
     )
     wide_accesses: bool = field(
         default=False,

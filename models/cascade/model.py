@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURES, FeatureTable
-from coarsen.models.launch.files import NAME as LAUNCH
+from coarsen.models.launch import NAME as LAUNCH
 from coarsen.models.model_files import (
     LARGEST,
     SMALLEST,

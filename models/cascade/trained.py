@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURES
-from coarsen.models.best_factors import CITATION
 from coarsen.models.cascade.model import (
     FORMAT_VERSION,
     NETWORKS,
@@ -29,7 +28,7 @@ from coarsen.models.cascade.training import (
     fit_cascade,
     unobserved,
 )
-from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
+from coarsen.models.device_descriptors import CITATION, DEVICE_DESCRIPTORS
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, cascade_entrants, evaluate
 from coarsen.models.evaluation.scores import HitScore
 from coarsen.models.examples import Example

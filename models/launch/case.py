@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 from coarsen.errors import InvalidInputError
 from coarsen.models.flat_forest import Array, Rows, in_half_precision
 from coarsen.models.launch.device import LaunchDevice
-from coarsen.models.launch.inputs import (
-    COARSENING_INPUTS,
-    Pair,
-    coarsening_row,
-    kernel_place,
-    local_size_rows,
-)
+from coarsen.models.launch.inputs import COARSENING_INPUTS, Pair, coarsening_row, kernel_place, local_size_rows
 from coarsen.models.launch.planning import DescribedLaunch, PlannedLaunch
 from coarsen.variant.variant import Variant
 

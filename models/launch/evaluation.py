@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coarsen.models.evaluation.scores import Interval, mean_interval
+from coarsen.models.launch import Risk
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.decision import Decision, ErrorTable, decide, fit_errors
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.expected_improvement import USUAL_TRIALS, Belief
 from coarsen.models.launch.expected_improvement import Expected as Expectation
 from coarsen.models.launch.model import Expected, LaunchModel
-from coarsen.models.launch.risk import Risk
 from coarsen.models.launch.settling import Judged, Settled, family_folds, settle
 from coarsen.variant.variant import Variant
 

@@ -13,11 +13,11 @@ from itertools import islice
 import numpy as np
 
 from coarsen.models.flat_forest import LEAF, Array, FlatForest, Rows
+from coarsen.models.launch import Risk
 from coarsen.models.launch.case import LaunchInputs
 from coarsen.models.launch.decision import Decision, ErrorTable, Rule, Seen, decide, places_of
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS
-from coarsen.models.launch.risk import Risk
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from coarsen.models.flat_forest import Array
+from coarsen.models.launch import Risk
 from coarsen.models.launch.decision import LEVELS, Decision
 from coarsen.models.launch.grid import Candidate
 from coarsen.models.launch.model import Expected, Influence, Neighbour
-from coarsen.models.launch.risk import Risk
 from coarsen.variant.variant import Variant
 
 _LOW, _HIGH = 0.1, 0.9

@@ -22,9 +22,9 @@ import numpy as np
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.flat_forest import Array
+from coarsen.models.launch import Risk
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.decision import ErrorTable, Rule, Seen, decide, fit_errors, places_of
-from coarsen.models.launch.risk import Risk
 
 SLOPES = (0.8, 1.0, 1.25, 1.5, 2.0)
 AVERSIONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)

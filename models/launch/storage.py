@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.flat_forest import FlatForest
+from coarsen.models.launch import NAME, SHIPPED, Risk, has_launch
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.decision import LEVELS, Binned, ErrorTable, Place, Rule
-from coarsen.models.launch.files import NAME, SHIPPED, has_launch
 from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS, PLACE_NAMES
 from coarsen.models.launch.model import LaunchModel, Medians, Neighbourhood, Parts
-from coarsen.models.launch.risk import Risk
 from coarsen.models.model_files import (
     LARGEST,
     LARGEST_LOGARITHM,

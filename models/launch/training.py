@@ -29,14 +29,7 @@ from coarsen.models.launch.model import (
     constant_forest,
     fit_neighbourhood,
 )
-from coarsen.models.launch.settling import (
-    Judged,
-    LaunchFold,
-    Settled,
-    family_folds,
-    mechanism_folds,
-    settle,
-)
+from coarsen.models.launch.settling import Judged, LaunchFold, Settled, family_folds, mechanism_folds, settle
 
 Progress = Callable[[str], None]
 
@@ -78,10 +71,7 @@ def train_launch(
     parts = grow(fitted_on, settings, seed)
     views = tuple(
         tuple(judged(folds, settings, seed, progress))
-        for folds in (
-            family_folds(fitted_on, settled_on),
-            mechanism_folds(fitted_on, settled_on),
-        )
+        for folds in (family_folds(fitted_on, settled_on), mechanism_folds(fitted_on, settled_on))
     )
     progress("settling the decision")
     settled = settle(views)

@@ -71,10 +71,7 @@ def evidence_of(file: TunedFile) -> Evidence:
         endings = np.array(kept["endings"], dtype=np.int8)
         times = VersionTimes(inputs, versions, seconds, int(kept["default"]), endings)
         return Evidence(
-            str(kept["description"]),
-            float(kept["margin"]),
-            times,
-            bool(kept.get("cold_cache", False)),
+            str(kept["description"]), float(kept["margin"]), times, bool(kept.get("cold_cache", False))
         )
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         missing = f" (there is no {error})" if isinstance(error, KeyError) else ""
@@ -155,11 +152,7 @@ def worth_of_choice(file: TunedFile) -> ChoiceWorth:
     def over(other: Array) -> float:
         return float(np.exp((np.log(other) - own).mean()))
 
-    return ChoiceWorth(
-        over(seconds[:, file.default]),
-        over(seconds[:, fixed_best(times)]),
-        over(kept.times.best),
-    )
+    return ChoiceWorth(over(seconds[:, file.default]), over(seconds[:, fixed_best(times)]), over(kept.times.best))
 
 
 def worth_of_versions(file: TunedFile) -> tuple[VersionWorth, ...]:

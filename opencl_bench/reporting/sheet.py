@@ -81,12 +81,7 @@ class Page:
 
 
 def page(
-    width: float,
-    height: float,
-    finding: str,
-    note: str = "",
-    entries: Sequence[Line2D] = (),
-    least: float = 0.0,
+    width: float, height: float, finding: str, note: str = "", entries: Sequence[Line2D] = (), least: float = 0.0
 ) -> Page:
     """A page without any panels.
 

@@ -140,8 +140,7 @@ FORMS = MappingProxyType({"opencl_c": "OpenCL C", "spirv": "SPIR-V", "ptx": "PTX
 # PoCL puts its driver and perhaps LLVM's name of the CPU before the device's own name.
 _POCL_PREFIX = re.compile(r"^(?:pthread|cpu|basic)-(?:[a-z0-9_-]+-)?(?=[A-Z])")
 _NOISE = re.compile(
-    r"\((?:R|TM|C)\)|\bCPU\b|@ ?[\d.]+ ?GHz|\b(?:\d+|\w+)-Core\b|\bProcessor\b|\bwith .* Graphics\b",
-    re.IGNORECASE,
+    r"\((?:R|TM|C)\)|\bCPU\b|@ ?[\d.]+ ?GHz|\b(?:\d+|\w+)-Core\b|\bProcessor\b|\bwith .* Graphics\b", re.IGNORECASE
 )
 _IDENTITY = ["device", "platform", "platform_version", "driver_version", "form", "cold_cache"]
 

@@ -18,7 +18,7 @@ from coarsen.base.processes import mapped
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
-from coarsen.features.identity import kernel_identity
+from coarsen.features.feature_table import kernel_identity
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
@@ -29,13 +29,13 @@ from coarsen.models.launch.case import LaunchCase, launch_inputs
 from coarsen.models.launch.device import launch_device
 from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.opencl_bench.results.best import newest_versions, seconds_of
-from coarsen.opencl_bench.results.measured_rows import read_rows
+from coarsen.opencl_bench.results.measured_curves import read_rows
 from coarsen.opencl_bench.workloads.lookup import find_measured
 from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.launch_prior import sizes_of_launch
 from coarsen.tuning.records.code import FORMS
 from coarsen.tuning.records.measurement import Measurement, Role
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
-from coarsen.tuning.workload.launch_sizes import sizes_of_launch
 from coarsen.variant.variant import Variant
 
 
@@ -73,9 +73,7 @@ def read_launch_cases(
 
 
 def launch_cases(
-    measured: Sequence[MeasuredLaunches],
-    kernels: Path | None = None,
-    processes: int | None = None,
+    measured: Sequence[MeasuredLaunches], kernels: Path | None = None, processes: int | None = None
 ) -> LaunchCases:
     """Return the cases of measured launches. Arguments and errors as those of `read_launch_cases`."""
     by_kernel: defaultdict[str, list[MeasuredLaunches]] = defaultdict(list)

@@ -14,6 +14,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from pathlib import Path
 
 from coarsen.base.files import read_file
@@ -26,7 +27,6 @@ from coarsen.models.device_descriptors import known_descriptor
 from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
 from coarsen.models.examples import Curve, CurveKey, Example, best_factor_of, family_of
 from coarsen.opencl_bench.results.best import Shown, at, newest_versions, seconds_of, shown_presets
-from coarsen.opencl_bench.results.measured_rows import read_rows, shipped_files
 from coarsen.opencl_bench.workloads.lookup import find_measured
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.records.code import FORMS
@@ -47,9 +47,7 @@ class _Case:
 
 
 def curves_of_results(
-    measurements: Sequence[Measurement],
-    preset: str | None = None,
-    kernels: Path | None = None,
+    measurements: Sequence[Measurement], preset: str | None = None, kernels: Path | None = None
 ) -> CurveData:
     """Return the curves of measurements; those on devices that have no name in `device_descriptors` are left out.
 
@@ -381,11 +379,7 @@ class Examples:
     notes: tuple[str, ...]
 
 
-def examples_of(
-    curves: Sequence[Curve],
-    kernels: Path | None = None,
-    processes: int | None = None,
-) -> Examples:
+def examples_of(curves: Sequence[Curve], kernels: Path | None = None, processes: int | None = None) -> Examples:
     """Return the curves with their kernels' features.
 
     Args:
@@ -429,3 +423,32 @@ def _table(name: str, kernel: Kernel, dimension: int) -> FeatureTable | str:
         return feature_table(kernel, dimension)
     except RefusalError as refusal:
         return f"{name} can't be coarsened along dimension {dimension}: {refusal}"
+
+
+def read_rows(source: str) -> list[Measurement]:
+    """Return the rows.
+
+    Args:
+        source: a file of results (.parquet, .jsonl), a store (.sqlite, .sqlite3, .db), or the name of
+            a sweep that comes with the package, `synthetic_intel` for example.
+
+    Raises:
+        InvalidInputError: it can't be read.
+    """
+    source = str(shipped_files().get(source, source))
+    # Imported late: they load PyArrow, which tables do without, and SQLAlchemy, which files do without.
+    if not source.lower().endswith((".sqlite", ".sqlite3", ".db")):
+        from coarsen.opencl_bench.results.exchange.files import read_results
+
+        return read_results(Path(source))
+    from coarsen.tuning.store.database import open_existing_store
+
+    with open_existing_store(source) as store:
+        return list(store.measurements())
+
+
+def shipped_files() -> Mapping[str, Path]:
+    """Return the files of the sweeps by their names, in alphabetical order."""
+    # Found from the package: the folder may be installed elsewhere than this file.
+    data = Path(str(resources.files("coarsen.opencl_bench"))) / "data"
+    return {path.stem: path for path in sorted(data.glob("*.parquet"))}

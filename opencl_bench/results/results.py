@@ -14,7 +14,6 @@ from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.best import newest_versions
 from coarsen.opencl_bench.results.exchange.files import read_results as read_file
-from coarsen.opencl_bench.results.measured_rows import shipped_files
 from coarsen.tuning.records.measurement import Measurement
 
 if TYPE_CHECKING:
@@ -177,6 +176,8 @@ def shipped_results(*names: str) -> Results:
     Raises:
         InvalidInputError: no sweep is named, or there is none of a name; the message lists those that there are.
     """
+    from coarsen.opencl_bench.results.measured_curves import shipped_files
+
     known = shipped_files()
     if not names:
         raise InvalidInputError(f"name at least one sweep; there are {', '.join(known)}")

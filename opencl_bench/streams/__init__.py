@@ -7,7 +7,7 @@
 | --- | --- | --- |
 | `tmv`, `scalar-products` | `products` | a `Reduce` of rows |
 | `convolution`, `five-point` | `convolution` | pipelines of a `Stencil` or two |
-| `ocean` | `ocean` | two stencils of one image in one kernel |
+| `ocean` | `convolution` | two stencils of one image in one kernel |
 | `monte-carlo` | `monte_carlo` | a `Reduce` to two sums side by side |
 | `bicgstab` | `bicgstab` | `Reduce` and fused kernels in a solver whose scalars stay on the device |
 | `svm` | `svm` | `Reduce.argmin`, distances to two rows at once, a map in place |

@@ -16,13 +16,12 @@ import numpy as np
 import pyopencl as cl
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.streams import PARTS, Program, bicgstab, convolution, monte_carlo, ocean, products, svm
+from coarsen.opencl_bench.streams import PARTS, Program, bicgstab, convolution, monte_carlo, products, svm
 from coarsen.opencl_bench.studies.turns import COMPARED, compared, correct, goes_on, study
 
 PROGRAMS: dict[str, Program] = {
     **products.PROGRAMS,
     **convolution.PROGRAMS,
-    **ocean.PROGRAMS,
     **monte_carlo.PROGRAMS,
     **bicgstab.PROGRAMS,
     **svm.PROGRAMS,

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -138,7 +138,7 @@ class _ByArrays:
     """Operations on vectors as `pyopencl.array` has them, and a kernel for products."""
 
     def __init__(self, queue: cl.CommandQueue) -> None:
-        self._queue, self._rows = queue, cl.Kernel(plain_program(queue.context), "rows")
+        self._queue, self._rows = queue, cast(Any, cl.Kernel(plain_program(queue.context), "rows"))
 
     def product(self, m: cl.array.Array, v: cl.array.Array, to: cl.array.Array) -> None:
         self._rows(self._queue, m.shape[:1], None, np.int32(m.shape[1]), m.data, v.data, to.data)

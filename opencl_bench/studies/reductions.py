@@ -52,6 +52,7 @@ FIXED = [
 FIXED_BY_ROWS: tuple[Mapping[str, int], ...] = (
     {"FORM": 1, "LOCAL": 32},
     {"FORM": 1, "LOCAL": 32, "LANES": 1},
+    {"FORM": 1, "LOCAL": 256, "LANES": 1},
     {"GROUPS": 1, "LOCAL": 1, "LANES": 1},
     {"GROUPS": 1, "LOCAL": 1, "LANES": 8},
     {"GROUPS": 1, "LOCAL": 1, "LANES": 64},
@@ -229,11 +230,12 @@ def products(queue: cl.CommandQueue, asked: Namespace) -> Lines:
     for height, width, is_judging in (shape for total in totals for shape in shapes(total)):
         with goes_on(f"{height}×{width}"):
             there, wanted = arrays_of(queue, "tmv", width, height)
-            runs = {name: Way(partial(each, queue, *there)) for name, each in ways.items()}
-            buffers = [each.base_data for each in (*there, cl.array.zeros(queue, height, np.float32))]
+            result = cl.array.zeros(queue, height, np.float32)
+            runs = {name: Way(partial(each, queue, *there, out=result), out=result) for name, each in ways.items()}
+            buffers = [each.base_data for each in (*there, result)]
             blas = partial(clblast, queue, buffers, (height, width))
             others = dict(installed(clblast=blas, cublas=partial(cublas, *(each.get() for each in there))))
-            others |= dict(_by_pyopencl(queue, *there))
+            others |= dict(_by_pyopencl(queue, there[0], there[1], result))
             kept = correct(f"{height}×{width}", runs | others, wanted, 2e-5 * width, {"chosen", *others})
             told = ways["chosen"].explain(queue, rows=height, width=width).version.variant.definitions
             version = " ".join(f"{name}={value}" for name, value in told)
@@ -242,20 +244,21 @@ def products(queue: cl.CommandQueue, asked: Namespace) -> Lines:
                 yield queue.device.name.strip(), height, width, is_judging, name, microseconds, of_it
 
 
-def _by_pyopencl(queue: cl.CommandQueue, m: cl.array.Array, v: cl.array.Array) -> Iterator[tuple[str, Way]]:
+def _by_pyopencl(
+    queue: cl.CommandQueue, m: cl.array.Array, v: cl.array.Array, result: cl.array.Array
+) -> Iterator[tuple[str, Way]]:
     """Yield what PyOpenCL has: a reduction of each row, where these are few, and a work-item for each row."""
     height, width = m.shape
     if height <= _MOST_CALLS:
-        dot = theirs("dot", queue.context)
-        rows = list(m)
+        dot: Any = theirs("dot", queue.context)
+        rows = [m[row] for row in range(height)]
         yield "pyopencl", Way(lambda: [dot(row, v) for row in rows], lambda found: [each.get() for each in found])
     by_item = ElementwiseKernel(
         queue.context,
         "float *result, const float *m, const float *v, long width",
         "float sum = 0; for (long j = 0; j < width; j++) sum += m[i * width + j] * v[j]; result[i] = sum",
     )
-    result = cl.array.empty(queue, height, np.float32)
-    yield "elementwise", Way(lambda: by_item(result, m, v, np.int64(width)), lambda _: result.get())
+    yield "elementwise", Way(lambda: by_item(result, m, v, np.int64(width)), out=result)
 
 
 def breaks(queue: cl.CommandQueue, asked: Namespace) -> Lines:

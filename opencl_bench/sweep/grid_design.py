@@ -18,8 +18,8 @@ from coarsen.models.launch.grid import launch_grid
 from coarsen.models.launch.planning import WorkPlanner
 from coarsen.prediction import AskedLaunch, own_launch, planned_launches
 from coarsen.tuning.engine.plan import DeviceLimits, Space
+from coarsen.tuning.launch_prior import sizes_of_launch
 from coarsen.tuning.workload.benchmark import Benchmark
-from coarsen.tuning.workload.launch_sizes import sizes_of_launch
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 

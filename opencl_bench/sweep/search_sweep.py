@@ -31,12 +31,7 @@ from coarsen.variant.variant import Variant
 SEARCHERS: Mapping[str, Searcher] = MappingProxyType(
     {
         searcher.name: searcher
-        for searcher in (
-            GuidedSearcher(),
-            StaircaseSearcher(),
-            RandomSearcher(),
-            ExhaustiveSearcher(),
-        )
+        for searcher in (GuidedSearcher(), StaircaseSearcher(), RandomSearcher(), ExhaustiveSearcher())
     }
 )
 """The searchers, by the names by which a user asks for them."""

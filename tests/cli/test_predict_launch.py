@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.features.identity import kernel_identity
+from coarsen.features.feature_table import kernel_identity
 from coarsen.frontend.lower import lower
 from coarsen.user_models import user_models
 from coarsen.variant.variant_json import variant_from_json

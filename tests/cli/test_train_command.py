@@ -13,8 +13,8 @@ import pytest
 
 import coarsen
 from coarsen.cli.train.options import TrainOptions
-from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.model import SHIPPED
+from coarsen.models.device_descriptors import PUBLISHED
 from coarsen.opencl_bench.workloads.lookup import SUITE
 
 Run = Callable[..., Any]

@@ -7,7 +7,7 @@ import pytest
 from coarsen.cli.train.cascade import curves_of
 from coarsen.cli.train.options import TrainOptions
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.models.best_factors import CITATION
+from coarsen.models.device_descriptors import CITATION
 
 
 def asked_for(device: str, *data: str) -> tuple[str, TrainOptions]:

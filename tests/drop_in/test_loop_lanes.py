@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyopencl as cl
@@ -30,6 +31,7 @@ from coarsen.tuning.workload.captured_launch import write_launch
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
+from tests.drop_in.test_loop_program import ROWS_AND_ALL, rows_and_all
 from tests.drop_in.tuned_programs import found
 
 MV, TMV = (Path(__file__).parents[2] / "opencl_bench" / "kernels" / "loops" / name for name in ("mv.c", "tmv.c"))
@@ -44,10 +46,12 @@ def lanes_found(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
     def tune_request(request: LaunchRequest, *rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
         *_, by_macros = rest
+        if by_macros is None:
+            return found(request, 1)
         asked.append((request, by_macros))
-        own = next(each for each in by_macros.sizes if each.definitions == LANES)
+        own = next(each for each in by_macros.sizes if [value for _, value in each.definitions] == ["256", "8"])
         merged = Coarsening(2, own.local_size.index(32), level=Level.GROUP)
-        tuned, choice = found(request), Variant(own.local_size, (merged,), LANES)
+        tuned, choice = found(request), Variant(own.local_size, (merged,), own.definitions)
         return replace(tuned, decision=replace(tuned.decision, choice=choice))
 
     monkeypatch.setattr(measured_launch, "tune_request", tune_request)
@@ -91,6 +95,23 @@ def test_what_is_found_is_launched_and_remembered(
     kernel(queue, (1, 128)[:: 2 * rows - 1], (1, 64)[:: 2 * rows - 1], *(e.data for e in (*ones, x)), np.int32(70))
     assert (x.get() == 70).all()
     assert len(lanes_found) == count and said() == []
+
+
+@pytest.mark.compiled_devices
+@patch("coarsen.loops.partial_sums.TERMS", 4)
+def test_kernels_of_a_function_are_tuned_one_by_one(
+    queue: cl.CommandQueue, store: str, lanes_found: Asked, said: Callable[[], list[str]], tmp_path: Path
+) -> None:
+    path = tmp_path / "f.c"
+    path.write_text(ROWS_AND_ALL)
+    for tune in (Tune(store=store), None):
+        rows_and_all(queue, LoopProgram(queue.context, path, tune=tune), 70)
+    # That which adds the parts has its lanes alone.
+    assert [(request.kernel, dict(tried.sizes[0].definitions)) for request, tried in lanes_found] == [
+        ("f_0", {"SPLIT_0": "1", "GROUP_SIZE_0": "64"}),
+        ("f_1", {"SPLIT_1": "1", "GROUP_SIZE_1": "1"}),
+    ]
+    assert said() == []
 
 
 def test_the_search_has_the_lanes_of_the_program(

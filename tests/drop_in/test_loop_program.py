@@ -91,6 +91,16 @@ def test_examples_compute_what_the_functions_do(
         np.testing.assert_allclose(given[word].get(), expected, rtol=2e-5, atol=2e-5)
 
 
+def rows_and_all(queue: cl.CommandQueue, program: LoopProgram, n: int) -> None:
+    """Fail unless a program of `ROWS_AND_ALL` sums as NumPy does."""
+    a = np.random.default_rng(n).random((n, n), np.float32)
+    given = [cl.array.to_device(queue, a), *(cl.array.zeros(queue, size, np.float32) for size in (n, 1))]
+    program(queue, n, *given).wait()
+    rows = a.sum(1)
+    np.testing.assert_allclose(given[1].get(), rows, rtol=1e-5)
+    np.testing.assert_allclose(given[2].get(), [rows @ rows], rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("options", "lanes"),
     [
@@ -106,13 +116,7 @@ def test_each_kernel_has_its_own_lanes(
     path.write_text(ROWS_AND_ALL)
     program = LoopProgram(queue.context, path, options=options)
     assert all(f"#define SPLIT_{number} {count}\n" in program.source for number, count in enumerate(lanes))
-    n = 67
-    a = np.random.default_rng(n).random((n, n), np.float32)
-    given = [cl.array.to_device(queue, a), *(cl.array.zeros(queue, size, np.float32) for size in (n, 1))]
-    program(queue, n, *given).wait()
-    rows = a.sum(1)
-    np.testing.assert_allclose(given[1].get(), rows, rtol=1e-5)
-    np.testing.assert_allclose(given[2].get(), [rows @ rows], rtol=1e-5)
+    rows_and_all(queue, program, 67)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.features.identity import kernel_identity
+from coarsen.features.feature_table import kernel_identity
 from tests.features.counted_kernels import GUARDED, lowered
 
 SAME = """

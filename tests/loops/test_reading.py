@@ -212,6 +212,20 @@ return s; }"""
     assert loop_sentence(nest, found, nest.loops[0]).startswith("parallel as a reduction")
 
 
+def test_a_parallel_region_with_its_loops(analyse: Analysed) -> None:
+    nest, _ = analyse(
+        """void f(int n, float v[n], float w[n]) {
+#pragma omp parallel
+{
+#pragma omp for nowait
+for (int i = 0; i < n; i++) v[i] = 0;
+#pragma omp for simd
+for (int i = 0; i < n; i++) w[i] = v[i];
+} }"""
+    )
+    assert [each.directives[0].words for each in nest.loops] == [("for",), ("for", "simd")]
+
+
 def test_arrays_of_a_file_and_of_a_function(analyse: Analysed) -> None:
     nest, _ = analyse(
         """#define N 8

@@ -53,7 +53,7 @@ REFUSED = {
     "a critical section": ("unsupported-statement", f"{FOR} {{\n^#pragma omp critical\nf[0] += 1; }}"),
     "what every thread does": (
         "unsupported-statement",
-        f"\n^#pragma omp parallel\n{{ f[0] += 1;\n#pragma omp for\n{FOR} g[i] = 0; }}",
+        f"\n#pragma omp parallel\n{{ ^f[0] += 1;\n#pragma omp for\n{FOR} g[i] = 0; }}",
     ),
     "an array with first values": ("unsupported-statement", f"float ^t[2] = {{1, 2}}; {FOR} f[i] = t[0];"),
     "a recurrence called parallel": (

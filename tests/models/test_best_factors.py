@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.models.best_factors import DEVICES, PUBLISHED
+from coarsen.models.device_descriptors import DEVICES, PUBLISHED
 from coarsen.opencl_bench.results.measured_curves import CurveData, read_curves
 from coarsen.opencl_bench.workloads.lookup import SUITE
 

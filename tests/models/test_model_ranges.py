@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save_file
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade import model as cascade
 from coarsen.models.cascade.model import load_model
-from coarsen.models.launch.files import SHIPPED as LAUNCH
+from coarsen.models.launch import SHIPPED as LAUNCH
 from coarsen.models.launch.storage import load_launch
 
 KINDS: dict[str, tuple[Path, Callable[[Path], object]]] = {

@@ -13,6 +13,7 @@ PUBLIC_MODULES = (
     "coarsen.models",
     "coarsen.opencl_bench",
     "coarsen.opencl_bench.plots",
+    "coarsen.stream",
 )
 # Beside Python's own modules: what `pip install '.[notebooks]'` brings, and a reader may know.
 _OTHERS = frozenset({"IPython", "matplotlib", "numpy", "pandas", "pyopencl", "sklearn"})

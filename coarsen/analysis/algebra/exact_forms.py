@@ -74,10 +74,7 @@ class ExactForms(Walk[ModularForm]):
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        assumed: Mapping[str, ModularForm] | None = None,
-        outer: ExactForms | None = None,
+        self, kernel: Kernel, assumed: Mapping[str, ModularForm] | None = None, outer: ExactForms | None = None
     ) -> None:
         super().__init__(kernel, PROVE, assumed, outer._depth if outer else 0)
         self._assumed = dict(assumed or {})

@@ -23,14 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from coarsen.analysis.algebra.numbers import number_of
 from coarsen.analysis.algebra.polynomial import ZERO, Polynomial
-from coarsen.analysis.algebra.symbols import (
-    Piece,
-    PieceKind,
-    Symbols,
-    iteration,
-    query_form,
-    trips,
-)
+from coarsen.analysis.algebra.symbols import Piece, PieceKind, Symbols, iteration, query_form, trips
 from coarsen.analysis.algebra.walk import Walk, add, address, subtract
 from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.divergence import Divergence

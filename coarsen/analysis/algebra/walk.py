@@ -46,11 +46,7 @@ class Walk(ABC, Generic[F]):
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        rules: Rules[F],
-        assumed: Mapping[str, F] | None = None,
-        depth: int = 0,
+        self, kernel: Kernel, rules: Rules[F], assumed: Mapping[str, F] | None = None, depth: int = 0
     ) -> None:
         self.kernel = kernel
         self._rules: Rules[F] = rules

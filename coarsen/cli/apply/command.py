@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from coarsen.base.one_thread import load_numpy_in_one_thread
 from coarsen.cli.apply.c_loops import explain_c_file, is_of_kernels, write_c_file
@@ -14,14 +15,16 @@ from coarsen.cli.apply.options import ApplyOptions, Form
 from coarsen.cli.apply.report_text import write_explanations, write_reports
 from coarsen.cli.apply.request import Request, launch_comment
 from coarsen.cli.declared import takes
-from coarsen.cli.kernel_input import naming_file, with_file
+from coarsen.cli.kernel_input import lower_file, naming_file, with_file
 from coarsen.cli.messages import note, raise_last
 from coarsen.cli.options import parsed_size
-from coarsen.cli.output import Format, counted, print_line, write_result
+from coarsen.cli.output import Format, counted, print_json, print_line, print_table, write_result
 from coarsen.errors import InvalidInputError, RefusalError, printable
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.loops.program import SUFFIX as C_SUFFIX
 from coarsen.pipeline import CoarsenedKernel, Observer
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.options import COARSENING_OPTIONS, TRANSFORM_OPTIONS
 from coarsen.variant.transforms import DeviceKind
 
 # The version that every implementation builds a program for if none is named.
@@ -66,11 +69,7 @@ def apply(asked: ApplyOptions) -> None:
         _write_versions(asked.file, asked.tuned, asked.output)
         return
     if asked.features:
-        load_numpy_in_one_thread()
-        # Imported late: it loads the models.
-        from coarsen.cli.apply.features import show_features
-
-        show_features(asked)
+        _show_features(asked)
         return
     request = Request(asked, asked.kernel)
     observer = Observer(frozenset(asked.print_after or ()), show=_show)
@@ -99,6 +98,42 @@ def _check(asked: ApplyOptions) -> None:
     if asked.local_size and not (asked.report or asked.explain or asked.chosen["tile"].trips):
         raise InvalidInputError("--local-size goes with --tile, --explain and --report")
     parsed_size("--local-size", asked.local_size)
+
+
+def _show_features(asked: ApplyOptions) -> None:
+    """Show the 17 features of a kernel at each factor, without coarsening it.
+
+    Raises:
+        InvalidInputError: options that do not go together.
+        RefusalError: the kernel can't be coarsened so, or has something that no analysis follows.
+    """
+    # Imported late: it loads NumPy.
+    load_numpy_in_one_thread()
+    from coarsen.features import feature_table
+
+    along = _dimension(asked.chosen)
+    lowered = lower_file(asked.file, asked.kernel, asked.build_options)
+    with naming_file(asked.file):
+        table = feature_table(lowered, along)
+    columns = {str(factor): table.at(factor).by_name() for factor in table.factors}
+    if asked.report_format is Format.JSON:
+        print_json({"kernel": table.kernel, "dimension": table.dimension, "features": columns})
+    else:
+        print_line(f"kernel {table.kernel} along dimension {table.dimension}, by factor")
+        print_line()
+        names = next(iter(columns.values()))
+        rows = [[name.replace("_", " "), *(f"{each[name]:.4g}" for each in columns.values())] for name in names]
+        print_table(["feature", *columns], rows, numbers=[*columns])
+
+
+def _dimension(chosen: Mapping[str, Any]) -> int:
+    """The dimension of the features. Raises InvalidInputError for other options of a variant."""
+    along = chosen["dimension"] or [0]
+    options = {**COARSENING_OPTIONS, **TRANSFORM_OPTIONS}
+    given = [name for name, option in options.items() if chosen[name] not in (option.default, None, [])]
+    if {*given} - {"dimension", "factor"} or chosen["factor"] or len(along) > 1:
+        raise InvalidInputError("--features is of the kernel as it is: give no option of a variant but one --dim")
+    return Coarsening(1, along[0]).dimension
 
 
 def _write_versions(file: Path, tuned: Path, folder: Path | None) -> None:

@@ -61,8 +61,7 @@ class ApplyOptions(SourceOptions):
         "Of --report and --features: a table, or JSON.  [default: table]", None, "-f --format"
     )
     local_size: str | None = option(
-        "The original launch's local size, 64 or 16x16; for --tile, and with --explain and --report.",
-        "SIZE",
+        "The original launch's local size, 64 or 16x16; for --tile, and with --explain and --report.", "SIZE"
     )
     print_after: list[Stage] | None = option(
         "Show the IR after lower, layout, clean-up, guard, replicate, normalise, tile or widen. May be repeated.",

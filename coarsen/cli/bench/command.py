@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from coarsen.cli.bench.options import (
-    CodeForm,
-    bench_search,
-    check_export,
-    device_kind,
-)
+from coarsen.cli.bench.options import CodeForm, bench_search, check_export, device_kind
 from coarsen.cli.declared import argument, option, takes
 from coarsen.cli.messages import INTERRUPTED, note, say, say_interrupted
 from coarsen.cli.options import format_option, seed_option
@@ -63,8 +58,7 @@ class BenchOptions:
         "Values to try of a macro. May be repeated.", "NAME=VALUE,...", "-D --define"
     )
     search: str | None = option(
-        "Search the space instead of measuring it all: guided, staircase, random, exhaustive.",
-        "NAME",
+        "Search the space instead of measuring it all: guided, staircase, random, exhaustive.", "NAME"
     )
     budget: str | None = option(
         "With --search: how many configurations it may try, failures too, which share of the space, or for "

@@ -12,11 +12,7 @@ from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_records
 from coarsen.errors import InvalidInputError
 from coarsen.models.held_out import is_calibration
-from coarsen.models.launch.evaluation import (
-    LaunchOutcome,
-    LaunchScore,
-    launch_scores,
-)
+from coarsen.models.launch.evaluation import LaunchOutcome, LaunchScore, launch_scores
 
 if TYPE_CHECKING:
     from coarsen.cli.evaluate.options import EvaluateOptions

@@ -15,7 +15,7 @@ from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_line, print_lines, print_table
 from coarsen.cli.progress import Fits, watching
 from coarsen.errors import InvalidInputError
-from coarsen.models.best_factors import PUBLISHED
+from coarsen.models.device_descriptors import PUBLISHED
 from coarsen.models.evaluation.evaluation import NEVER, ORACLE, UNIQUE, Evaluation, Plan, evaluate
 from coarsen.models.evaluation.scores import (
     GIVEN_UP_SPEEDUP,
@@ -28,8 +28,14 @@ from coarsen.models.evaluation.scores import (
 )
 from coarsen.models.examples import Curve, Example
 from coarsen.models.held_out import refuse_judge
-from coarsen.opencl_bench.results.measured_curves import CurveData, examples_of, merged, read_curves, read_table
-from coarsen.opencl_bench.results.measured_rows import shipped_files
+from coarsen.opencl_bench.results.measured_curves import (
+    CurveData,
+    examples_of,
+    merged,
+    read_curves,
+    read_table,
+    shipped_files,
+)
 
 if TYPE_CHECKING:
     from coarsen.cli.evaluate.options import EvaluateOptions
@@ -76,15 +82,7 @@ class Report:
 
 # Tables.
 
-_SPEEDUP_HEADINGS = (
-    "method",
-    "geometric mean",
-    "of oracle",
-    "of gain",
-    "over unique",
-    "<0.95",
-    "worst",
-)
+_SPEEDUP_HEADINGS = ("method", "geometric mean", "of oracle", "of gain", "over unique", "<0.95", "worst")
 _HIT_HEADINGS = ("method", "exact", "within one doubling", "mean error, doublings")
 _SPEEDUP_LEGEND = (
     "Geometric mean: of the speed-ups over the uncoarsened kernel, over kernels and",

@@ -23,7 +23,7 @@ from coarsen.cli.predict.output import launch_as_data, print_cascade, print_laun
 from coarsen.cli.stores import check_packages
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.frontend.translation_unit import TranslationUnit
-from coarsen.models.launch.risk import Risk
+from coarsen.models.launch import Risk
 from coarsen.user_models import ModelName, answering_model, chosen_cascade, launch_model_folder
 
 if TYPE_CHECKING:

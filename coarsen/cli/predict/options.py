@@ -23,7 +23,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
-from coarsen.models.launch.risk import Risk
+from coarsen.models.launch import Risk
 from coarsen.user_models import ModelName
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def read_input(
         lowered = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
     if own is None:
         return KernelInput(lowered, path, benchmark, name)
-    from coarsen.tuning.workload.launch_sizes import sizes_of_launch
+    from coarsen.tuning.launch_prior import sizes_of_launch
 
     sizes, arguments = sizes_of_launch(benchmark, lowered, preset, own)
     return KernelInput(lowered, path, benchmark, name, own, sizes.global_size[: len(own)], arguments)

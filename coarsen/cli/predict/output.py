@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, picked, print_json, print_line, print_lines, print_records
-from coarsen.models.launch.risk import Risk
+from coarsen.models.launch import Risk
 from coarsen.variant.variant import Variant, shape
 
 if TYPE_CHECKING:

@@ -122,9 +122,7 @@ class ResultsOptions:
     preset: str | None = option("Only rows of this preset.", "NAME")
     remembered: bool = option("Choices that tuning found, and no measured rows.", default=False)
     source: list[Path] | None = option(
-        "Plot, or list the best of, a file instead: .parquet or .jsonl. May be repeated.",
-        "FILE",
-        "--from",
+        "Plot, or list the best of, a file instead: .parquet or .jsonl. May be repeated.", "FILE", "--from"
     )
     store: str | None = store_option()
     output: Path | None = option(

@@ -14,7 +14,7 @@ from coarsen.cli.output import Format, counted, print_json, print_line, print_li
 from coarsen.cli.predict.output import held_out_text
 from coarsen.cli.progress import Fits, watching
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.models.best_factors import CITATION, DEVICES, PUBLISHED
+from coarsen.models.device_descriptors import CITATION, DEVICES, PUBLISHED
 from coarsen.models.model_files import model_name
 from coarsen.targets import target_of
 

@@ -75,13 +75,7 @@ def parse_instruction(text: str, values: ValueParser, structures: dict[str, Stru
     if scanner.position < len(line):
         raise scanner.unexpected()
     instruction = Instruction(
-        opcode,
-        parts.type,
-        parts.operands,
-        name[1:],
-        blocks=parts.blocks,
-        flags=parts.flags,
-        detail=parts.detail,
+        opcode, parts.type, parts.operands, name[1:], blocks=parts.blocks, flags=parts.flags, detail=parts.detail
     )
     if equals:
         values.define(instruction)

@@ -93,10 +93,7 @@ def keep_accumulators(module: Module, kernel: Kernel) -> tuple[Accumulator, ...]
 
 
 def _of_loop(
-    place: LoopPlace,
-    flow: FlowGraph,
-    effects: EffectsOfKernel,
-    roots: PointerRoots,
+    place: LoopPlace, flow: FlowGraph, effects: EffectsOfKernel, roots: PointerRoots
 ) -> Iterator[Accumulator]:
     """Keep the locations of one loop in registers, and say of each what was done."""
     preheader, loop = place.preheader, place.loop

@@ -256,10 +256,7 @@ def copy_before_strip(
     for copied, is_whole in copies:
         if copied not in straight:
             taken = None if is_whole else copied.is_taken
-            share(
-                *(module, function, copied.array, copied.tile.count, copied.copy, taken, build),
-                meets=False,
-            )
+            share(*(module, function, copied.array, copied.tile.count, copied.copy, taken, build), meets=False)
     meet(build, module)
     for phi in header.phis:
         phi.set_block(phi.incoming.index(before.name), build.block)

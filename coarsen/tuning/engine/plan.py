@@ -129,11 +129,7 @@ def limits_of(device: DeviceDescription) -> DeviceLimits:
 
 
 def points(
-    benchmark: Benchmark,
-    preset: str,
-    space: Space,
-    limits: DeviceLimits,
-    device_kind: DeviceKind = DeviceKind.ANY,
+    benchmark: Benchmark, preset: str, space: Space, limits: DeviceLimits, device_kind: DeviceKind = DeviceKind.ANY
 ) -> list[Point]:
     """Return every point of a space, or the sample that it asks for, or the variants that it lists, each once.
 
@@ -171,11 +167,7 @@ def points(
 
 
 def variant_space(
-    benchmark: Benchmark,
-    preset: str,
-    space: Space,
-    limits: DeviceLimits,
-    device_kind: DeviceKind = DeviceKind.ANY,
+    benchmark: Benchmark, preset: str, space: Space, limits: DeviceLimits, device_kind: DeviceKind = DeviceKind.ANY
 ) -> VariantSpace:
     """Return the variants of a benchmark that a space asks for. Arguments and errors are those of `points`."""
     _check_coarsenings(benchmark, space)

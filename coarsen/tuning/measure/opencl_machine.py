@@ -131,11 +131,7 @@ class OpenClExecutor(DeviceWorkload):
         self._machine = machine
 
     def load(
-        self,
-        code: Code,
-        variant: Variant,
-        binary: bytes | None = None,
-        launches: Sequence[Launch] | None = None,
+        self, code: Code, variant: Variant, binary: bytes | None = None, launches: Sequence[Launch] | None = None
     ) -> Job:
         """Build a variant's code for this workload's launches (see `variant_launch`).
 

@@ -301,10 +301,7 @@ class Session:
         if self._default is not None:
             is_default = loaded.candidate == self._default
             return CheckedAgainst.NOTHING if is_default else CheckedAgainst.DEFAULT
-        is_oracle = loaded.candidate.is_original and self._shared_local_size in (
-            None,
-            loaded.candidate.local_size,
-        )
+        is_oracle = loaded.candidate.is_original and self._shared_local_size in (None, loaded.candidate.local_size)
         return CheckedAgainst.NOTHING if is_oracle else CheckedAgainst.UNCOARSENED
 
     def _launches(self, placement: Placement, candidate: Variant) -> tuple[Launch, ...] | None:

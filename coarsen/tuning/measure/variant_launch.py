@@ -23,13 +23,7 @@ from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guar
 from coarsen.runtime.launch import DividedLaunch, LaunchLimits
 from coarsen.tuning.measure.machine import UndividedError
 from coarsen.tuning.records.code import Code
-from coarsen.tuning.workload.benchmark import (
-    Argument,
-    BufferArgument,
-    Launch,
-    LocalArgument,
-    ScalarArgument,
-)
+from coarsen.tuning.workload.benchmark import Argument, BufferArgument, Launch, LocalArgument, ScalarArgument
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 

@@ -227,12 +227,7 @@ class MeasuringProcess:
         """Place a workload and build its kernel; whether it has a reference."""
         candidate = variant_to_json(ready.candidate)
         placed = self._ask_for(slot, {"do": "place", "candidate": candidate}, PLACING_SECONDS)
-        request = {
-            "do": "load",
-            "candidate": candidate,
-            "code": ready.code.to_json(),
-            "binary": ready.binary,
-        }
+        request = {"do": "load", "candidate": candidate, "code": ready.code.to_json(), "binary": ready.binary}
         seconds = self._method.grace_seconds + self._method.compile_seconds
         try:
             self._ask_for(slot, request, seconds)

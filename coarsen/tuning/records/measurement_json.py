@@ -18,13 +18,7 @@ from typing import Any
 from coarsen.base.codec import decoded, encoded
 from coarsen.base.limits import LONGEST_NAME
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.records.measurement import (
-    Environment,
-    Invalidity,
-    Measurement,
-    Role,
-    implied_transforms,
-)
+from coarsen.tuning.records.measurement import Environment, Invalidity, Measurement, Role, implied_transforms
 from coarsen.tuning.workload.benchmark import Clock
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json

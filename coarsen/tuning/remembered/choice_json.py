@@ -19,13 +19,7 @@ from typing import Any
 from coarsen.base.codec import decoded, encoded
 from coarsen.base.limits import LONGEST_NAME
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.remembered.choice import (
-    COARSEN,
-    RememberedChoice,
-    RememberedKey,
-    SizeClass,
-    canonical_json,
-)
+from coarsen.tuning.remembered.choice import COARSEN, RememberedChoice, RememberedKey, SizeClass, canonical_json
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 

@@ -23,14 +23,7 @@ from coarsen.tuning.search.exhaustive import try_all
 from coarsen.tuning.search.guided_models import Forest, GaussianProcess, check_package
 from coarsen.tuning.search.searcher import Searcher, fastest, run_rounds, time_of
 from coarsen.tuning.search.spaces import Choice, default_choice, has_at_most, neighbours
-from coarsen.tuning.search.surrogate import (
-    Candidates,
-    Floats,
-    Predict,
-    Predicted,
-    Surrogate,
-    log_times,
-)
+from coarsen.tuning.search.surrogate import Candidates, Floats, Predict, Predicted, Surrogate, log_times
 
 # So many choices come before the models are fitted.
 FIRST_CHOICES = 10

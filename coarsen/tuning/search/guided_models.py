@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.search.spaces import SearchSpace
-from coarsen.tuning.search.surrogate import (
-    Floats,
-    Predicted,
-    Surrogate,
-    product_rows,
-    unit_rows,
-)
+from coarsen.tuning.search.surrogate import Floats, Predicted, Surrogate, product_rows, unit_rows
 
 if TYPE_CHECKING:
     from sklearn.gaussian_process.kernels import Kernel

@@ -22,14 +22,7 @@ from sqlalchemy import Engine, bindparam, func, select
 from coarsen.base.files import opened
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.records.measurement import Measurement
-from coarsen.tuning.store.connection import (
-    Guard,
-    engine_of,
-    file_in_folder,
-    guard_of,
-    prepare,
-    writing,
-)
+from coarsen.tuning.store.connection import Guard, engine_of, file_in_folder, guard_of, prepare, writing
 from coarsen.tuning.store.remembered import RememberedTable
 from coarsen.tuning.store.schema import (
     Filter,

@@ -304,11 +304,7 @@ class Benchmark:
         return tuple(dict.fromkeys((self.preset(preset).local_size, *self.local_sizes)))
 
     def workload(
-        self,
-        preset: str,
-        seed: int = 0,
-        local_size: LocalSize | None = None,
-        definitions: Definitions = (),
+        self, preset: str, seed: int = 0, local_size: LocalSize | None = None, definitions: Definitions = ()
     ) -> Workload:
         """Make the workload of a preset; the same arguments give the same arrays.
 

@@ -47,14 +47,7 @@ from coarsen.tuning.workload.benchmark import (
     NullArgument,
     ScalarArgument,
 )
-from coarsen.tuning.workload.captured_benchmark import (
-    KINDS,
-    LAUNCH,
-    SCALAR,
-    UNREAD_BYTE,
-    KeptBuffer,
-    KeptLaunch,
-)
+from coarsen.tuning.workload.captured_benchmark import KINDS, LAUNCH, SCALAR, UNREAD_BYTE, KeptBuffer, KeptLaunch
 from coarsen.tuning.workload.element_types import (
     ElementType,
     ImageFormat,
@@ -255,12 +248,7 @@ def _scalar_name(entry: CapturedEntry) -> str:
 
 
 def _type_of(kernel: Kernel, parameter: Parameter, argument: CapturedArgument) -> ElementType:
-    kinds = {
-        PassedScalar: "scalar",
-        LocalArgument: "local",
-        CapturedImage: "image",
-        SamplerArgument: "sampler",
-    }
+    kinds = {PassedScalar: "scalar", LocalArgument: "local", CapturedImage: "image", SamplerArgument: "sampler"}
     kind, wanted = kinds.get(type(argument), "buffer"), kind_of(parameter)
     if wanted is None:
         raise InvalidInputError(

@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.workload.benchmark import (
-    Argument,
-    Array,
-    BufferArgument,
-    LocalSize,
-    ScalarArgument,
-)
+from coarsen.tuning.workload.benchmark import Argument, Array, BufferArgument, LocalSize, ScalarArgument
 
 UNWRITTEN_BYTE = 0xA5
 

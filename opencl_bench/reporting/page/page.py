@@ -14,13 +14,7 @@ from markupsafe import Markup
 
 from coarsen.base.files import replace_file
 from coarsen.base.version import __version__
-from coarsen.opencl_bench.reporting.page.content import (
-    Best,
-    Report,
-    interval,
-    percent,
-    ratio,
-)
+from coarsen.opencl_bench.reporting.page.content import Best, Report, interval, percent, ratio
 from coarsen.opencl_bench.reporting.page.extract import ENDINGS, report_of
 from coarsen.opencl_bench.results.best import verified_against
 from coarsen.opencl_bench.results.results import Results
@@ -158,12 +152,7 @@ def _verified(best: Best) -> str:
     return f"verified against the {words}" if is_kernel else words
 
 
-def write_report(
-    results: Results,
-    path: str | Path,
-    *,
-    processes: int | None = None,
-) -> None:
+def write_report(results: Results, path: str | Path, *, processes: int | None = None) -> None:
     """Write measurements as one self-contained HTML page, which a browser shows without any network.
 
     It has the best configuration of each kernel on each device, speed-up curves with intervals, and what failed

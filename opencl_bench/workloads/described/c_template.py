@@ -10,14 +10,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.loops.expression_text import opencl_type
 from coarsen.loops.kernel_text import KernelText, whole_type
 from coarsen.loops.kernels import NestKernel
-from coarsen.loops.launches import (
-    LaunchIf,
-    Launching,
-    LaunchLoop,
-    NestLaunch,
-    extents_in,
-    operations_in,
-)
+from coarsen.loops.launches import LaunchIf, Launching, LaunchLoop, NestLaunch, extents_in, operations_in
 from coarsen.loops.program import NestProgram
 from coarsen.loops.splits import GROUP_SIZES, LANE_COUNTS
 from coarsen.opencl_bench.workloads.described.table import toml

@@ -23,12 +23,7 @@ from coarsen.errors import InternalError, InvalidInputError
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.tuning.workload.benchmark import Array
 from coarsen.tuning.workload.driver_tools import unwritten, unwritten_records
-from coarsen.tuning.workload.element_types import (
-    ElementType,
-    Structure,
-    StructureField,
-    element_type,
-)
+from coarsen.tuning.workload.element_types import ElementType, Structure, StructureField, element_type
 
 Number = int | float
 

@@ -7,13 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from coarsen.dispatch.expressions import (
-    Condition,
-    Expression,
-    checked_expression,
-    parse_condition,
-    parsed,
-)
+from coarsen.dispatch.expressions import Condition, Expression, checked_expression, parse_condition, parsed
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.tuning.workload.benchmark import LocalSize

@@ -138,17 +138,12 @@ class _Maker:
 
 _MAKERS: Mapping[str, _Maker] = MappingProxyType(
     {
-        "graph": _Maker(
-            {"starts": _INTEGERS, "targets": _INTEGERS, "in_degrees": _INTEGERS},
-            contents.make_graph,
-        ),
+        "graph": _Maker({"starts": _INTEGERS, "targets": _INTEGERS, "in_degrees": _INTEGERS}, contents.make_graph),
         "cube": _Maker(
-            {"starts": _INTEGERS, "neighbours": _INTEGERS},
-            lambda _, side: contents.cube_neighbours(side),
+            {"starts": _INTEGERS, "neighbours": _INTEGERS}, lambda _, side: contents.cube_neighbours(side)
         ),
         "atoms": _Maker(
-            {"positions": ("float4",), "neighbours": _INTEGERS, "counts": _INTEGERS},
-            contents.make_atoms,
+            {"positions": ("float4",), "neighbours": _INTEGERS, "counts": _INTEGERS}, contents.make_atoms
         ),
     }
 )

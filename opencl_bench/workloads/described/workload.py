@@ -140,10 +140,7 @@ def _rounding_steps(description: Description, values: Mapping[str, int]) -> int:
 
 
 def _shape(
-    description: Description,
-    index: int,
-    argument: FilledDescription,
-    values: Mapping[str, int],
+    description: Description, index: int, argument: FilledDescription, values: Mapping[str, int]
 ) -> tuple[int, ...]:
     """The number of elements or the shape of a buffer, width, height and depth of an image.
 

@@ -24,9 +24,7 @@ Buffers = Mapping[str, Array]
 
 
 def driver(
-    name: str,
-    reference: Callable[[Buffers], Buffers],
-    absolute_tolerance: Callable[[Size], float] | None = None,
+    name: str, reference: Callable[[Buffers], Buffers], absolute_tolerance: Callable[[Size], float] | None = None
 ) -> Benchmark:
     """Return the benchmark that NAME.toml in the kernels' folder describes, with a reference.
 

@@ -16,22 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from coarsen.opencl_bench.workloads.suite import Buffers, driver
-from coarsen.tuning.workload.benchmark import (
-    Array,
-    Benchmark,
-    Launch,
-    LocalSize,
-    Preset,
-    Size,
-    Workload,
-)
-from coarsen.tuning.workload.driver_tools import (
-    buffers,
-    int32,
-    round_up,
-    uniform,
-    unwritten,
-)
+from coarsen.tuning.workload.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
+from coarsen.tuning.workload.driver_tools import buffers, int32, round_up, uniform, unwritten
 
 ALPHA = 0.75
 BETA = -1.25

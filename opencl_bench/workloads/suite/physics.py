@@ -151,10 +151,7 @@ def _nbody_step(positions: Array, velocities: Array) -> dict[str, Array]:
     new_positions, new_velocities = positions.copy(), velocities.copy()
     new_positions[:, :3] += velocities[:, :3] * TIME_STEP + acceleration * (0.5 * TIME_STEP**2)
     new_velocities[:, :3] += acceleration * TIME_STEP
-    return {
-        "new_positions": new_positions.astype(np.float32),
-        "new_velocities": new_velocities.astype(np.float32),
-    }
+    return {"new_positions": new_positions.astype(np.float32), "new_velocities": new_velocities.astype(np.float32)}
 
 
 NBODY = Benchmark(

@@ -14,12 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from coarsen.opencl_bench.workloads.suite import Buffers, driver
 from coarsen.tuning.workload.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
-from coarsen.tuning.workload.driver_tools import (
-    buffers,
-    round_up,
-    uint32,
-    unwritten,
-)
+from coarsen.tuning.workload.driver_tools import buffers, round_up, uint32, unwritten
 
 LEVELS = 256
 # Weights are multiples of 1 / 64, so that the sums are exact and rounding is the same everywhere.
@@ -41,10 +36,7 @@ def _make_convolution(size: Size, local_size: LocalSize, generator: np.random.Ge
         return {"output": np.floor(sums + 0.5).astype(np.int32)}
 
     items = round_up(width * height, local_size[0])
-    arguments = (
-        *buffers("input", "mask", "output"),
-        *uint32(width, height, mask_width, mask_height, padded[1]),
-    )
+    arguments = (*buffers("input", "mask", "output"), *uint32(width, height, mask_width, mask_height, padded[1]))
     return Workload(
         buffers={"input": image, "mask": mask, "output": unwritten((height, width), np.int32)},
         launches=(Launch("convolution", (items,), local_size, arguments),),

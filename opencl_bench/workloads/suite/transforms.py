@@ -24,12 +24,7 @@ from coarsen.tuning.workload.benchmark import (
     Size,
     Workload,
 )
-from coarsen.tuning.workload.driver_tools import (
-    buffers,
-    uint32,
-    uniform,
-    unwritten,
-)
+from coarsen.tuning.workload.driver_tools import buffers, uint32, uniform, unwritten
 
 FLOAT_BYTES = 4
 
@@ -139,9 +134,7 @@ def _hadamard(levels: int) -> Array:
 
 # Results grow to sqrt(n), each after log2(n) roundings.
 FAST_WALSH = driver(
-    "fastWalsh",
-    _fast_walsh,
-    lambda size: 1e-7 * size["items"].bit_length() * (2 * size["items"]) ** 0.5,
+    "fastWalsh", _fast_walsh, lambda size: 1e-7 * size["items"].bit_length() * (2 * size["items"]) ** 0.5
 )
 
 

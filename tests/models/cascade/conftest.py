@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.trained import TrainedModel, train_device
+from coarsen.models.device_descriptors import PUBLISHED
 from coarsen.models.examples import Example
 from coarsen.opencl_bench.results.measured_curves import examples_of, read_curves
 

@@ -11,14 +11,14 @@ import pytest
 
 from coarsen.features import FACTORS, FeatureTable
 from coarsen.models import available_models, load_model
-from coarsen.models.best_factors import DEVICES
 from coarsen.models.cascade.model import SHIPPED
+from coarsen.models.device_descriptors import DEVICES
 
 TRAIN = """
 import sys
 from pathlib import Path
-from coarsen.models.best_factors import PUBLISHED
-from coarsen.models.best_factors import DEVICES
+from coarsen.models.device_descriptors import PUBLISHED
+from coarsen.models.device_descriptors import DEVICES
 from coarsen.models.cascade.trained import save_model
 from coarsen.models.cascade.trained import train_device
 from coarsen.opencl_bench.results.measured_curves import read_curves

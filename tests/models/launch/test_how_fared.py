@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from coarsen.models.launch import Risk
 from coarsen.models.launch.prediction import Fared, how_fared
-from coarsen.models.launch.risk import Risk
 from coarsen.models.launch.storage import load_launch
 
 SCORE = {"cases": 3, "geometric_mean": 1.25, "losses": 0.5, "worst": 0.2}

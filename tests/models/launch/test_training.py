@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.models.launch import Risk
 from coarsen.models.launch.evaluation import (
     ORACLE,
     Asked,
@@ -20,7 +21,6 @@ from coarsen.models.launch.evaluation import (
     launch_scores,
     ran,
 )
-from coarsen.models.launch.risk import Risk
 from coarsen.models.launch.settling import MOST_LOSSES, Judged, settle
 from coarsen.models.launch.storage import cases_by_device, load_launch, save_launch
 from coarsen.models.launch.training import FittedLaunch, split, train_launch

@@ -98,7 +98,8 @@ def test_a_search_starts_from_the_best_of_the_nearest_input() -> None:
 )
 def test_a_limit_takes_the_place_of_the_usual_share(limit: Budget | None, most: int | None) -> None:
     space = ConstrainedSpace((Axis("BLOCK", tuple(range(60))),))
-    assert StageOneSettings(limit=limit).budget(space) == Budget(trials=most, seconds=limit and limit.seconds)
+    seconds = None if limit is None else limit.seconds
+    assert StageOneSettings(limit=limit).budget(space) == Budget(trials=most, seconds=seconds)
 
 
 def test_a_share_of_what_is_not_counted_is_refused() -> None:

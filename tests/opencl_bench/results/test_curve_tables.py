@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.measured_curves import CurveData, merged, read_curves
-from coarsen.opencl_bench.results.measured_rows import shipped_files
+from coarsen.opencl_bench.results.measured_curves import CurveData, merged, read_curves, shipped_files
 
 RUNTIMES = """\
 kernel,factor,fermi_ns,cypress_ns

@@ -11,14 +11,7 @@ from dataclasses import dataclass, field
 
 from coarsen.backend.opencl_c.c.build import coerce
 from coarsen.backend.opencl_c.c.tree import Expression, Name
-from coarsen.backend.opencl_c.c.types import (
-    BOOL,
-    CType,
-    Record,
-    Scalar,
-    Vector,
-    with_sign,
-)
+from coarsen.backend.opencl_c.c.types import BOOL, CType, Record, Scalar, Vector, with_sign
 from coarsen.backend.opencl_c.decide.folding import Dataflow, Folding
 from coarsen.backend.opencl_c.decide.pointees import Pointees, Signs
 from coarsen.errors import RefusalError

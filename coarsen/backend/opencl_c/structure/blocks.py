@@ -14,17 +14,7 @@ from functools import cached_property
 
 from coarsen.analysis.control_flow import EXIT
 from coarsen.backend.opencl_c.c.build import negation
-from coarsen.backend.opencl_c.c.tree import (
-    Break,
-    Continue,
-    Goto,
-    If,
-    Label,
-    Loop,
-    Return,
-    Statement,
-    ends_in_jump,
-)
+from coarsen.backend.opencl_c.c.tree import Break, Continue, Goto, If, Label, Loop, Return, Statement, ends_in_jump
 from coarsen.backend.opencl_c.structure.terminators import Arm, Node, SkippedFlow
 
 
