@@ -217,11 +217,14 @@ def test_calls_alike_are_given_what_each_is_passed(queue: cl.CommandQueue) -> No
     for _ in range(3):
         assert scaled(queue, x, 1, y, n=10).get() == (x.get() + y.get())[:10].sum()
         assert scaled(queue, x, 1, y.base_data).get() == (x.get() + whole_y.get()[:800]).sum()
-    norms = Reduce("a + b", identity="0", arguments="const int *x", rows="rows", checks_laws=False)
-    for _ in range(3):
-        assert norms(queue, whole_x[:80].reshape(8, 10), out=out[8:16]).get().sum() == whole_x.get()[:80].sum()
+    norms = Reduce(
+        "a + b", identity="0", map="k * x[row][i]", arguments="int *x, int k", rows="rows", checks_laws=False
+    )
+    for k in range(3):
+        found = norms(queue, whole_x[:80].reshape(8, 10), k, out=out[8:16])
+        assert found.get().sum() == k * whole_x.get()[:80].sum()
     with pytest.raises(InvalidInputError, match="out is in the memory"):
-        norms(queue, whole_x[:80].reshape(8, 10), out=whole_x[8:16])
+        norms(queue, whole_x[:80].reshape(8, 10), 1, out=whole_x[8:16])
 
 
 def test_a_result_that_is_used_again_waits_for_nobody(queue: cl.CommandQueue) -> None:
