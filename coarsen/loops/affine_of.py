@@ -15,15 +15,7 @@ import islpy as isl
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
-from coarsen.loops.bindings import (
-    ALLOCATING,
-    BOUND,
-    CONDITION,
-    Bindings,
-    accumulating,
-    elements_in,
-    symbol,
-)
+from coarsen.loops.bindings import ALLOCATING, BOUND, CONDITION, Bindings, accumulating, elements_in, symbol
 from coarsen.loops.delinearise import constraint_text, located
 from coarsen.loops.forms import check_kept, condition, counted_from, limits, loop_form, polynomial, step_of
 from coarsen.loops.memory import alias, shape_of, unsupported

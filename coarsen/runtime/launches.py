@@ -38,6 +38,8 @@ from coarsen.runtime.launch import (
     limits_of,
     merged_sizes,
     names_of,
+    problem_of_launch,
+    problem_of_sequence,
     required_local_size,
     unmerged_size,
 )
@@ -202,9 +204,6 @@ class KernelLaunches:
         own = None if decision is None else decision.own
         if decision is None or own is None:
             return self._fitted(launch, decision, assumptions, self._original)
-        # Imported late: most programs have no tuned file.
-        from coarsen.runtime.launch_problems import problem_of_launch, problem_of_sequence
-
         if own.steps is not None:
             found = DividedLaunch(own.launch.global_size, own.launch.local_size, (), reason=decision.reason)
             problem = problem_of_sequence(own, self.plan.any_groups)

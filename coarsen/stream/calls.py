@@ -32,7 +32,7 @@ _Array = pyopencl.array.Array
 
 
 class _Call(NamedTuple):
-    """What a call launched: how, with which sizes, the result's shape, and whether its memory is its own."""
+    """What a call launched: how, its sizes, the result's shape, and whether that needs memory of its own."""
 
     ready: Ready
     counts: tuple[Any, ...]

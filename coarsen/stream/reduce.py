@@ -180,12 +180,7 @@ class Reduce:
         )
 
     def _begin(
-        self,
-        operation: Operation,
-        tuned: TunedChoice,
-        tune: TuneChoice,
-        checks_laws: bool,
-        reproducible: bool,
+        self, operation: Operation, tuned: TunedChoice, tune: TuneChoice, checks_laws: bool, reproducible: bool
     ) -> None:
         if reproducible and (tuned is not None or tune):
             raise InvalidInputError(

@@ -27,13 +27,7 @@ from typing import Any
 
 import numpy as np
 from pyopencl.cltypes import vec_type_to_scalar_and_count
-from pyopencl.tools import (
-    ScalarArg,
-    VectorArg,
-    dtype_to_ctype,
-    get_arg_offset_adjuster_code,
-    parse_arg_list,
-)
+from pyopencl.tools import ScalarArg, VectorArg, dtype_to_ctype, get_arg_offset_adjuster_code, parse_arg_list
 
 from coarsen.errors import InvalidInputError, one_line
 

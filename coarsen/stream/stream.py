@@ -215,7 +215,12 @@ class Stream:
         if self.front is not None:
             own = {name: each for name, each in given.items() if name in self.arguments}
             others = given.keys() - (own.keys() - {*self.front.arguments})
+            if (allocator := getattr(elements, "allocator", None)) is not None:
+                # The channel is dropped while kernels use it: OpenCL keeps a buffer, a pool gives its memory away.
+                place = {name: getattr(elements, name) for name in ("offset", "strides", "events")}
+                elements = _Array(queue, elements.shape, elements.dtype, data=elements.base_data, **place)
             elements = self.front(queue, elements, wait_for=wait_for, **{name: given[name] for name in others})
+            elements.allocator = allocator
             given = own
         call = self._prepared(elements, given)
         lines = 1

@@ -14,7 +14,7 @@ and looks at each region anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -35,16 +35,6 @@ SOURCE = Path(__file__).with_name("bicgstab.cl")
 ARRAYS = "const float *a, const float *b"
 
 
-def product() -> Reduce:
-    """Return the product of a matrix and a vector."""
-    return reduction("tmv")
-
-
-def dot() -> Reduce:
-    """Return the scalar product of two vectors."""
-    return reduction("dot")
-
-
 def both() -> Reduce:
     """Return the scalar products a · b and b · b side by side."""
     return Reduce("a + b", identity="0", map="(float2)(a[i] * b[i], b[i] * b[i])", arguments=ARRAYS, dtype=float2)
@@ -61,7 +51,7 @@ class Solver:
     Attributes:
         x: the solution so far.
         steps: the launches of a step.
-        reductions: those among them, by what makes them.
+        reductions: those among them, by what they compute.
     """
 
     def __init__(self, queue: cl.CommandQueue, matrix: cl.array.Array, without: Without = ()) -> None:
@@ -70,29 +60,30 @@ class Solver:
         norms, rv, stable = (cl.array.zeros(queue, size, np.float32) for size in (2, 1, 2))
         named = {"norms": norms, "rv": rv, "stable": stable, "p": p, "r": r, "t": t, "v": v, "x": x}
         self.x, self._residuals, self._norms = x, (r, p), norms
-        self.reductions = {make: chosen(make(), queue, without) for make in (product, dot, both)}
+        made = {"product": reduction("tmv"), "dot": reduction("dot"), "both": both()}
+        self.reductions = {name: chosen(each, queue, without) for name, each in made.items()}
 
         def launch(source: str, name: str, arguments: Sequence[str]) -> Run:
             kernel = getattr(coarsen.Program(queue.context, source).build(), name)
             return partial(kernel, queue, (n,), None, *(named[each].data for each in arguments))
 
-        def reduce(make: Callable[[], Reduce], *given: cl.array.Array, out: cl.array.Array) -> Run:
-            return partial(self.reductions[make], queue, *given, out=out)
+        def reduce(name: str, *given: cl.array.Array, out: cl.array.Array) -> Run:
+            return partial(self.reductions[name], queue, *given, out=out)
 
         def dots(one: cl.array.Array, other: cl.array.Array, out: cl.array.Array) -> list[Run]:
             """Return what computes one · other and other · other, at one reading or at two."""
             if "fusion" in without:
-                return [reduce(dot, one, other, out=out[:1]), reduce(dot, other, other, out=out[1:])]
-            return [reduce(both, one, other, out=as_vectors(out))]
+                return [reduce("dot", one, other, out=out[:1]), reduce("dot", other, other, out=out[1:])]
+            return [reduce("both", one, other, out=as_vectors(out))]
 
         source = SOURCE.read_text(encoding="utf-8")
         update = coarsen.fuse(source, "solution", "residual")
         self._products = dots(self._right, r, norms)
         self.steps = [
-            reduce(product, matrix, p, out=v),
-            reduce(dot, self._right, v, out=rv),
+            reduce("product", matrix, p, out=v),
+            reduce("dot", self._right, v, out=rv),
             launch(source, "half_step", ("norms", "rv", "v", "r")),
-            reduce(product, matrix, r, out=t),
+            reduce("product", matrix, r, out=t),
             *dots(r, t, stable),
             launch(update.opencl_c, update.kernel.name, update.kernel.argument_names),
             *self._products,

@@ -50,11 +50,6 @@ def summed(map: str, dtype: Any = np.float32) -> Reduce:  # noqa: ANN401 (whatev
     )
 
 
-def both_sums() -> Reduce:
-    """Return the sums of payoffs and of their squares, a `float2` for each option."""
-    return summed(f"with_square({_PAYOFF})", float2)
-
-
 def prices(found: Sequence[NDArray[Any]], paths: int, years: NDArray[Any]) -> NDArray[np.float64]:
     """Return the price of each option, and half the width of its 95 % interval.
 
@@ -76,8 +71,11 @@ def options(queue: cl.CommandQueue, size: Sizes, without: Without) -> Problem:
     normals = draw.standard_normal(paths).astype(np.float32)
     price, strike, years = (draw.uniform(*each, many).astype(np.float32) for each in ((5, 50), (10, 25), (1, 5)))
     given = [cl.array.to_device(queue, each) for each in (normals, price, strike, years)]
-    reductions = [summed(_PAYOFF), summed(f"pown({_PAYOFF}, 2)")] if "fusion" in without else [both_sums()]
-    own = [cl.array.empty(queue, many, np.float32 if "fusion" in without else float2) for _ in reductions]
+    if "fusion" in without:
+        reductions, dtype = [summed(_PAYOFF), summed(f"pown({_PAYOFF}, 2)")], np.float32
+    else:
+        reductions, dtype = [summed(f"with_square({_PAYOFF})", float2)], float2
+    own = [cl.array.empty(queue, many, dtype) for _ in reductions]
     launches = [
         partial(chosen(each, queue, without), queue, *given, out=to, options=many, paths=paths)
         for each, to in zip(reductions, own, strict=True)

@@ -74,10 +74,8 @@ class CLBlast:
         kinds = {int: ctypes.c_size_t, float: ctypes.c_float}
         words: list[Any] = []
         for each in given:
-            is_number = type(each) in kinds
-            words += (
-                [kinds[type(each)](each)] if is_number else [ctypes.c_void_p(each.int_ptr), ctypes.c_size_t(0)]
-            )
+            kind = kinds.get(type(each))
+            words += [kind(each)] if kind else [ctypes.c_void_p(each.int_ptr), ctypes.c_size_t(0)]
         status = getattr(self._library, f"CLBlast{name}")(*words, ctypes.byref(self._queue), None)
         if status:
             raise RuntimeError(f"CLBlast's error {status}")
@@ -87,26 +85,11 @@ class CLBlast:
         row_major, plain, transposed, (a, b, c) = 101, 111, 112, buffers
         rows, inner, *columns = sizes
         if columns:
-            self(
-                "Sgemm",
-                row_major,
-                plain,
-                plain,
-                rows,
-                *columns,
-                inner,
-                1.0,
-                a,
-                inner,
-                b,
-                *columns,
-                0.0,
-                c,
-                *columns,
-            )
+            how = row_major, plain, plain, rows, *columns, inner
+            self("Sgemm", *how, 1.0, a, inner, b, *columns, 0.0, c, *columns)
         else:
-            how = transposed if is_transposed else plain
-            self("Sgemv", row_major, how, rows, inner, 1.0, a, inner, b, 1, 0.0, c, 1)
+            how = row_major, transposed if is_transposed else plain, rows, inner
+            self("Sgemv", *how, 1.0, a, inner, b, 1, 0.0, c, 1)
 
 
 def clblast(

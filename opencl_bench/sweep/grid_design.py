@@ -7,12 +7,12 @@ kernel, lowered ─▶ grid of launches at the preset's sizes ─▶ those that 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import Kernel
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.grid import launch_grid
 from coarsen.models.launch.planning import WorkPlanner
@@ -44,31 +44,21 @@ def grid_space(benchmark: Benchmark, preset: str, kind: DeviceKind, limits: Devi
             "the grid is that of a CPU or a GPU, and which of them the device is isn't known here; "
             "--device cpu or gpu tells a pack"
         )
-    variants = _variants(*_asked(benchmark, preset), _device(kind, limits))
-    return Space(variants=tuple(replace(each, definitions=benchmark.own_definitions) for each in variants))
-
-
-def _asked(benchmark: Benchmark, preset: str) -> tuple[Kernel, AskedLaunch]:
     local_size = benchmark.preset(preset).local_size
     if not local_size:
         raise InvalidInputError(f"{benchmark.name}: its local size is left open, so there is no grid around it")
     kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
     sizes, arguments = sizes_of_launch(benchmark, kernel, preset, local_size)
-    return kernel, AskedLaunch(local_size, sizes.global_size[: len(local_size)], arguments)
-
-
-def _variants(kernel: Kernel, launch: AskedLaunch, device: LaunchDevice) -> list[Variant]:
-    """The launches that are planned; of a kernel that can't be coarsened the uncoarsened ones."""
-    own = own_launch(kernel, launch)
-    try:
-        (planned,) = planned_launches(WorkPlanner(PlannedKernel(kernel)), own, device, launch)
-    except RefusalError:
-        launches = (candidate.variant for candidate in launch_grid(own, device))
-        return [variant for variant in launches if not variant.is_coarsened]
-    return list(planned)
-
-
-def _device(kind: DeviceKind, limits: DeviceLimits) -> LaunchDevice:
-    """A device as the grid sees it: by its kind, and by the work-groups that it allows."""
+    asked = AskedLaunch(local_size, sizes.global_size[: len(local_size)], arguments)
+    # As the grid sees it: by its kind, and by the work-groups that it allows.
     device = LaunchDevice(kind.value, kind is DeviceKind.GPU, vectorises=False, simd_width=1, compute_units=1)
-    return device.limited(limits.max_work_group_size, limits.max_work_item_sizes)
+    device = device.limited(limits.max_work_group_size, limits.max_work_item_sizes)
+    own = own_launch(kernel, asked)
+    found: Iterable[Variant]
+    try:
+        (found,) = planned_launches(WorkPlanner(PlannedKernel(kernel)), own, device, asked)
+    except RefusalError:
+        # It can't be coarsened.
+        launches = (candidate.variant for candidate in launch_grid(own, device))
+        found = [variant for variant in launches if not variant.is_coarsened]
+    return Space(variants=tuple(replace(each, definitions=benchmark.own_definitions) for each in found))

@@ -147,17 +147,9 @@ class _Recorder(CollectingObserver):
     def result(self, problem: str, searched: Searched | None = None, exit_code: int | None = None) -> SweepResult:
         """Return what the sweep came to; where no baseline runs, the rows say with which exit code."""
         code = exit_code_without_baseline(self.rows) if problem else 0
-        return SweepResult(
-            self._plan,
-            self.benchmark,
-            self.device,
-            tuple(self.rows),
-            frozenset(self.measured_keys),
-            time.perf_counter() - self._start,
-            problem,
-            code if exit_code is None else exit_code,
-            searched,
-        )
+        code, seconds = code if exit_code is None else exit_code, time.perf_counter() - self._start
+        swept = self._plan, self.benchmark, self.device, tuple(self.rows), frozenset(self.measured_keys)
+        return SweepResult(*swept, seconds, problem, code, searched)
 
 
 def sweep_all(

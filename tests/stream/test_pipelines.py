@@ -14,6 +14,7 @@ import pyopencl as cl
 import pyopencl.array
 import pytest
 from numpy.typing import NDArray
+from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 import coarsen
 from coarsen.dispatch.features import Feature
@@ -247,6 +248,21 @@ def test_what_a_reduction_cannot_take_is_refused(queue: cl.CommandQueue) -> None
         )
     nothing = cl.array.empty(queue, 0, np.float32)
     assert pipeline(Map("a", "u", arguments="const float *h"), SUM)(queue, matrix, h=nothing).get() == 0
+
+
+def test_memory_is_not_given_away_while_kernels_use_it(queue: cl.CommandQueue) -> None:
+    """The channel before a reduction is dropped by the call, while its kernels still wait."""
+    pool, gate = MemoryPool(ImmediateAllocator(queue)), cl.UserEvent(queue.context)
+    image = cl.array.to_device(queue, np.ones((30, 40), np.float32), allocator=pool)
+    step = pipeline(Map("twice", "2 * u"), EDGES, SUM)
+    found = step(queue, image, wait_for=[gate])
+    other = cl.array.zeros(cl.CommandQueue(queue.context), image.shape, np.float32, allocator=pool)
+    other.finish()
+    gate.set_status(cl.command_execution_status.COMPLETE)
+    assert found.get() == 4 * image.size
+    assert not other.get().any()
+    assert step.front is not None
+    assert found.allocator is pool
 
 
 def test_long_pipelines(queue: cl.CommandQueue) -> None:

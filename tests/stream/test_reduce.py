@@ -217,14 +217,18 @@ def test_calls_alike_are_given_what_each_is_passed(queue: cl.CommandQueue) -> No
     for _ in range(3):
         assert scaled(queue, x, 1, y, n=10).get() == (x.get() + y.get())[:10].sum()
         assert scaled(queue, x, 1, y.base_data).get() == (x.get() + whole_y.get()[:800]).sum()
-    norms = Reduce(
+    weighted = Reduce(
         "a + b", identity="0", map="k * x[row][i]", arguments="int *x, int k", rows="rows", checks_laws=False
     )
-    for k in range(3):
-        found = norms(queue, whole_x[:80].reshape(8, 10), k, out=out[8:16])
-        assert found.get().sum() == k * whole_x.get()[:80].sum()
+    matrix = whole_x[:80].reshape(8, 10)
+    for k in range(4):
+        assert weighted(queue, matrix, k, out=out[8:16]).get().sum() == k * matrix.get().sum()
     with pytest.raises(InvalidInputError, match="out is in the memory"):
-        norms(queue, whole_x[:80].reshape(8, 10), 1, out=whole_x[8:16])
+        weighted(queue, matrix, 1, out=whole_x[8:16])
+    # PyOpenCL's arrays of other classes are taken as often as one likes, with their offsets.
+    own = type("Own", (cl.array.Array,), {})(queue, 800, np.int32, data=whole_x.base_data, offset=40)
+    for k in range(4):
+        assert scaled(queue, own, k, y).get() == (k * own.get() + y.get()).sum()
 
 
 def test_a_result_that_is_used_again_waits_for_nobody(queue: cl.CommandQueue) -> None:

@@ -70,22 +70,20 @@ def write_opencl_c(kernel: Kernel) -> OpenClC:
 
 # What the writer itself may call for an instruction that is not a call.
 _OWN_FUNCTIONS = (
+    *("abs", "add_sat", "all", "any", "clz", "fma", "fmax", "fmin", "fmod", "isnan", "islessgreater"),
     *(
-        "abs",
-        "add_sat",
-        "all",
-        "any",
-        "clz",
-        "fma",
-        "fmax",
-        "fmin",
-        "fmod",
-        "isnan",
-        "islessgreater",
+        "isunordered",
         "max",
         "min",
+        "mul_hi",
+        "popcount",
+        "printf",
+        "rint",
+        "rotate",
+        "select",
+        "shuffle",
+        "sub_sat",
     ),
-    *("isunordered", "mul_hi", "popcount", "printf", "rint", "rotate", "select", "shuffle", "sub_sat"),
 )
 _BOTH_WAYS = 2
 _SAMPLER = "__translate_sampler_initializer"

@@ -52,17 +52,8 @@ LAUNCH, SCALAR = "launch", "ScalarArgument"
 KINDS: tuple[type[Argument], ...] = get_args(Argument)
 # What NumPy raises at a file that is no archive of arrays, or a broken one, and JSON at what is nested too deep.
 _UNREADABLE = (
-    AttributeError,
-    EOFError,
-    InvalidInputError,
-    KeyError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
+    *(AttributeError, EOFError, InvalidInputError, KeyError, MemoryError, OSError, RuntimeError, TypeError),
+    *(ValueError, zipfile.BadZipFile, zlib.error),
 )
 
 

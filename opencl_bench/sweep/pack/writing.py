@@ -125,16 +125,8 @@ def _packed_sweep(
         _packed_candidate(point, None if point.violation else compiler.compiled(point.candidate), writer)
         for point in space
     )
-    return PackedSweep(
-        name,
-        part.preset,
-        request.seed,
-        form,
-        request.method,
-        known,
-        candidates,
-        benchmark.content_hash(part.preset),
-    )
+    asked = name, part.preset, request.seed, form, request.method
+    return PackedSweep(*asked, known, candidates, benchmark.content_hash(part.preset))
 
 
 def _packed_candidate(point: Point, compiled: Compiled | None, writer: PackWriter) -> PackedCandidate:

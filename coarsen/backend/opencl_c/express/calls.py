@@ -408,23 +408,9 @@ def _mask_reduction(mask: Expression, operator: str) -> Expression:
 
 
 _SAME_NAME = (
-    *("fma", "fabs", "sqrt", "floor", "ceil", "trunc", "rint", "round", "copysign", "exp", "exp2", "exp10", "log"),
-    *(
-        "log2",
-        "log10",
-        "pow",
-        "sin",
-        "cos",
-        "tan",
-        "ldexp",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "tanh",
-    ),
+    *("fma", "fabs", "sqrt", "floor", "ceil", "trunc", "rint", "round", "copysign", "ldexp", "pow"),
+    *("exp", "exp2", "exp10", "log", "log2", "log10"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
 )
 _OTHER_NAMES = {
     **dict.fromkeys(("nearbyint", "roundeven"), "rint"),
