@@ -265,7 +265,7 @@ class Stream:
                 an actor looks at.
 
         Raises:
-            InvalidInputError: a name that the pipeline doesn't have; it ends with a reduction.
+            InvalidInputError: a name that the pipeline doesn't have, or what is no size; it ends with a reduction.
         """
         self._check_whole("described")
         kernels = Path(path).with_suffix(".cl")

@@ -6,9 +6,11 @@ coarsen tune step.toml      ─▶ step.tuned.json           pipeline(…, tuned
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import TypeAlias
+from numbers import Integral
+from typing import Any, TypeAlias
 
 import pyopencl
 from pyopencl.tools import dtype_to_ctype
@@ -19,6 +21,7 @@ from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
 from coarsen.opencl_bench.workloads.described.table import toml
 from coarsen.stream.actor import HIDDEN, is_array
 from coarsen.stream.reduction_choice import file_for, kind_of
@@ -124,7 +127,7 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
         given: of the names of sizes and arguments, what `Stream.describe` takes.
 
     Raises:
-        InvalidInputError: a name that the pipeline doesn't have.
+        InvalidInputError: a name that the pipeline doesn't have, or something that is no size.
     """
     actors, sized = pipeline.actors, pipeline.sized
     told = (str(rate) for each in actors for rate in (each.pop, each.push, each.peek))
@@ -133,7 +136,8 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
     if unknown := sorted(given.keys() - {*named, *pipeline.arguments}):
         known = ", ".join(dict.fromkeys((*named, *pipeline.arguments)))
         raise InvalidInputError(f"the pipeline has no '{unknown[0]}'; there are {known}")
-    ranges = {name: given.get(name, _RANGES.get(name, _RATES)) for name in named}
+    ranges = {name: _range(name, given.get(name, _RANGES.get(name, _RATES))) for name in named}
+    most = math.prod(high - low + 1 for low, high in ranges.values())
     last = len(pipeline.stages) - 1
     size = pipeline.global_size(last)
     dimensions = len(size)
@@ -146,9 +150,8 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
     yield f"\n[ndrange]\nglobal_size = {toml([*map(sized, _rounded(size, local))])}"
     first, *more = _MORE_LOCAL_SIZES[dimensions]
     yield f"local_size = {toml(first)}\nlocal_sizes = {toml([first, *more])}"
-    both = ((name, each if isinstance(each, Sequence) else (each, each)) for name, each in ranges.items())
-    told = (f"{name} = {toml(each)}" for name, each in both)
-    yield f"\n[inputs]\nranges = {{ {', '.join(told)} }}\ncount = 24"
+    told = (f"{name} = {toml(each)}" for name, each in ranges.items())
+    yield f"\n[inputs]\nranges = {{ {', '.join(told)} }}\ncount = {min(DEFAULT_COUNT, most)}"
     yield "\n[sizes.test]\n" + "\n".join(f"{name} = {1000 if name == 'n' else 30}" for name in named)
     yield "\n[features]\n" + "\n".join(f"{name} = {toml(name)}" for name in named)
     # The kernel's own arguments are those of its first launch here, which may never be made.
@@ -171,7 +174,10 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
         if is_array(argument):
             user = next(each for each in actors if name in {one.name for one in each.given})
             count = user.peek if isinstance(user.peek, str) and not user.border else sized("n")
-            yield from _buffer(name, type_, str(given.get(name, count)), "uniform(-1, 1)")
+            elements = parse_expression(str(given.get(name, count)))
+            if unknown := sorted(elements.names - {*named}):
+                raise InvalidInputError(f"{name} has as many elements as {elements.text}: no size is {unknown[0]}")
+            yield from _buffer(name, type_, elements.text, "uniform(-1, 1)")
         else:
             value = toml(name if name in rates else given.get(name, 1))
             yield from _argument(name, f"scalar = {toml(type_)}", f"value = {value}")
@@ -181,6 +187,14 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
         type_, elements = pipeline.stages[channel - 1].result, sized(most)
         yield from _argument(name, f"buffer = {toml(type_)}", f"elements = {toml(elements)}")
         yield "scratch = true"
+
+
+def _range(name: str, given: Any) -> tuple[int, int]:  # noqa: ANN401 (whatever a caller gives)
+    """Return the least and the largest value of a size. Raises InvalidInputError where it isn't told."""
+    match given if isinstance(given, tuple | list) else (given, given):
+        case [Integral() as low, Integral() as high] if 1 <= int(low) <= int(high):
+            return int(low), int(high)
+    raise InvalidInputError(f"{name} is a whole number above 0, or the least and the largest, not {given!a:.60}")
 
 
 def _buffer(name: str, type_: str, elements: str, values: str) -> Iterator[str]:

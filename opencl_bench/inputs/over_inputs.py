@@ -72,7 +72,8 @@ class OverInputs:
         distinct: whether versions may take arguments as distinct beside what `space` says, where that changes the
             code.
         seconds: about how long it takes: half of it searches, and as many versions as the rest allows are measured
-            at all inputs. None: as long as it takes.
+            at all inputs; what is uncertain then is measured again where nothing could be chosen otherwise. None:
+            as long as it takes.
     """
 
     inputs: int | None = None
@@ -152,11 +153,15 @@ def tune_over_inputs(
     with CompilePool() as pool:
         versions = search_versions(plan, points, space, store, first, collector, pool)
         check_default(collector.rows, default)
-        if seconds is not None and collector.measured:
-            spent = time.monotonic() - started
-            left = max(seconds - spent, 0) / (spent / collector.measured)
-            versions = versions[: max(_LEAST_VERSIONS, int(left / len(points)))]
-        rows = _measured(replace(plan, versions=versions), store, collector, pool)
+        deadline = math.inf if seconds is None else started + seconds
+        if seconds is not None:
+            now = time.monotonic()
+            # Where the store has the whole search, its rows say what a row takes.
+            took = [each.compile_seconds + each.measure_seconds for each in collector.rows]
+            row = (now - started) / collector.measured if collector.measured else sum(took) / max(len(took), 1)
+            if row:
+                versions = versions[: max(_LEAST_VERSIONS, int((deadline - now) / row / len(points)))]
+        rows = _measured(replace(plan, versions=versions), store, collector, pool, deadline)
     wrong = with_wrong_results(rows)
     right = tuple(each for each in without_repeated(versions, rows, benchmark) if each not in wrong)
     times, left_out = measured_times(rows, points, right, default)
@@ -165,23 +170,26 @@ def tune_over_inputs(
 
 
 def _measured(
-    plan: VersionsPlan, store: Store, observer: SweepObserver, pool: CompilePool
+    plan: VersionsPlan, store: Store, observer: SweepObserver, pool: CompilePool, deadline: float
 ) -> Sequence[Measurement]:
     """Measure all versions at all inputs, those once more whose intervals are too wide.
+
+    After the deadline, of `time.monotonic`, that is done only where they are too many.
 
     Raises:
         VerificationError: the default version has wrong results at an input.
         DeviceError: many intervals are too wide the second time, too.
     """
     rows = measure_versions(plan, store, observer, pool=pool).rows
-    if any(map(is_uncertain, rows)):
-        rows = measure_versions(plan, store, observer, Remeasure.UNCERTAIN, pool).rows
-        doubtful = sum(map(is_uncertain, rows))
-        said = f"the machine is busy: the intervals of {doubtful} of {len(rows)} measurements are too wide"
-        if doubtful > _MOST_DOUBTFUL * len(rows):
-            raise DeviceError(f"{said}, so nothing is chosen; the same command measures these again")
-        if doubtful:
-            _log.warning("%s, measured a second time too", said)
+    doubtful, most, times = sum(map(is_uncertain, rows)), _MOST_DOUBTFUL * len(rows), " once"
+    if doubtful and (doubtful > most or time.monotonic() < deadline):
+        rows, times = measure_versions(plan, store, observer, Remeasure.UNCERTAIN, pool).rows, " a second time too"
+        doubtful, most = sum(map(is_uncertain, rows)), _MOST_DOUBTFUL * len(rows)
+    said = f"the machine is busy: the intervals of {doubtful} of {len(rows)} measurements are too wide"
+    if doubtful > most:
+        raise DeviceError(f"{said}, so nothing is chosen; the same command measures these again")
+    if doubtful:
+        _log.warning("%s, measured%s", said, times)
     check_default(rows, plan.default)
     return rows
 

@@ -14,6 +14,7 @@ and looks at each region anew.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -114,14 +115,23 @@ class Solver:
         Args:
             right: n floats.
             tolerance: the largest residual, as a share of the right-hand side, both by their lengths.
-            most: steps.
+            most: steps; if it takes them all, the residual may be larger.
+
+        Raises:
+            ArithmeticError: the square of the residual's length is too large or too small for a float.
         """
         self.start(right)
-        first = float(self._norms.get()[1])
+        first = norm = float(self._norms.get()[1])
+        enough = tolerance**2 * first
+        if 0 < enough < np.finfo(np.float32).tiny or (first == 0 and right.get().any()):
+            raise ArithmeticError(f"r·r is {first} at the start, and floats have no {enough}: scale the system")
         for number in range(most):
-            if not self._norms.get()[1] > tolerance**2 * first:
+            if not math.isfinite(norm):
+                raise ArithmeticError(f"r·r is {norm} after {number} steps: scale the system, or correct it")
+            if norm <= enough:
                 return number
             self.step()
+            norm = float(self._norms.get()[1])
         return most
 
 

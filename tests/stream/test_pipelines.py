@@ -23,6 +23,7 @@ from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.opencl_bench.inputs.described import check_described, described_versions
+from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.workloads.described.read import read_description
 from coarsen.stream import Actor, Map, Reduce, SplitJoin, Stencil, Stream, interpret, pipeline
 from coarsen.stream.versions import file_of
@@ -414,6 +415,27 @@ def test_a_reduction_at_the_end_is_given_what_each_call_is_passed(queue: cl.Comm
         wanted = interpret((GAIN, NEAR), elements, k=turn).reshape(1 + turn % 2, -1).sum(1)
         found = total(queue, cl.array.to_device(queue, elements), k=turn, rows=1 + turn % 2)
         np.testing.assert_allclose(found.get(), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [({"n": 1000, "taps": 3}, 1), ({"n": (256, 258), "taps": [2, np.int32(3)], "h": "2 * taps"}, 6), ({}, 24)],
+)
+def test_what_is_described_has_inputs(given: dict[str, Any], count: int, tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    pipeline(GAIN, FIR).describe(path, **given)
+    list_inputs(path)
+    assert len(read_description(path).sizes) == count + 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"n": each} for each in ("5", (5,), (5, 2), (1, 2, 3), 2.5)] + [{"taps": (0, 4)}, {"h": 3.5}, {"h": "2 * m"}],
+)
+def test_sizes_that_are_none_are_not_described(given: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"whole number|no size is m"):
+        pipeline(GAIN, FIR).describe(tmp_path / "own.toml", **given)
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("case", ["rates", "convolution", "several out", "types", "stencils", "an image joined"])

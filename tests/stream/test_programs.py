@@ -62,6 +62,16 @@ def test_a_step_is_eight_launches_and_reads_nothing(
     np.testing.assert_allclose(solver.x.get(), np.arange(53) / 2, rtol=1e-5)
 
 
+def test_what_is_not_solved_is_told(queue: cl.CommandQueue) -> None:
+    matrix, right = cl.array.to_device(queue, np.eye(3, dtype=np.float32)), cl.array.zeros(queue, 3, np.float32)
+    solver = Solver(queue, matrix)
+    assert solver.solve(right) == 0
+    for diagonal, length in ((np.nan, 1), (1e30, 1e30), (1e-3, 1e-30)):
+        matrix.set(np.diag([1, diagonal, 1]).astype(np.float32))
+        with pytest.raises(ArithmeticError, match="scale the system"):
+            solver.solve(right + np.float32(length))
+
+
 def test_sizes_are_drawn_alike_and_are_no_powers_of_two() -> None:
     for program in PROGRAMS.values():
         one, other = ([program.drawn(np.random.default_rng(1)) for _ in range(20)] for _ in range(2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from coarsen.dispatch.tuned_version import TunedLaunch
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.frontend.source_text import source_hash_of
 from coarsen.opencl_bench import tune_inputs
+from coarsen.opencl_bench.inputs import over_inputs
 from coarsen.opencl_bench.inputs.described import described_points, described_versions
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.evidence import evidence_of
@@ -105,6 +107,10 @@ def test_a_busy_machine_is_measured_again_and_nothing_is_chosen_on_it(
         seen = CollectingObserver(SweepObserver())
         with pytest.raises(DeviceError, match=r"the machine is busy: the intervals of (\d+) of \1 measurements"):
             tune_over_inputs(described, device, store, SETTINGS, seen)
+        # A few are measured again only as long as there is time; with none left there are two versions.
+        monkeypatch.setattr(over_inputs, "_MOST_DOUBTFUL", 1)
+        short = tune_over_inputs(described, device, store, replace(SETTINGS, seconds=1e-9))
+        assert short.measured == 0 and len(short.times.versions) == 2
         monkeypatch.setattr(widest, math.inf)
         assert seen.measured > 0 and tune_over_inputs(described, device, store, SETTINGS).measured == 0
 
