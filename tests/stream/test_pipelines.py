@@ -359,7 +359,9 @@ def test_calls_alike_are_given_what_each_is_passed(case: str, queue: cl.CommandQ
         elements = elements if has_image else elements[0]
         given: dict[str, Any] = {"k": turn / 2, "taps": taps, "h": np.arange(turn, turn + taps, dtype=np.float32)}
         own, where = cl.array.to_device(queue, elements), other if turn % 5 == 4 else queue
-        passed = {name: given[name] if name != "h" else cl.array.to_device(queue, given["h"]) for name in names}
+        passed: dict[str, Any] = {
+            name: given[name] if name != "h" else cl.array.to_device(queue, given["h"]) for name in names
+        }
         queue.finish()
         out = outs.get((elements.shape, taps)) if turn % 3 else None
         found = step(where, own, out=out, **passed)
