@@ -198,10 +198,18 @@ def _row(size_class: str, members: Sequence[RecordedKind]) -> KernelRow:
     # Not every launch is timed; one of whose kind none is takes as long as the others, as far as is known.
     mean = sum(each.nanoseconds for each in members) / timed if timed else None
     estimates = (each.launches * (each.nanoseconds / each.timed if each.timed else mean or 0) for each in members)
-    where = first.kernel, first.device.name, first.device.platform, size_class, counts.most_common(1)[0][0]
-    others, total = len(counts) - 1, None if mean is None else sum(estimates)
     return KernelRow(
-        *where, first.local_size, others, counts.total(), total, program=first.program, kinds=tuple(members)
+        first.kernel,
+        first.device.name,
+        first.device.platform,
+        size_class,
+        counts.most_common(1)[0][0],
+        first.local_size,
+        len(counts) - 1,
+        counts.total(),
+        None if mean is None else sum(estimates),
+        program=first.program,
+        kinds=tuple(members),
     )
 
 
@@ -309,9 +317,17 @@ class _Kernels:
                 arguments.append(CapturedBuffer(data))
             else:
                 arguments.append(passed)
-        code = kind.program.source, options_of(kind.program), kind.kernel, kind.global_size, kind.local_size or ()
-        offset = kind.offset if any(kind.offset) else ()
-        return CapturedLaunch(*code, tuple(arguments), offset, self.macros(kind.device), kernel)
+        return CapturedLaunch(
+            kind.program.source,
+            options_of(kind.program),
+            kind.kernel,
+            kind.global_size,
+            kind.local_size or (),
+            tuple(arguments),
+            kind.offset if any(kind.offset) else (),
+            self.macros(kind.device),
+            kernel,
+        )
 
 
 def options_of(program: RecordedProgram) -> tuple[str, ...]:

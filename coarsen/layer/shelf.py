@@ -123,9 +123,17 @@ class _Unit:
         self.kernels = tuple(dict.fromkeys(kind.kernel for kind in kinds))
         # By its own name: whoever made it may have changed that.
         self._built = build_for_launches(context, self._source, self._options)
-        given = context, self._source, self._options, None, self.kernels
-        tools, built = Toolchain(self._macros, store_of(None)), cast("Any", self._built)._get_prg()
-        self._plan = CoarseningPlan(*given, "opencl_c", tools, built, policy=self._policy)
+        self._plan = CoarseningPlan(
+            context,
+            self._source,
+            self._options,
+            None,
+            self.kernels,
+            "opencl_c",
+            Toolchain(self._macros, store_of(None)),
+            cast("Any", self._built)._get_prg(),
+            policy=self._policy,
+        )
 
     def shelved(self, kernel: str, rows: list[Row]) -> Iterator[Shelved]:
         """Add the rows of a kernel to others; yield what became of each choice."""

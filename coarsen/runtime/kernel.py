@@ -226,7 +226,15 @@ class Kernel(NotedKernel):
         """The launch of the last call, where another may `repeat` it; else None."""
         ready = self._called
         is_kept = ready is not None and ready.buffers is None and not ready.is_converted and ready.shown is None
-        return ready if is_kept and not self._local_places else None
+        if ready is None or not is_kept or self._local_places:
+            return None
+        if ready.own is None or ready.own.steps is None or ready.own.sizes is None:
+            return ready
+        only = self._variants.sequence(ready.own.steps).only_launch(ready.own.sizes, self._launches.argument_count)
+        if only is None:
+            return ready
+        kernel, whole, local = only
+        return ready._replace(kernel=kernel, global_size=whole, local_size=local, own=None)
 
     def repeat(
         self, queue: pyopencl.CommandQueue, ready: Ready, args: tuple[Argument, ...], wait_for: WaitList

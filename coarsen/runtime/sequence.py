@@ -81,6 +81,19 @@ class SequenceKernels:
             scratch.used_by(event, in_order)
         return event
 
+    def only_launch(self, sizes: SequenceSizes, count: int) -> tuple[pyopencl.Kernel, Sizes, Sizes | None] | None:
+        """Return the kernel and sizes where there is one launch, as it is written, of what the caller passes.
+
+        Args:
+            sizes: of the launches.
+            count: of the caller's arguments.
+        """
+        callers = tuple(PassedArgument(Source.CALLER, index) for index in range(count))
+        if sizes.order != (0,) or self.version.coarsened[0] is not None or self.version.passed[0] != callers:
+            return None
+        whole, local, memory = sizes.launches[0]
+        return None if whole is None or memory else (self.kernels[0], whole, local)
+
     def kernel_of(self, place: int, launched: LaunchedVariant) -> pyopencl.Kernel | None:
         """Return the kernel object of one of the launches for a variant; None where there is none."""
         if (place, launched) not in self._coarsened:

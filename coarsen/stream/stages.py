@@ -117,7 +117,7 @@ class Pipeline:
         """Return True if the output has an element in the place of each of the input."""
         return all(isinstance(each, Actor) and each.is_elementwise for each in self.stages)
 
-    @property
+    @cached_property
     def is_map(self) -> bool:
         """Return True if each element becomes another of its type, and is read for no other one."""
         actors = [each for each in self.stages if isinstance(each, Actor) and not each.border]

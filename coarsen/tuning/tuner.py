@@ -293,9 +293,17 @@ class Tuning:
             return
         known = [number for number in (valid, self._settings.trials) if number]
         best = max(gains, key=lambda variant: gains[variant])
-        kernel, total = self._launch.benchmark.kernel, min(known, default=None)
-        shown, left = best if best in finalists(gains) else None, self._deadline.left
-        progress(TuningProgress(kernel, evaluator.tried, total, shown, gains[best], left, is_confirming))
+        progress(
+            TuningProgress(
+                self._launch.benchmark.kernel,
+                evaluator.tried,
+                min(known, default=None),
+                best if best in finalists(gains) else None,
+                gains[best],
+                self._deadline.left,
+                is_confirming,
+            )
+        )
 
     def _confirmed(self, gains: Mapping[Variant, float], own_seconds: float, opening_seconds: float) -> Confirmed:
         """The rows of the best variants in new processes; none where nothing looks faster."""

@@ -65,9 +65,14 @@ class TuningProcesses:
         self._method = replace(first, repetitions=2, minimum_repetitions=2, warm_up=0)
         self.threads = ThreadPoolExecutor(PROCESSES + 2, thread_name_prefix="tune")
         self._pool = pool
-        how = self._machine, self._method, pool
         self.compiler = Compiler(
-            launch.reference, "opencl_c", *how, time_left=lambda: deadline.left, called=launch.called
+            launch.reference,
+            "opencl_c",
+            self._machine,
+            self._method,
+            pool,
+            time_left=lambda: deadline.left,
+            called=launch.called,
         )
 
     def context(self, rows: MemoryRows) -> SweepContext:

@@ -170,8 +170,15 @@ def best_row(measurements: Sequence[Measurement]) -> BestRow | None:
 def case_of(measurement: Measurement) -> Case:
     """Return what a measurement is of."""
     place, subject = measurement.environment, measurement.subject
-    where = place.device, place.platform, place.form
-    return Case(*where, subject.benchmark, subject.preset, place.driver_version, measurement.method.cold_cache)
+    return Case(
+        place.device,
+        place.platform,
+        place.form,
+        subject.benchmark,
+        subject.preset,
+        place.driver_version,
+        measurement.method.cold_cache,
+    )
 
 
 def geometric_mean(rows: Iterable[BestRow]) -> float | None:

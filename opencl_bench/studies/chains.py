@@ -22,7 +22,7 @@ from coarsen.fused import FusedKernel, fuse
 from coarsen.opencl_bench.studies.turns import COMPARED, Lines, Way, compared, correct, goes_on, of_each
 from coarsen.opencl_bench.studies.yardsticks import Taps, halide_blur, installed, torch_on_gpu
 from coarsen.stream import Actor, Map, Reduce, Stencil, Stream, pipeline
-from coarsen.stream.versions import file_of
+from coarsen.stream.versions import LOCAL_SIZES, file_of
 from coarsen.tuning.workload.element_types import Array
 from coarsen.variant.data_plan import array_plan
 
@@ -48,6 +48,8 @@ STENCILS: Mapping[str, tuple[Taps, Taps]] = {
     "7-point": (_SEVEN, _SEVEN),
 }
 IMAGES = (*((side, side) for side in (64, 128, 256, 512, 1024, 2048, 4096)), (333, 517), (1531, 2111))
+# As of a pipeline that isn't tuned: with work-groups of 64, a GPU is busy with starting these.
+_GROUP = int(*LOCAL_SIZES[1])
 GROUPS, FACTORS = ((64, 1), (16, 4), (32, 8)), (1, 2, 4)
 
 
@@ -113,9 +115,13 @@ class ChainWays:
         yield "apart", Way(parts, **own)
         yield "fused", Way(partial(self._whole, queue, there, **own), **own)
         given: dict[str, Any] = {"input": there.data, "output": out.data, "n": np.int32(values.size)}
+        whole = ceil(values.size / _GROUP) * _GROUP
         for word, kernel, names in self._kernels:
             passed = [given.get(name) or cl.array.empty_like(there).data for name in names]
-            yield word, Way(partial(kernel, queue, (ceil(values.size / 64) * 64,), (64,), *passed), **own)
+            yield (
+                word,
+                Way(partial(kernel, queue, (whole,), (_GROUP,), *passed), **own),
+            )
         yield "pyopencl", Way(partial(computed, there, self._steps, partial(cl.array.sum, queue=queue)))
         yield from installed(torch=partial(self._eager, values))
 

@@ -29,9 +29,12 @@ from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.opencl_bench.studies.turns import Lines, Way, compared, correct, goes_on, in_turns, of_each
 from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, installed
 from coarsen.policy.tuned_tree import TunedExplanation
+from coarsen.stream.actor import Actor, Map
 from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_choice import default_file, version_of
 from coarsen.stream.reduction_text import OPTIONS
+from coarsen.stream.stream import pipeline
+from coarsen.stream.versions import LOCAL_SIZES
 
 _ONE, _TWO = "const float *x", "const float *x, const float *y"
 # Operator, identity, map, arguments.
@@ -175,6 +178,11 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
     def launch(result: Any) -> None:  # noqa: ANN401 (as arrays have their memory)
         kernel(queue, (1,), (1,), buffers[0], 0, buffers[1], 0, 64, result, 0)
 
+    stream, (u, *_) = pipeline(Map("gain", "0.5f * u"), Map("lift", "u + 0.25f")), arrays
+    two = pipeline(Map("gain", "0.5f * u"), Actor("near", peek=2, work="push(peek(0) + peek(1)); pop();"))
+    ends, group = (stream(queue, u), two(queue, u)), (int(*LOCAL_SIZES[1]),)
+    bare = cl.Program(queue.context, stream.source).build([*OPTIONS]).gain_lift
+    bare.set_scalar_arg_dtypes([None, None, np.int32])
     ways: Mapping[str, Callable[[], object]] = {
         "kernel": lambda: launch(kept.base_data),
         "kernel, new buffer": lambda: launch(cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)),
@@ -182,6 +190,10 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
         "reduce, out": partial(dot, queue, *arrays, out=kept),
         "reduce": partial(dot, queue, *arrays),
         "pyopencl": partial(theirs("dot", queue.context), *arrays, queue=queue),
+        "pipeline's kernel": partial(bare, queue, group, group, buffers[0], ends[0].base_data, 64),
+        "pipeline, out": partial(stream, queue, u, out=ends[0]),
+        "pipeline": partial(stream, queue, u),
+        "two kernels, out": partial(two, queue, u, out=ends[1]),
     }
     found: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(1 + HOST_ROUNDS):
@@ -193,7 +205,8 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
             found[name].append((time.perf_counter() - start) / _HOST_CALLS * 1e6)
     # The first round builds, and chooses.
     medians = {name: float(np.median(each[1:])) for name, each in found.items()}
-    for name, each in {**medians, "choice": medians["reduce, out"] - medians["kernel"]}.items():
+    medians["choice"] = medians["reduce, out"] - medians["kernel"]
+    for name, each in medians.items():
         yield queue.device.name.strip(), name, f"{each:.3g}"
 
 

@@ -12,7 +12,8 @@ two stencils of a blur by Halide.
 `breaks`: the sizes at which one version of a reduction takes over from another, as the tree says, and between
 which neighbours of a grid of half powers of two it is so measured, where one step from one to the other costs the
 least; the distance is in powers of two, 0 between these.
-`host`: what a call of a reduction takes the host until all is enqueued, beside a kernel without a choice.
+`host`: what a call of a reduction, or of a pipeline, takes the host until all is enqueued, beside a launch of the
+same kernel by PyOpenCL.
 
 Lines of CSV on standard output. Microseconds are medians of 15 rounds in turns, several calls at a time until the
 queue is empty, the host's part included; `of_best` is the time of the fastest over the own. Results are compared

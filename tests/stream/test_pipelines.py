@@ -337,6 +337,88 @@ def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
         pipeline(GAIN, tuned=file_of(step._pipeline, step.source, step.versions, queue.device))
 
 
+ALIKE: Mapping[str, tuple[Stages, Sequence[str]]] = {
+    "one kernel": CASES["maps"],
+    "a rate by a number": CASES["convolution"],
+    "several kernels": CASES["rates"],
+    "images": CASES["stencils"],
+}
+
+
+@pytest.mark.parametrize("case", ALIKE)
+def test_calls_alike_are_given_what_each_is_passed(case: str, queue: cl.CommandQueue) -> None:
+    """Calls that repeat a launch have their own arrays, numbers, shapes, queue and result."""
+    stages, names = ALIKE[case]
+    step, has_image = pipeline(*stages), case == "images"
+    other = cl.CommandQueue(queue.context, properties=cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE)
+    outs: dict[Any, Any] = {}
+    for turn in range(11):
+        height, taps = (5, 8, 10)[turn // 2 % 3], 3 + (turn == 9)
+        size = {"height": height, "width": 40 // height}
+        elements = np.random.default_rng(turn).integers(-8, 9, (*size.values(),)).astype(np.float32)
+        elements = elements if has_image else elements[0]
+        given: dict[str, Any] = {"k": turn / 2, "taps": taps, "h": np.arange(turn, turn + taps, dtype=np.float32)}
+        own, where = cl.array.to_device(queue, elements), other if turn % 5 == 4 else queue
+        passed: dict[str, Any] = {
+            name: given[name] if name != "h" else cl.array.to_device(queue, given["h"]) for name in names
+        }
+        queue.finish()
+        out = outs.get((elements.shape, taps)) if turn % 3 else None
+        found = step(where, own, out=out, **passed)
+        assert out is None or found is out
+        outs[elements.shape, taps] = found
+        said = {name: given[name] for name in names} | (size if has_image else {})
+        wanted = interpret(stages, elements, **said)
+        np.testing.assert_allclose(found.get().reshape(-1), wanted, rtol=1e-4, atol=1e-4)
+        if has_image:
+            assert found.shape == elements.shape and found.flags.c_contiguous
+
+
+def test_calls_alike_are_refused_alike(queue: cl.CommandQueue) -> None:
+    """What is wrong with a call is said in the same words after others that repeated a launch."""
+    whole = cl.array.zeros(queue, 72, np.float32)
+    plus, blur = pipeline(Map("plus", "k * u + h[i]", arguments="const float *h, int k")), pipeline(NEAR)
+    own, h, out = (cl.array.zeros(queue, 8, np.float32) for _ in range(3))
+    wrong: Sequence[tuple[Stream, Any, dict[str, Any]]] = (
+        (plus, own, {"h": h, "k": 1, "out": h}),
+        (plus, own, {"h": own, "k": 1, "out": own}),
+        (plus, own, {"h": h, "k": 1.5, "out": out}),
+        (plus, own, {"h": h[1:], "k": 1, "out": out}),
+        (plus, own, {"h": h, "k": 1, "out": whole[8:16]}),
+        (plus, own, {"h": h, "k": 1, "out": np.zeros(8, np.float32)}),
+        (plus, own, {"h": h, "k": 1, "out": out.astype(np.int32)}),
+        (plus, own.get(), {"h": h, "k": 1}),
+        (plus, own, {"k": 1}),
+        (blur, out, {"out": out[:6]}),
+    )
+
+    def said() -> list[str]:
+        found = []
+        for stream, elements, given in wrong:
+            with pytest.raises(InvalidInputError) as error:
+                stream(queue, elements, **given)
+            found.append(str(error.value))
+        return found
+
+    first = said()
+    for k in range(3):
+        np.testing.assert_array_equal(plus(queue, own + 1, h=h, k=k, out=out).get(), np.full(8, k, np.float32))
+        # In place, and not.
+        assert plus(queue, out, h=h, k=2, out=out).get()[3] == 2 * k
+        assert blur(queue, out, out=cl.array.zeros(queue, 6, np.float32)).get()[0] == 2 * k
+        assert said() == first
+
+
+def test_a_reduction_at_the_end_is_given_what_each_call_is_passed(queue: cl.CommandQueue) -> None:
+    end = Reduce("a + b", identity="0", arguments="const float *x", rows="rows", checks_laws=False)
+    total = pipeline(GAIN, NEAR, end)
+    for turn in range(8):
+        elements = np.arange(turn, turn + (26, 14)[turn // 3 % 2], dtype=np.float32)
+        wanted = interpret((GAIN, NEAR), elements, k=turn).reshape(1 + turn % 2, -1).sum(1)
+        found = total(queue, cl.array.to_device(queue, elements), k=turn, rows=1 + turn % 2)
+        np.testing.assert_allclose(found.get(), wanted, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("given", "count"),
     [({"n": 1000, "taps": 3}, 1), ({"n": (256, 258), "taps": [2, np.int32(3)], "h": "2 * taps"}, 6), ({}, 24)],

@@ -44,7 +44,7 @@ def test_what_a_call_takes_the_host(queue: cl.CommandQueue, monkeypatch: pytest.
     _, *lines = reductions.host(queue, asked())
     times = {way: float(each) for _, way, each in lines}
     assert min(times.pop("kernel"), times.pop("reduce")) > 0
-    assert {"kernel, new array", "reduce, out", "pyopencl", "choice"} <= times.keys()
+    assert {"kernel, new array", "reduce, out", "pyopencl", "pipeline, out", "choice"} <= times.keys()
 
 
 def test_products_over_shapes(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -192,8 +192,16 @@ class Measurement:
     @cached_property
     def key(self) -> str:
         """SHA-256, in hexadecimal digits, of everything that was decided before the measurement."""
-        measured = self.subject, self.environment, self.method, self.role
-        return content_key(*measured, self.candidate, self.baseline, self.invocation, self.clock)
+        return content_key(
+            self.subject,
+            self.environment,
+            self.method,
+            self.role,
+            self.candidate,
+            self.baseline,
+            self.invocation,
+            self.clock,
+        )
 
 
 def timed_seconds_of(nanoseconds: Sequence[int], baseline_nanoseconds: Sequence[int]) -> float:
