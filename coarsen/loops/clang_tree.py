@@ -289,7 +289,8 @@ class _Reader:
 
 def _floating(node: Node) -> str:
     """The shortest text of a floating-point number that has the same value, with its type's suffix."""
-    return str(np.float32(node["value"])) + "f" if _type(node) == "float" else str(float(node["value"]))
+    text = str(np.float32(node["value"])) + "f" if _type(node) == "float" else str(float(node["value"]))
+    return {"inff": "HUGE_VALF", "inf": "HUGE_VAL"}.get(text, text)
 
 
 def _captured(node: Node) -> Node | None:

@@ -138,7 +138,7 @@ def _choices(accesses: Sequence[_Flat]) -> Iterator[tuple[Polynomial, ...]]:
 def _strides(index: Expression, outer: Polynomial, iterators: frozenset[str]) -> Iterator[Polynomial]:
     """Factors of the iterators in an index."""
     match index:
-        case Name(variable=variable) if variable.name in iterators:
+        case Name(variable=variable) if outer.terms and variable.name in iterators:
             yield outer.scaled(-1) if outer.terms[_longest(outer)] < 0 else outer
         case Operation(operator="*", operands=(first, second)):
             for factor, rest in ((first, second), (second, first)):

@@ -175,10 +175,10 @@ class _Writing:
         lanes, group = kernel.lane_macros
         taken = {*nest.arrays, *nest.types, *kernel.dimensions, *kernel.steps, *self._loops}
         lane, own, count, after = (free_name(each, taken) for each in ("lane", "own", "count", "next"))
-        types = {each: opencl_type(each.array.element, nest.place) for each in split.sums}
+        typed = [(each, opencl_type(each.array.element, nest.place)) for each in split.sums]
         yield from self._places
         yield f"const int {lane} = get_local_id({split.dimension});"
-        yield from (f"{type_} {each.part} = {each.neutral};" for each, type_ in types.items())
+        yield from (f"{type_} {each.part} = {each.neutral};" for each, type_ in typed)
         iterators = {name: self._loops[2 * depth + 1] for name, depth in split.depths.items()}
         shared = Lanes(lane, lanes, iterators, frozenset(each.part for each in split.sums))
         yield from _tested(self._tests, self._body(split.first, shared))
@@ -189,7 +189,7 @@ class _Writing:
             row, stride = (f" + {lanes} * ", "") if split.dimension == 0 else (f" + {rows} * ", f"{rows} * ")
             row += "get_local_id(1)"
         yield f"const int {own} = get_local_id(0){row};"
-        for each, type_ in types.items():
+        for each, type_ in typed:
             yield f"local {type_} {each.parts}[{size}];"
             yield f"{each.parts}[{own}] = {each.part};"
         yield f"for (int {count} = {lanes}, {after}; {count} > 1; {count} = {after}) {{"
@@ -200,7 +200,7 @@ class _Writing:
             ends = (variable(f"{each.parts}[{place}]") for place in (own, f"{own} + {stride}{after}"))
             yield f"{INDENT * 2}{self._writer.assignment(each.added(*ends), {})}"
         yield from (f"{INDENT}}}", "}")
-        totals = [f"const {type_} {each.total} = {each.parts}[{own}];" for each, type_ in types.items()]
+        totals = [f"const {type_} {each.total} = {each.parts}[{own}];" for each, type_ in typed]
         yield from _tested([*self._tests, f"{lane} == 0"], [*totals, *self._body(split.last)])
 
     def _body(self, statements: Sequence[Statement], lanes: Lanes | None = None) -> list[str]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from coarsen.loops import tree
 from coarsen.loops.algorithm1 import adds_a_dimension, is_next_along
 from coarsen.loops.dependences import REDUCTION, Dependence, carried_by, named
+from coarsen.loops.expression_text import names_in
 from coarsen.loops.nest import Array, Coefficients, Loop, Nest, Statement, affine_text, free_name
 
 LANES, GROUP_SIZE = "SPLIT", "GROUP_SIZE"
@@ -112,7 +113,8 @@ def split_of(
         inner = {*each.iterators[own:]}
         used = {name for access in each.writes for form in access.subscripts for name in form.symbols}
         is_private = all(nest.arrays[access.array].is_private for access in each.writes)
-        if inner & used if each.name in depths else not (is_private and each.iterators[own] in used):
+        written = used | names_in(_target(each)) if each.name in depths else used
+        if inner & written if each.name in depths else not (is_private and each.iterators[own] in used):
             return None
         depths.setdefault(each.name, own)
     summed = {each.writes[0].array for each in adding}

@@ -27,6 +27,8 @@ BODIES = {
     "a quotient of whole numbers": f"{FOR} f[i] = i / 4 * 0.5f;",
     "a double number in a sum of floats": f"{FOR} f[i] = f[i] * 0.1 + 0.1f;",
     "a sum in double of a float": f"{FOR} f[i] += 0.1;",
+    "numbers beyond all": f"{FOR} {{ f[i] -= 1e40f; d[i] = d[i] < 1e400; }}",
+    "no step of an iterator": f"{FOR} {FOR_J} {{ k[j * 0] += c[i]; u[j - j] += c[i]; }}",
     "a character's number": f"{FOR} f[i] = 'a' + '\\n';",
     "a floating condition": f"{FOR} f[i] = f[i] ? x : 2;",
     "a double condition": f"{FOR} f[i] = d[i] - d[i] ? 1 : !d[i] + 3;",

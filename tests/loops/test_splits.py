@@ -48,6 +48,10 @@ CASES = {
     "a difference": (summed("-", "s -= a[i][j];", "double", "1"), 0),
     "whole numbers": (rows("int", "for (int j = m - 1; j >= 0; j -= 2) x[i] += a[i][j] * y[j];"), 0),
     "bits": (rows("unsigned char", f"{INNER} x[i] ^= a[i][j]; y[0] = 1;").replace("y[0] = 1;", ""), 0),
+    "an element of a row": (
+        f"void f(int n, int m, int a[n][m], int y[m]) {{ for (int i = 0; i < n; i++) {INNER} a[i][0] += y[j]; }}",
+        0,
+    ),
     "what else a row needs": (
         rows("float", f"float s = x[i], c = y[0], t = 1; {OMP.format('+:s,t')} {INNER} {{ float q = c * a[i][j]; "
              "s += q; if (j % 3 == 1) t += q * q; } x[i] = s / t;"), 0,

@@ -286,7 +286,7 @@ class Footprints:
             return Polynomial.symbol(symbol)  # An argument.
         if self._counts_around(read, name):
             return Polynomial.symbol(symbol)
-        if is_clamp(instruction):
+        if is_clamp(instruction) and name not in self._given:
             return self._clamped(read, instruction, clamps)
         query, dimension = query_of(instruction), queried_dimension(instruction)
         is_id = query in (Query.GLOBAL_ID, Query.LOCAL_ID)

@@ -68,6 +68,10 @@ KERNELS = (
     Loop("product", f"for (int k = 0; k < n; ++k) sum += a[x + k*{W}] * b[y + k*{H}];"),
     Loop("product_of_rows", "for (int k = 0; k < n; ++k) sum += a[y*n + k] * b[k*m + x];"),
     Loop("strides_that_are_passed", "for (int k = 0; k < n; ++k) sum += a[x + k*m] * b[y + k*m];"),
+    Loop(
+        "a_stride_that_is_clamped",
+        "int w = min(m, 40); for (int k = 0; k < n; ++k) sum += a[y*w + k] * b[k*m + x];",
+    ),
     Loop("from_a_number", "for (int k = m; k < m + n; ++k) sum += a[x + k] * b[k];"),
     Loop("by_two", f"for (int k = 0; k < n; k += 2) sum += a[x + k*{W}] * b[k];"),
     Loop("down", f"for (int k = n; k-- > 0;) sum = 3*sum + a[x + k*{W}] * b[k];"),
