@@ -57,7 +57,9 @@ class FoundVersions(Picker):
         extents = tuple(1 << max(int(each), 1).bit_length() - 1 for each in self._numbers(request).values())
         launch = request.launch._replace(global_size=extents[:DIMENSIONS] or (1,), local_size=None)
         # Of its sizes the tuning is told by `_by_macros`, and what the tree chooses is its launch as it is.
-        known = self._policy.known(request._replace(source=source_without_pragmas(request.source), launch=launch))
+        request = request._replace(source=source_without_pragmas(request.source), launch=launch)
+        # A version may launch all kernels of the source.
+        known = self._policy.known(request, self._file.source_hash, *map(str, extents[DIMENSIONS:]))
         definitions = known.choice.variant.definitions if known is not None and known.choice is not None else ()
         # Without any, nothing is faster than what the tree chooses.
         found = self._by_definitions.get(definitions)

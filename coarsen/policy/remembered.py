@@ -118,8 +118,8 @@ class Remembered(Policy):
         own = OwnLaunch(sized, definitions)
         return decision._replace(own=own, otherwise=lambda problem: Decision(Variant(), problem))
 
-    def known(self, request: LaunchRequest) -> Known | None:
-        """Return what is known of a launch; None where that is nothing.
+    def known(self, request: LaunchRequest, *also: str) -> Known | None:
+        """Return what is known of a launch, by `also` as by build options; None where that is nothing.
 
         Raises:
             CoarsenError: nothing can be said of the launch.
@@ -128,7 +128,7 @@ class Remembered(Policy):
             return None
         device = describe_device(request.launch.device)
         launch = request.launch
-        key = self._key(request, device, SizeClass.of(launch.global_size, launch.local_size))
+        key = self._key(request, device, SizeClass.of(launch.global_size, launch.local_size), *also)
         with self._lock_of(key):
             known = self._known.get(key) or self._looked_up(key, device) or self._found(key, device, request)
             if known is not None:
@@ -174,9 +174,11 @@ class Remembered(Policy):
         with self._locks_guard:
             return self._locks[key]
 
-    def _key(self, request: LaunchRequest, device: DeviceDescription, size_class: SizeClass) -> RememberedKey:
-        ir_hash = self._facts_of(request, device).ir_hash
-        return key_of(ir_hash, request.kernel, device, request.options, request.transforms, size_class)
+    def _key(
+        self, request: LaunchRequest, device: DeviceDescription, size_class: SizeClass, *also: str
+    ) -> RememberedKey:
+        ir_hash, options = self._facts_of(request, device).ir_hash, (*request.options, *also)
+        return key_of(ir_hash, request.kernel, device, options, request.transforms, size_class)
 
     def _facts_of(self, request: LaunchRequest, device: DeviceDescription) -> KernelFacts:
         key = request.source, request.options, request.kernel, device

@@ -72,7 +72,7 @@ def options(queue: cl.CommandQueue, size: Sizes, without: Without) -> Problem:
     price, strike, years = (draw.uniform(*each, many).astype(np.float32) for each in ((5, 50), (10, 25), (1, 5)))
     given = [cl.array.to_device(queue, each) for each in (normals, price, strike, years)]
     if "fusion" in without:
-        reductions, dtype = [summed(_PAYOFF), summed(f"pown({_PAYOFF}, 2)")], np.float32
+        reductions, dtype = [summed(_PAYOFF), summed(f"pown({_PAYOFF}, 2)")], np.dtype(np.float32)
     else:
         reductions, dtype = [summed(f"with_square({_PAYOFF})", float2)], float2
     own = [cl.array.empty(queue, many, dtype) for _ in reductions]

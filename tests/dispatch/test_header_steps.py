@@ -14,7 +14,6 @@ from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.header import c_header
 from coarsen.dispatch.launch_sizes import (
     NUMBER_RANGES,
-    Source,
     passed_arguments,
     sequence_function,
 )
@@ -23,7 +22,7 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening, Level
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Source, Variant
 from tests.dispatch.files import FILE, PLAIN
 
 NUMBERS = tuple(f"{kind}: n * 3 - 5" for kind in NUMBER_RANGES)

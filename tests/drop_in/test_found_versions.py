@@ -12,11 +12,12 @@ import pyopencl as cl
 import pyopencl.array
 import pytest
 
+from coarsen.devices.building import build_uncached
 from coarsen.drop_in import measured_launch
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.runtime.advice import LaunchRequest
-from coarsen.stream import Map, Reduce, Stencil, pipeline
+from coarsen.stream import Actor, Map, Reduce, Stencil, pipeline
 from coarsen.tuning.recording import captured_launch
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.tuned import Tuned
@@ -26,7 +27,7 @@ from coarsen.tuning.workload.captured_launch import write_launch
 from coarsen.variant.variant import Variant
 from tests.drop_in.tuned_programs import found
 from tests.stream.forms import whole
-from tests.workload_runs import build_uncached, kernels_of, run_workload
+from tests.workload_runs import kernels_of, run_workload
 
 pytestmark = pytest.mark.compiled_devices
 Asked = list[tuple[LaunchRequest, ByMacros]]
@@ -117,6 +118,26 @@ def test_a_version_of_a_pipeline(
         assert np.array_equal(tuned(queue, x, k=3.0).get(), plain(queue, x, k=3.0).get())
     ((request, by_macros),) = asked
     assert request.launch.global_size == (256, 16, 16) and by_macros.is_sequence
+
+
+def test_what_a_version_of_a_pipeline_is_known_by(
+    queue: cl.CommandQueue, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[tuple[str, int]]()
+    stencil = Stencil("sum", "u(0, 0) + u(1, 0)", border="edge")
+    work = "float s = 0; for (int i = 0; i < taps; ++i) s += peek(i); pop(); push(s);"
+    taken = Actor("taken", pop=1, push=1, peek="taps", work=work, arguments="int taps")
+    x = cl.array.to_device(queue, whole(500).reshape(20, 25))
+
+    def tune_request(request: LaunchRequest, *_: object) -> Tuned:
+        asked.append(call)
+        return found(request)
+
+    monkeypatch.setattr(measured_launch, "tune_request", tune_request)
+    # The last kernel has the same code in all; of numbers beyond three, magnitudes count, too.
+    for call in (("2 * u", 2), ("2 * u", 3), ("2 * u", 16), ("exp(u)", 2)):
+        pipeline(Map("gain", call[0]), stencil, taken, tune=Tune(store=store))(queue, x, taps=call[1])
+    assert asked == [("2 * u", 2), ("2 * u", 16), ("exp(u)", 2)]
 
 
 def test_what_is_no_search_of_versions() -> None:

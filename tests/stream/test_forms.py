@@ -48,13 +48,16 @@ def test_a_dot_product(form: str, queue: cl.CommandQueue, guarded_scratch: list[
         held = [np.concatenate((GUARD, each, GUARD)) for each in (x, y, whole(1))]
         there = [cl.array.to_device(queue, each) for each in held]
         given = [each[64 : 64 + n] for each in there[:2]]
-        dot(queue, *given, out=there[2][64:65], **({"rows": 1, "n": n} if rows else {}))
+        if rows:
+            dot(queue, *given, out=there[2][64:65], rows=1, n=n)
+        else:
+            dot(queue, *given, out=there[2][64:65])
         held[2][64:-64] = np.dot(x, y)
         for each, wanted in zip(there, held, strict=True):
             np.testing.assert_array_equal(each.get(), wanted)
-    for each in guarded_scratch:
-        content = np.empty(each.size, np.uint8)
-        cl.enqueue_copy(queue, content, each)
+    for scratch in guarded_scratch:
+        content = np.empty(scratch.size, np.uint8)
+        cl.enqueue_copy(queue, content, scratch)
         assert (content[:4096] == 0x7F).all() and (content[-4096:] == 0x7F).all()
     assert bool(guarded_scratch) == ("GROUPS" in FORMS.get(form, {}))
 
