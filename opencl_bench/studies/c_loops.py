@@ -11,30 +11,22 @@ the launches read and write, each array once for each launch. A line of CSV for 
 Two effects of Baskaran et al. (2007) are rows of their own: the product of a matrix and a vector whose rows are
 copied to local memory, without and with a pad, and that of the transposed one with four neighbouring rows for each
 work-item, or four that stand a work-group apart.
-
-`--search` asks how good the tuner's search is: of each kernel at most `--variants` of the space (150), drawn at
-random where it has more, are measured until four fifths of the time are over, the fastest ones once more; then
-the search, and ten random ones, may try a fifth of these. A line says which share of the best variant's speed they
-found. What is far slower than the best is cut off: `failed`.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
-import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from statistics import mean, median
+from statistics import median
 
 import numpy as np
 import pyopencl as cl
 
-from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.drop_in.loop_program import LoopProgram
@@ -44,23 +36,8 @@ from coarsen.loops.program import read_program
 from coarsen.loops.splits import GROUP_SIZE, LANES
 from coarsen.opencl_bench.studies.turns import Lines, Run, Way, goes_on, study
 from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, halide_products, installed, loopy_product
-from coarsen.opencl_bench.workloads.described.c_template import c_template
-from coarsen.opencl_bench.workloads.described.read import read_benchmark
-from coarsen.tuning.engine.live_evaluator import relative_time
-from coarsen.tuning.engine.row_measurer import RowMeasurer
-from coarsen.tuning.launch_space import space_of_launch
-from coarsen.tuning.progress import Deadline, TimeOverError
-from coarsen.tuning.search.evaluator import Budget, Evaluator, Trial
-from coarsen.tuning.search.exhaustive import RandomSearcher
-from coarsen.tuning.search.searcher import Found, Searcher
-from coarsen.tuning.search.spaces import Choice, SearchSpace
 from coarsen.tuning.settings import Tune
-from coarsen.tuning.tuner import Tuning, measured_own
-from coarsen.tuning.tuning_processes import LaunchToTune, search_method, tuning_processes
 from coarsen.tuning.workload.element_types import Array
-from coarsen.variant.coarsening import Level
-from coarsen.variant.space import TransformChoices
-from coarsen.variant.transforms import Transforms, device_kind_of
 
 FOLDER = Path(__file__).parent.parent / "kernels" / "loops"
 _REPETITIONS = 15
@@ -87,9 +64,6 @@ kernel void mv(global const float *restrict a, global const float *restrict y, g
     x[first + own] = sum;
 }
 """
-_SHARE, _RANDOM = 0.2, 10
-# Of the time for a kernel; and of how few variants nothing is said.
-_MEASURING, _LEAST = 0.8, 20
 
 
 @dataclass(frozen=True)
@@ -261,109 +235,16 @@ def _effects(
             yield word, partial(program.tmv, queue, (n, 1), (256, 1), a, y, x, np.int32(n))
 
 
-SEARCH_COLUMNS = (
-    *("device", "case", "kernel", "space", "variants", "failed", "tried"),
-    *("worst_over_best", "search", "random", "worst_random"),
-)
-
-
-def search_rows(
-    case: Case, device: DeviceDescription, folder: Path, seconds: float, most: int
-) -> Iterator[tuple[object, ...]]:
-    """Yield for each kernel how fast the variants are that searches find, over the fastest of all.
-
-    Args:
-        case: whose kernels these are.
-        device: where.
-        folder: for their descriptions.
-        seconds: for all of them.
-        most: how many variants of each are measured.
-    """
-    file, deadline = FOLDER / f"{case.function}.c", Deadline(seconds)
-    program = read_program(file)
-    for number, kernel in enumerate(program.names):
-        with goes_on(f"{case.name}: {kernel}"):
-            path = folder / f"{kernel}.toml"
-            text = c_template(program, kernel, str(file), ())
-            path.write_text(
-                re.sub(r"(?m)^(\w+) = \d+  # CHECK", lambda at: f"{at[1]} = {case.sizes[at[1]]}", text)
-            )
-            own = Deadline(deadline.left / (len(program.names) - number))
-            size, times, searches = _all_measured(path, device, own, most)
-            ran = [time for time in times.values() if time is not None]
-            shares = [min(ran) / found.best.time for found in searches if found.best and found.best.time]
-            numbers = max(ran) / min(ran), shares[0], mean(shares[1:]), min(shares[1:])
-            counts = size, len(times), len(times) - len(ran), len(searches[0].trace)
-            yield (device.name, case.name, kernel, *counts, *map("{:.3f}".format, numbers))
-
-
-class _Known(Evaluator):
-    """Gives the times that were measured."""
-
-    def __init__(self, space: SearchSpace, known: Mapping[Choice, float | None]) -> None:
-        super().__init__(space)
-        self._known = known
-
-    def _measure(self, choice: Choice) -> Trial:
-        return Trial(choice, self._known[choice])
-
-
-def _all_measured(
-    path: Path, device: DeviceDescription, limit: Deadline, most: int
-) -> tuple[str | int, dict[Choice, float | None], list[Found]]:
-    """The size of a space, its variants' times over that of the launch as it is, and what searches find."""
-    benchmark, deadline = read_benchmark(path), Deadline(24 * 3600.0)
-    settings = Tune(seconds=deadline.seconds, tiles=False)
-    transforms = Transforms(device_kind=device_kind_of(device.device_types))
-    launch = LaunchToTune(benchmark, str(path), path.name, "cpu", device, transforms)
-    space = space_of_launch(launch, groups_matter=False, settings=settings)
-    sizes = space.local_sizes and space.local_sizes[:3]
-    plain = TransformChoices()
-    space = replace(space, factors=(1, 2, 4, 8, 16), levels=(Level.ITEM,), local_sizes=sizes, transforms=plain)
-    with tuning_processes(launch, deadline) as processes:
-        tuning = Tuning(processes, space, settings, deadline)
-        own, whole, draw = tuning.own, tuning.space, random.Random(0)
-        own_row, _ = measured_own(processes, tuning.context, own, deadline)
-        method = search_method(60, median(own_row.nanoseconds) / 1e9)
-        tuning.context.process.use(method)
-        measurer = RowMeasurer(replace(tuning.context, method=method))
-        times: dict[Choice, float | None] = {whole.choice_of(own): 1.0}
-        drawn = [*whole.listed] if whole.listed else [*map(whole.choice_of, whole.space.sample(most, 0))]
-        for choice in draw.sample(drawn, min(most, len(drawn))):
-            if limit.spent < _MEASURING * limit.seconds and choice not in times:
-                times[choice] = relative_time(measurer.compared(whole.variant(choice), own))
-        if len(times) < min(most, len(drawn), _LEAST):
-            raise TimeOverError(f"only {len(times)} variants were measured in {limit.seconds:.0f} s")
-        for choice in sorted(times, key=lambda each: times[each] or float("inf"))[:10]:
-            if (variant := whole.variant(choice)) != own and not limit.is_over:
-                times[choice] = relative_time(measurer.confirmed(variant, own, 1))
-        size = len(whole.listed) if whole.listed else "many"
-        whole.listed = dict.fromkeys(sorted(times))
-        searchers: list[tuple[Searcher, int]] = [(tuning.searcher(), 0)]
-        searchers += [(RandomSearcher(), seed) for seed in range(_RANDOM)]
-        found = [searcher.search(_Known(whole, times), Budget(share=_SHARE), seed) for searcher, seed in searchers]
-    return size, times, found
-
-
 def lines(queue: cl.CommandQueue, asked: argparse.Namespace) -> Lines:
     """Yield the lines of all functions, or of those that are asked for."""
     device = find_device(asked.device)
-    yield (
-        SEARCH_COLUMNS
-        if asked.search
-        else ("device", "case", "what", "milliseconds", "over_written", "difference")
-    )
-    every = cases(is_gpu="gpu" in str(device.device_types).lower())
-    # Of a function at two sizes the smaller one is searched.
-    for case in {each.function: each for each in every}.values() if asked.search else every:
+    yield "device", "case", "what", "milliseconds", "over_written", "difference"
+    for case in cases(is_gpu="gpu" in str(device.device_types).lower()):
         if asked.functions and case.function not in asked.functions:
             continue
         with goes_on(case.name), tempfile.TemporaryDirectory() as folder:
-            if asked.search:
-                yield from search_rows(case, device, Path(folder), asked.seconds or 540, asked.variants)
-                continue
             # Nothing that was found before, nor of another size, is used.
-            settings = Tune(seconds=asked.seconds or 60, store=str(Path(folder) / "found.db"))
+            settings = Tune(seconds=asked.seconds, store=str(Path(folder) / "found.db"))
             found = _Measured(case, queue, settings)
             times = found.milliseconds()
             times["copy"] = found.copy_milliseconds()
@@ -378,9 +259,7 @@ if __name__ == "__main__":
         __doc__,
         lines,
         {
-            "--seconds": {"type": float, "help": "for each kernel (60); of a search for each function (540)"},
-            "--search": {"action": "store_true", "help": "how good the search is, in place of the times"},
-            "--variants": {"type": int, "default": 150, "help": "of a kernel, that are measured for that"},
+            "--seconds": {"type": float, "default": 60, "help": "for each kernel (60)"},
             "functions": {"nargs": "*"},
         },
     )

@@ -1,16 +1,13 @@
-"""The study of loops runs the paper's ways and other makers' products, and knows how good a search is."""
+"""The study of loops runs the paper's ways and other makers' products."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in.loop_program import LoopProgram
-from coarsen.opencl_bench.studies import c_loops, turns, yardsticks
+from coarsen.opencl_bench.studies import c_loops, yardsticks
 
 pytestmark = pytest.mark.compiled_devices
 N = 64
@@ -38,14 +35,3 @@ def test_products_with_a_vector(function: str, queue: cl.CommandQueue) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-4)
     for _, way in yardsticks.clblast(queue, given, [n, n], is_transposed=function == "tmv"):
         np.testing.assert_allclose(way.result(), wanted, rtol=1e-4)
-
-
-def test_a_search_among_what_was_measured(
-    device: DeviceDescription, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(turns, "SAID", {})
-    (row,) = c_loops.search_rows(c_loops.Case("tmv", {"n": N}), device, tmp_path, 60, 1)
-    found = dict(zip(c_loops.SEARCH_COLUMNS, row, strict=True))
-    assert int(str(found["space"])) > int(str(found["variants"])) == 1 + 1
-    assert found["tried"] == 1
-    assert 0 < float(str(found["search"])) <= 1
