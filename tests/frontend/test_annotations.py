@@ -26,7 +26,7 @@ enum { unused, more = 7 };
 #pragma coarsen select IMPL rows,lanes,even
 #pragma coarsen where BLKSZ % ROWS == 0
 #pragma coarsen input aspect = log2(height / width)
-#pragma coarsen input row_cv
+#pragma coarsen input pixels = height * width
 kernel void f(global float *x, int height, int width)
 {
     local float part[BLKSZ];
@@ -64,7 +64,7 @@ def test_declares_conditions_and_features() -> None:
     assert found.conditions == (Declaration("BLKSZ % ROWS == 0", "f.cl:12"),)
     assert found.features == (
         Declaration("log2(height / width)", "f.cl:13", "aspect"),
-        Declaration("", "f.cl:14", "row_cv"),
+        Declaration("height * width", "f.cl:14", "pixels"),
     )
 
 
@@ -121,10 +121,11 @@ def test_a_mistake_in_values_is_one_line(text: str, message: str) -> None:
         ("#pragma coarsen where a == \\\n b", "f.cl:1: a pragma of coarsen stands in one line"),
         ("#pragma coarsen unroll LU 1,8,2\nint x;", "f.cl:1: a loop must follow"),
         (
-            "#pragma coarsen input a = n\n#pragma coarsen input a",
+            "#pragma coarsen input a = n\n#pragma coarsen input a = m",
             "f.cl:2: there is a feature a already, at f.cl:1",
         ),
-        ("#pragma coarsen input a =", "f.cl:1: 'a =' lacks the feature's expression"),
+        ("#pragma coarsen input a =", "f.cl:1: the feature a lacks '= EXPRESSION'"),
+        ("#pragma coarsen input a", "f.cl:1: the feature a lacks '= EXPRESSION'"),
         (
             f"{WORDS}#pragma coarsen select I a,b\n#pragma coarsen select I a,c",
             "f.cl:5: I is a parameter already, at f.cl:4",
