@@ -41,7 +41,7 @@ def test_a_source_that_does_not_compile_by_itself_has_no_default(tmp_path: Path)
 def test_what_the_file_replaces_is_said(tmp_path: Path) -> None:
     path = write_sums(tmp_path, ("[sizes.test]", "[parameters]\nLU = [1, 4]\n[sizes.test]"))
     assert check_described(path) == (
-        f"{path}: parameters.LU: it takes the place of the pragma at {tmp_path}/sum.cl:13",
+        f"{path}: parameters.LU: it takes the place of the pragma at {tmp_path}/sum.cl:12",
     )
 
 
