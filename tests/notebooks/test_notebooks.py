@@ -23,6 +23,7 @@ def test_all_are_there() -> None:
         "prediction",
         "protocols",
         "quick_start",
+        "streams",
     }
 
 
