@@ -172,12 +172,12 @@ class Stream:
             return self._reduced(self.reduction, queue, elements, out, wait_for, given)
         pipeline, context = self._pipeline, queue.context
         calls = self._built.get((context, queue.device))
-        if calls is not None and given.keys() == pipeline.arguments.keys():
-            values = (elements, *map(given.__getitem__, pipeline.arguments))
+        is_whole = given.keys() == pipeline.arguments.keys()
+        values = (elements, *map(given.__getitem__, pipeline.arguments)) if is_whole else ()
+        if calls is not None and is_whole:
             again = calls.again(queue, context, values, out, wait_for or (), may_be_in_place=pipeline.is_map)
             if again is not None:
                 return again
-        is_by_shape = given.keys() == pipeline.arguments.keys() and self._is_by_shape
         call = self._prepared(elements, given)
         count, calls = call.counts[-1], calls or self._calls(queue, context)
         found = calls.new(queue, context, call.shape, (elements,)) if out is None else out
@@ -196,8 +196,8 @@ class Stream:
             event = calls.kernel.launch(queue, source, found.base_data, *sizes, *others, wait_for=waiting)
             # It comes after all those that the array had: `add_event` would have the host wait for some of them.
             found.events[:] = [event]
-            if is_by_shape:
-                calls.keep((elements, *map(given.__getitem__, pipeline.arguments)), out, sizes, call.shape)
+            if is_whole and self._is_by_shape:
+                calls.keep(values, out, sizes, call.shape)
         return found
 
     def _reduced(

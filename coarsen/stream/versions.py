@@ -7,7 +7,7 @@ coarsen tune step.toml      ─▶ step.tuned.json           pipeline(…, tuned
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -129,8 +129,8 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
     Raises:
         InvalidInputError: a name that the pipeline doesn't have, or something that is no size.
     """
-    actors, sized = pipeline.actors, pipeline.sized
-    told = (str(rate) for each in actors for rate in (each.pop, each.push, each.peek))
+    sized = pipeline.sized
+    told = (str(rate) for each in pipeline.actors for rate in (each.pop, each.push, each.peek))
     rates = {name for rate in told for name in parse_expression(rate).names}
     named = [*(pipeline.sizes[1:] or ("n",)), *sorted(rates - {*pipeline.sizes})]
     if unknown := sorted(given.keys() - {*named, *pipeline.arguments}):
@@ -165,14 +165,22 @@ def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]
             yield f"local_size = {toml(LOCAL_SIZES[len(launch.local_size)])}"
         elif launch.kernel != pipeline.name:
             yield "coarsen = true"
-    yield from _buffer("input", actors[0].type, sized("n"), "uniform(-1, 1)")
+    yield from _described_arguments(pipeline, rates, named, given)
+
+
+def _described_arguments(
+    pipeline: Pipeline, rates: Collection[str], named: Collection[str], given: Given
+) -> Iterator[str]:
+    """Yield the lines of a description's arguments; `rates` are those in rates, `named` the names of sizes."""
+    sized = pipeline.sized
+    yield from _buffer("input", pipeline.actors[0].type, sized("n"), "uniform(-1, 1)")
     yield from _buffer("output", pipeline.stages[-1].result, sized(pipeline.counts[-1]), "")
     for name in pipeline.sizes:
         yield from _argument(name, 'scalar = "int"', f"value = {toml(sized(name))}")
     for name, argument in pipeline.arguments.items():
         type_ = dtype_to_ctype(argument.dtype)
         if is_array(argument):
-            user = next(each for each in actors if name in {one.name for one in each.given})
+            user = next(each for each in pipeline.actors if name in {one.name for one in each.given})
             count = user.peek if isinstance(user.peek, str) and not user.border else sized("n")
             extent = parse_expression(str(given.get(name, count)))
             if unknown := sorted(extent.names - {*named}):
