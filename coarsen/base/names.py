@@ -99,8 +99,8 @@ def folders_of_parts(package: Path) -> list[str]:
     return [str(root)] if is_clone and all((root / part / "__init__.py").is_file() for part in PARTS) else []
 
 
-# The names that OpenCL C has: words, types and macros, which nothing else in a kernel can have, and functions, which
-# the text may call or not.
+# Names that OpenCL C has: words, types and macros, which nothing else in a kernel can have, and functions, which
+# its text may call or not.
 
 _WORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long

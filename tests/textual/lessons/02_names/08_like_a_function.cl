@@ -11,5 +11,5 @@ kernel void fade(global float *data, float exp, int max)
 }
 
 // CHECK: kernel void fade(global float* data, float exp_2, int max_2)
-// CHECK: exp(
-// CHECK-SAME: exp_2
+// CHECK: max(max_2, 0)
+// CHECK: exp(-value)
