@@ -2,6 +2,7 @@
 
     a field of      Coarsening      factor dim stride level             one value for each coarsening
                     Transforms      fast-path lock-step wide-accesses clean-up distinct tile
+                                    long-indices
                     Variant         any-size
                     ArrayPlan       layout order shape place pad        NAME=VALUE, for each array
 
