@@ -5,10 +5,11 @@
                                              long long_j = j;
     … b[k * m + j] …                         … b[k * m + long_j] …
 
-A compiler for CPUs computes neighbours along dimension 0 side by side. Where it can't tell that they read neighbouring
-elements, since a sum of 32 bits might wrap around in between, it gathers each one by itself. Intel's (2026.22) does
-so in loops, and then for all that the loop reads: `sgemm` with four columns merged took 6.7 ms, with long indices 1.9.
-The extended place is one value for all of its uses: two extensions in one sum LLVM takes back.
+A compiler for CPUs computes neighbours along dimension 0 side by side. Where it can't tell that they read
+neighbouring elements, since a sum of 32 bits might wrap around in between, it gathers each one by itself. Intel's
+(2026.22) does so in loops, and then for all that the loop reads: with four columns merged, `sgemm` took 6.7 ms,
+with long indices 1.9. The extended place is one value for all of its uses: an extension that has one use LLVM takes
+back.
 
 Why it is legal: a sum, difference or product that is extended is `nsw`, as clang marks those of `int`; where it
 doesn't fit in 32 bits, the program has no meaning (C11, 6.5, paragraph 5). All others stay as they are, such as those
@@ -60,10 +61,27 @@ def lengthen_indices(kernel: Kernel) -> tuple[Module, int] | None:
     places: dict[Operand, Operand] = {}
     found = indices_to_lengthen(function)
     for index in found:
-        index.replace_all_uses(_long(index.operands[0], Builder.replacing(index), places))
+        index.replace_all_uses(_long(index.operands[0], index, places))
         index.erase()
+    for place, long in places.items():
+        _take_everywhere(place, long)
     make_names_unique(function, module.structures)
     return module, len(found)
+
+
+def _take_everywhere(place: Operand, long: Operand) -> None:
+    """Let indices that are a place alone use its one extension, too."""
+    assert isinstance(place, Instruction)
+    for use in list(place.uses):
+        user = use.user
+        if (
+            isinstance(user, Instruction)
+            and user is not long
+            and user.opcode is Opcode.SEXT
+            and user.type == _LONG
+        ):
+            user.replace_all_uses(long)
+            user.erase()
 
 
 def _is_sum(value: Operand) -> bool:
@@ -80,20 +98,23 @@ def _has_place(value: Operand) -> bool:
     return value.opcode in {*_SUMS, Opcode.TRUNC, Opcode.SEXT} and any(map(_has_place, value.operands))
 
 
-def _long(value: Operand, build: Builder, places: dict[Operand, Operand]) -> Operand:
-    """Return what a value of 32 bits is in 64: of a place one value for the whole kernel, which `places` keeps."""
+def _long(value: Operand, index: Instruction, places: dict[Operand, Operand]) -> Operand:
+    """Return what a value of 32 bits is in 64, computed before an index where it isn't known.
+
+    Of a place it is one value for the whole kernel, which `places` keeps.
+    """
     if value.number is not None:
         return number(_LONG, value.number)
     if not _has_place(value):
-        return build.cast(Opcode.SEXT, value, _LONG, TEMPORARY)
+        return Builder.replacing(index).cast(Opcode.SEXT, value, _LONG, TEMPORARY)
     assert isinstance(value, Instruction)
     if _is_sum(value):
-        terms = [_long(each, build, places) for each in value.operands]
-        return build.binary(value.opcode, *terms, TEMPORARY, ("nsw",))
+        terms = [_long(each, index, places) for each in value.operands]
+        return Builder.replacing(index).binary(value.opcode, *terms, TEMPORARY, ("nsw",))
     if value not in places:
         assert value.block is not None
-        after = Builder(value.block, value.origin).after(value)
         name = like(value)
         display = DisplayName(f"long_{name.display.text}" if name.display.text else "long_index")
+        after = Builder(value.block, value.origin).after(value)
         places[value] = after.cast(Opcode.SEXT, value, _LONG, NewName(f"{name.spelling}.long", display))
     return places[value]

@@ -350,5 +350,5 @@ def _values_of(variant: Variant) -> dict[str, Any]:
         values |= {name: getattr(transforms, name) for name in _TRANSFORMS - {"any_size"}}
         values["any_size"] = variant.any_size
     else:
-        values |= {name: getattr(variant.transforms, name) for name in UNMERGED}
+        values |= variant.transforms.changes
     return values
