@@ -8,12 +8,11 @@
 A compiler for CPUs computes neighbours along dimension 0 side by side. Where it can't tell that they read
 neighbouring elements, since a sum of 32 bits might wrap around in between, it gathers each one by itself. Intel's
 (2026.22) does so in loops, and then for all that the loop reads: with four columns merged, `sgemm` took 6.7 ms,
-with long indices 1.9. The extended place is one value for all of its uses: an extension that has one use LLVM takes
-back.
+with long indices 1.9. The extended place is one value for all of its uses: one that is used once LLVM takes back.
 
-Why it is legal: a sum, difference or product that is extended is `nsw`, as clang marks those of `int`; where it
-doesn't fit in 32 bits, the program has no meaning (C11, 6.5, paragraph 5). All others stay as they are, such as those
-of `uint`, which may wrap around.
+Why it is legal: a sum, difference or product that is extended is `nsw`, as clang marks those of `int`. Where it
+does not fit in 32 bits, the program has no meaning (C11, 6.5, paragraph 5). All others stay as they are, such as
+those of `uint`, which may wrap around.
 """
 
 from __future__ import annotations
@@ -109,8 +108,8 @@ def _long(value: Operand, index: Instruction, places: dict[Operand, Operand]) ->
         return Builder.replacing(index).cast(Opcode.SEXT, value, _LONG, TEMPORARY)
     assert isinstance(value, Instruction)
     if _is_sum(value):
-        terms = [_long(each, index, places) for each in value.operands]
-        return Builder.replacing(index).binary(value.opcode, *terms, TEMPORARY, ("nsw",))
+        left, right = (_long(each, index, places) for each in value.operands)
+        return Builder.replacing(index).binary(value.opcode, left, right, TEMPORARY, ("nsw",))
     if value not in places:
         assert value.block is not None
         name = like(value)

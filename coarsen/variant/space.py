@@ -75,7 +75,8 @@ class VariantSpace:
     Args:
         dimensions: `local_size`, `-D NAME`, `factor_D`, `stride_D`, `group_factor_D`, `fast_path`, `lock_step`,
             `wide_accesses`, `clean_up`, `distinct`, `tile`, `long_indices`, `any_size`, `layout_NAME`,
-            `order_NAME`, `memory_NAME`, `pad_NAME`; what is missing has its default value. A factor of 1 is no coarsening.
+            `order_NAME`, `memory_NAME`, `pad_NAME`; what is missing has its default value. A factor of 1 is no
+            coarsening.
         most_coarsenings: how many coarsenings a variant may have at once, over all dimensions and levels.
         most_merged: how many work-items may become one, the product of the factors.
         device_kind: what coarsened kernels are made for.

@@ -38,7 +38,7 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
 
 @dataclass(frozen=True)
 class Small:
-    """A kernel `k(global int *to, global const int *from, int width)` of 16 × 4 work-items, and its long indices."""
+    """A kernel of 16 × 4 work-items, and how many of its indices become long."""
 
     name: str
     body: str
