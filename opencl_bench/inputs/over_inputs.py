@@ -71,6 +71,7 @@ class OverInputs:
         method: how they are measured.
         distinct: whether versions may take arguments as distinct beside what `space` says, where that changes the
             code.
+        first: versions that each search tries first, and that are measured at all inputs whatever it finds.
         seconds: about how long it takes: half of it searches, and as many versions as the rest allows are measured
             at all inputs; what is uncertain then is measured again where nothing could be chosen otherwise. None:
             as long as it takes.
@@ -81,6 +82,7 @@ class OverInputs:
     stage_one: StageOneSettings = field(default_factory=StageOneSettings)
     method: Method = field(default_factory=Method)
     distinct: bool = False
+    first: tuple[Variant, ...] = ()
     seconds: float | None = None
 
     def __post_init__(self) -> None:
@@ -135,7 +137,7 @@ def tune_over_inputs(
     default = Variant(benchmark.preset(presets[0]).local_size, definitions=benchmark.own_definitions)
     # What would make no tuned file is refused before anything is measured.
     check_sized(description.features, *described_versions(description, (default,)))
-    plan = VersionsPlan(path, device.index, presets, (default,), default, method=settings.method)
+    plan = VersionsPlan(path, device.index, presets, (default, *settings.first), default, settings.method)
     space = settings.space
     kernel = lowered_own(benchmark, device.macros) if settings.distinct else None
     if kernel is not None:
@@ -251,6 +253,8 @@ def tune_inputs(
     space: Space | None = None,
     method: Method | None = None,
     store: str | Path | None = None,
+    first: tuple[Variant, ...] = (),
+    seconds: float | None = None,
 ) -> TunedFile:
     """Tune a kernel over inputs: measure versions, and find which of them is to run for which input.
 
@@ -262,6 +266,8 @@ def tune_inputs(
         method: how to time; as `coarsen tune` does if None.
         store: an SQLite file or URL that keeps the rows: what it has already is not measured again. None: they are
             kept nowhere.
+        first: versions that are measured at all inputs, whatever a search finds.
+        seconds: about how long it takes; as long as it takes if None.
 
     Returns:
         The versions and how one is chosen, with the times as evidence. `write` writes it for
@@ -277,8 +283,13 @@ def tune_inputs(
     list_inputs(path)
     check_described(path)
     usual = OverInputs()
-    settings = replace(
-        usual, inputs=inputs, space=space or usual.space, method=method or usual.method, distinct=space is None
+    settings = OverInputs(
+        inputs,
+        space or usual.space,
+        method=method or usual.method,
+        distinct=space is None,
+        first=first,
+        seconds=seconds,
     )
     with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
         url = str(Path(folder) / "store.sqlite") if store is None else str(store)
