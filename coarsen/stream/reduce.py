@@ -319,6 +319,8 @@ class Reduce:
             path = self.describe(Path(folder), largest=largest)
             place = find_working_device() if device is None else find_device(device)
             untuned = default_file(self._operation, self._text, open_device(place), is_pinned=False)
+            # A search among all may pass these by.
+            known = with_more_versions(untuned, self._operation)
             only_parameters = Space(factors=(1,), strides=(1,), arrays=())
             file = tune_inputs(
                 path,
@@ -326,8 +328,7 @@ class Reduce:
                 inputs=inputs,
                 space=only_parameters,
                 store=store,
-                # A search in so many may pass these by.
-                first=tuple(each.variant for each in untuned.versions),
+                first=tuple(each.variant for each in known.versions),
                 seconds=seconds,
             )
         self._files = (file, *self._files)

@@ -274,6 +274,8 @@ def _description(operation: Operation, file: str, largest: int, of_all_rows: Map
     yield f"build_options = {quoted(OPTIONS)}"
     yield f"outputs = [{quoted(BUFFER)}]"
     yield f"roundings = {quoted(length)}"
+    # Results of parts that are no fewer than the elements would fill the memory where there are many rows.
+    yield f"where = {quoted([*operation.conditions, f'GROUPS <= {length}'])}"
     yield from ("", "[ndrange]", f"global_size = [{quoted(by_groups)}]", 'local_size = ["LOCAL"]')
     ranges = f"{length} = [64, {largest}]"
     if rows:

@@ -104,7 +104,7 @@ def stage_one(
         space_of: returns the space of an input, by its number. All spaces have the same axes.
         search: searches the space of an input; None where the default version does not run there.
         settings: how to search.
-        first: what each search tries before anything else.
+        first: what each search tries after what was best on the nearest inputs, before its own choices.
 
     Raises:
         InvalidInputError: there are no inputs, or a package is missing.
@@ -124,7 +124,7 @@ def stage_one(
     for number in searched:
         budget = _without_last(settings.budget(spaces[number]))
         seed = settings.seed ^ zlib.crc32(inputs[number].name.encode())
-        warm = (*first, *best_of_others(number)[:_WARM])
+        warm = (*best_of_others(number)[:_WARM], *first)
         request = SearchRequest(settings.searcher, budget, seed, first=warm)
         if (result := search(number, request)) is not None:
             found[number] = result
@@ -186,7 +186,7 @@ def search_versions(
         pool: the processes that compile and measure; some of its own if None.
 
     Returns:
-        The versions: the default, those of the plan, then what was found.
+        The versions, the default first.
 
     Raises:
         InvalidInputError: no such benchmark or preset, no inputs, a space that is sampled or lists its variants, a
@@ -216,4 +216,4 @@ def search_versions(
 
         known = [first.choice_of(version) for version in plan.versions if first.has(version)]
         result = stage_one(inputs, space_of, search, settings, known)
-    return tuple(dict.fromkeys((plan.default, *plan.versions, *map(first.variant, result.choices))))
+    return tuple(dict.fromkeys((plan.default, *map(first.variant, result.choices))))
