@@ -46,7 +46,7 @@ def fused_text(pipeline: Pipeline, place: str) -> tuple[str, str]:
 
     Args:
         pipeline: all of whose stages put out one element a firing.
-        place: of the element, an expression of type `int`.
+        place: of the element, an expression of type `long`.
     """
     writing = _Writing(pipeline, has_places=True, has_channels=False)
     head = [f"#define {macro} 1" for macro in pipeline.fusions]
@@ -60,12 +60,14 @@ class _Writing:
     Args:
         pipeline: whose they are.
         has_places: whether elements of an image are taken by one number.
-        has_channels: whether what is between stages may be in memory.
+        has_channels: whether what is between stages may be in memory; if not, a firing's number is a `long`.
     """
 
     def __init__(self, pipeline: Pipeline, has_places: bool, has_channels: bool = True) -> None:
         self._pipeline, self._has_places = pipeline, has_places
         self._layouts = pipeline.layouts if has_channels else {}
+        # Cut to an `int`, the numbers of neighbours may lie apart: compilers would read their elements one by one.
+        self._index = "int" if has_channels else "long"
         images = (each for each in pipeline.stages if isinstance(each, Actor) and each.border)
         self._has_interior = has_channels and any(images)
         own = ["inside"] if self._has_interior else []
@@ -208,7 +210,7 @@ class _Writing:
         is_image, value = self._pipeline.is_image[actor.name], f"{HIDDEN}value"
         name, together = self._pipeline.stages[stage].name, self._layouts.get(stage)
         given = [f"global const STREAM_SOURCE_{name} *{HIDDEN}from", *self._declared(HIDDEN, self._names)]
-        own = [*given, *(("int stream_x", "int stream_y") if is_image else ("int stream_i",))]
+        own = [*given, *(("int stream_x", "int stream_y") if is_image else (f"{self._index} stream_i",))]
         if actor.border:
             yield from self._neighbour(actor, own)
         if not actor.puts_one:
@@ -223,7 +225,8 @@ class _Writing:
             yield f"        const int {', '.join(f'{name} = {HIDDEN}{name}' for name in names)};"
         yield f"        const int i = {f'{HIDDEN}y * {HIDDEN}width + {HIDDEN}x' if is_image else f'{HIDDEN}i'};"
         yield from self._copies(actor)
-        yield f"        const int {HIDDEN}first = i * ({'1' if is_image else c_text(actor.pop, ())});"
+        at = "i" if is_image or self._index == "int" else f"{HIDDEN}i"
+        yield f"        const {self._index} {HIDDEN}first = {at} * ({'1' if is_image else c_text(actor.pop, ())});"
         yield f"        int {HIDDEN}pops = 0, {HIDDEN}pushes = 0;"
         at = f"STREAM_AT_{actor.name}"
         element = f"{at}({HIDDEN}x, {HIDDEN}y)" if is_image else f"{at}({HIDDEN}first + (at))"
