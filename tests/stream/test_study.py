@@ -10,7 +10,6 @@ import pyopencl as cl
 import pytest
 
 from coarsen.opencl_bench.studies import chains, reductions, turns
-from coarsen.stream import Map, pipeline
 from coarsen.stream.reduction_text import PARAMETERS
 
 pytestmark = pytest.mark.compiled_devices
@@ -30,7 +29,7 @@ def test_fixed_versions_are_some_of_all() -> None:
 
 def asked(**given: object) -> Namespace:
     """What the command is asked for."""
-    return Namespace(**{"what": None, "powers": None, "totals": None, "tune": None, **given})
+    return Namespace(**{"what": None, "powers": None, "sizes": None, "totals": None, "tune": None, **given})
 
 
 def test_a_line_for_each_size(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,13 +63,6 @@ def test_chains(what: str, ways: int, queue: cl.CommandQueue) -> None:
     assert len(lines) >= 2 * ways
     assert {len(line) for line in lines} == {1 + len(turns.COMPARED)}
     assert not any(turns.SAID.values())
-
-
-def test_channels_are_saved() -> None:
-    whole = pipeline(*(Map(f"m{number}", "u + 1") for number in range(3)))
-    saved = [chains.fused_chain(whole, is_given_up=given_up).saved_bytes for given_up in (False, True)]
-    # Two channels of floats: read no more, and then neither written.
-    assert saved == [2 * 4, 2 * 8]
 
 
 def test_stencils(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:
