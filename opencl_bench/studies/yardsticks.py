@@ -1,4 +1,4 @@
-"""What others compute of the same: CLBlast, PyTorch, JAX, loopy, Halide; what isn't installed is said and left out.
+"""What others compute of the same: CLBlast, PyTorch, JAX, loopy, Halide. What is missing is said and left out.
 
 CLBlast comes as it is (Debian's libclblast1), PyTorch's products are cuBLAS' (TF32 off), loopy's is in tiles of
 16 × 16 × 16 (`pip install loopy`). Halide's (`pip install halide`, schedules by hand) are compiled for

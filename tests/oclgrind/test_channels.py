@@ -16,6 +16,7 @@ from coarsen.stream import Map, Reduce, pipeline
 from coarsen.stream.versions import file_of
 from tests.oclgrind.watch import watching
 
+Moved = Callable[[cl.CommandQueue, Callable[[], object]], int]
 N, ITEMS = 21, 32
 FLOAT, CHAR = 4, 1
 
@@ -27,7 +28,7 @@ def runs_on(parameters: dict[str, object]) -> bool:
 
 
 @pytest.fixture
-def moved(capfd: pytest.CaptureFixture[str]) -> Callable[[cl.CommandQueue, Callable[[], object]], int]:
+def moved(capfd: pytest.CaptureFixture[str]) -> Moved:
     """Tells how many bytes of global memory launches load and store."""
 
     def of(queue: cl.CommandQueue, run: Callable[[], object]) -> int:
@@ -39,8 +40,9 @@ def moved(capfd: pytest.CaptureFixture[str]) -> Callable[[cl.CommandQueue, Calla
     return of
 
 
-def test_pipelines(device: DeviceDescription, moved: Callable[[cl.CommandQueue, Callable[[], object]], int]) -> None:
-    stages = Map("half", "u / 2"), Map("low", "(uchar)u", result="uchar"), Map("wide", "u", type="uchar", result="float")
+def test_pipelines(device: DeviceDescription, moved: Moved) -> None:
+    low = Map("low", "(uchar)u", result="uchar")
+    stages = Map("half", "u / 2"), low, Map("wide", "u", type="uchar", result="float")
     whole, total = pipeline(*stages), Reduce("a + b", identity="0", arguments="const float *x", checks_laws=False)
     channels = {"FUSE_half": FLOAT, "FUSE_low": CHAR}
     with watching(device, OCLGRIND_INST_COUNTS="1") as watched:
@@ -58,7 +60,7 @@ def test_pipelines(device: DeviceDescription, moved: Callable[[cl.CommandQueue, 
         assert apart - moved(queue, lambda: fused(queue, x, out=end)) == N * 2 * FLOAT
 
 
-def test_fuse(device: DeviceDescription, moved: Callable[[cl.CommandQueue, Callable[[], object]], int]) -> None:
+def test_fuse(device: DeviceDescription, moved: Moved) -> None:
     whole = pipeline(*(Map(f"m{number}", "u + 1") for number in range(3)))
     with watching(device, OCLGRIND_INST_COUNTS="1") as watched:
         queue = watched.queue
