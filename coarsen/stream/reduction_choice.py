@@ -188,7 +188,8 @@ def _for_cpu(operation: Operation, units: int, device: pyopencl.Device) -> tuple
 
     length, rows, of_items = operation.length, operation.rows, device.preferred_vector_width_float == 1
     one: Values = {"LOCAL": 16, "LANES": 4} if of_items else {"LANES": 64}
-    several = _at_least(2 * units)
+    # Of rows one version fewer: a table has five at most.
+    several = max(_at_least(2 * units), _MANY_GROUPS * bool(rows))
     bytes_ = sum(each.dtype.itemsize for each in operation.arguments if isinstance(each, VectorArg))
     few = (_FEW_PLACES_ON_CPU if operation.finds_place else _FEW_ON_CPU) // bytes_
     tree: Tree = Split(length, few, version(one), version({**one, "GROUPS": several}))
