@@ -12,7 +12,7 @@ A reduction at the end looks at each element once, so what comes before it is ne
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,7 +31,7 @@ from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, aligned
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.stream.actor import Map, Stage, actors_of, check_neighbours, is_array
-from coarsen.stream.calls import MOST_KINDS, Calls, number, overlap
+from coarsen.stream.calls import Calls, number, overlap
 from coarsen.stream.check_rates import check_rates
 from coarsen.stream.graph import MOST_FIRINGS, Channel, buffers, channels_of, repetitions
 from coarsen.stream.kernels import fused_text, opencl_text
@@ -117,9 +117,8 @@ class Stream:
         self._rated = tuple(each for each in rated if each.names - {"width", "height"})
         self._counts = tuple(map(parse_expression, self._pipeline.counts))
         self._is_by_shape = all(each.names <= {*self._pipeline.sizes} for each in self._rated)
+        self._is_plain = len(self._pipeline.sizes) == 1 and self._pipeline.keeps_shape
         self._built: dict[tuple[pyopencl.Context, pyopencl.Device], Calls] = {}
-        # What a reduction at the end is passed for sizes, by kinds of calls.
-        self._known: dict[Hashable, tuple[Sequence[Any], dict[str, int]]] = {}
         self._building = threading.Lock()
         self._tuned = TunedFile.read(Path(tuned)) if isinstance(tuned, str | Path) else tuned
         if end is not None:
@@ -212,7 +211,7 @@ class Stream:
         given: dict[str, Any],
     ) -> _Array:
         """Launch what is before the reduction, and then this."""
-        rows = reduction.sizes[1:]
+        length, *rows = reduction.sizes
         sizes = {name: int(number(name, given.pop(name), np.dtype(np.int64))) for name in rows if name in given}
         if self.front is not None:
             own = {name: each for name, each in given.items() if name in self.arguments}
@@ -224,24 +223,17 @@ class Stream:
             elements = self.front(queue, elements, wait_for=wait_for, **{name: given[name] for name in others})
             elements.allocator = allocator
             given = own
-        names, kind = self._pipeline.arguments, None
-        # What lies behind the beginning of its memory is refused each time.
-        is_first = not any(getattr(each, "offset", 0) for each in (elements, *given.values()))
-        if is_first and type(elements) is _Array and given.keys() == names.keys():
-            kind = (elements.shape, elements.strides, elements.dtype, *sizes.items())
-        known = self._known.get(kind)
-        if known is None:
-            known = self._reduced_sizes(elements, given, sizes, *reduction.sizes)
-            if kind is not None and self._is_by_shape and len(self._known) < MOST_KINDS:
-                self._known[kind] = known
-        # Arrays themselves: one without elements has no memory.
-        passed = (*known[0], *map(given.__getitem__, names))
-        return reduction(queue, elements, *passed, out=out, wait_for=wait_for, **known[1])
-
-    def _reduced_sizes(
-        self, elements: Any, given: dict[str, Any], sizes: dict[str, int], length: str, *rows: str
-    ) -> tuple[Sequence[Any], dict[str, int]]:
-        """Return the sizes of an image, and those of a reduction, of which some are known."""
+        arguments = self._pipeline.arguments
+        is_plain = self._is_plain and type(elements) is _Array and not elements.offset and not sizes
+        if (
+            is_plain
+            and elements.size <= _MOST_ELEMENTS
+            and given.keys() == arguments.keys()
+            and elements.ndim > len(rows)
+        ):
+            # It looks at arrays itself, and the maps change neither their shape nor their sizes.
+            values = map(given.__getitem__, arguments)
+            return reduction(queue, elements, *values, out=out, wait_for=wait_for)
         call = self._prepared(elements, given)
         lines = 1
         for name in rows:
@@ -249,7 +241,9 @@ class Stream:
         sizes[length] = call.counts[-1] // max(lines, 1)
         if sizes[length] * lines != call.counts[-1]:
             raise InvalidInputError(f"{call.counts[-1]} elements are not {lines} rows of equal length")
-        return call.passed[1 : len(self._pipeline.sizes)], sizes
+        # Arrays themselves: one without elements has no memory.
+        passed = (*call.passed[1 : len(self._pipeline.sizes)], *self._values(given).values())
+        return reduction(queue, elements, *passed, out=out, wait_for=wait_for, **sizes)
 
     def _prepared(self, elements: Any, given: dict[str, Any]) -> Call:  # noqa: ANN401
         """Return what kernels are passed. Raises InvalidInputError, as a call does."""
