@@ -259,6 +259,8 @@ _SUM = re.compile(r"\s*a\s*[+*]\s*b\s*")
 _NARROW_ON_GPU = 1024
 # Up to so many bytes (on a GPU, elements) one work-group is faster than several and a second launch.
 _FEW_ON_CPU, _FEW_PLACES_ON_CPU, _FEW_ON_GPU = 1 << 21, 1 << 19, 1 << 17
+# That down to which rows are tuned for: points in space.
+_SHORTEST = 3
 # A CPU's work-group takes as long to start as some thousand elements: items are in as few as keep units busy.
 _WIDE_GROUPS = 8
 # Beyond so many elements there are at least so many work-groups: shorter sums have smaller errors.
@@ -289,8 +291,12 @@ def _description(operation: Operation, file: str, largest: int, of_all_rows: Map
     yield f"build_options = {quoted(OPTIONS)}"
     yield f"outputs = [{quoted(BUFFER)}]"
     yield f"roundings = {quoted(length)}"
+    # Results of parts that are no fewer than the elements would fill the memory where there are many rows.
+    yield f"where = {quoted([*operation.conditions, f'GROUPS <= {length}'])}"
     yield from ("", "[ndrange]", f"global_size = [{quoted(by_groups)}]", 'local_size = ["LOCAL"]')
-    ranges = f"{length} = [64, {largest}]" + (f", {rows} = [1, {max(1, largest // 64)}]" if rows else "")
+    ranges = f"{length} = [64, {largest}]"
+    if rows:
+        ranges = f"{length} = [{_SHORTEST}, {largest}], {rows} = [1, {max(1, largest // _SHORTEST)}]"
     yield from ("", "[inputs]", f"ranges = {{ {ranges} }}", "count = 24")
     if rows:
         yield f"limit = {quoted(f'{rows} * {length} <= {largest}')}"
