@@ -192,8 +192,7 @@ def _for_cpu(operation: Operation, units: int, device: pyopencl.Device) -> tuple
     one: Values = {"LOCAL": 16, "LANES": 4} if of_items else {"LANES": 64}
     # What adds up vectors is made none of.
     is_sum = _SUM.fullmatch(operation.operator) is not None and numbers_of(operation.dtype)[1] == 1
-    # Of rows one version fewer.
-    several = max(_at_least(2 * units), _MANY_GROUPS * bool(rows))
+    several = _at_least(2 * units)
     arrays = [each.dtype.itemsize for each in operation.arguments if isinstance(each, VectorArg)]
     few = (_FEW_PLACES_ON_CPU if operation.finds_place else _FEW_ON_CPU) // sum(arrays)
     tree: Tree = Split(length, few, version(one), version({**one, "GROUPS": several}))
