@@ -449,8 +449,8 @@ def keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
 
 def words_of(launch: DividedLaunch) -> str:
     """Return in words what is launched."""
-    is_tiled = launch.is_rewritten and not launch.coarsenings
-    words = ["nothing merged" if is_tiled else names_of(launch.coarsenings)]
+    is_merged = bool(launch.coarsenings) or not launch.is_rewritten
+    words = [names_of(launch.coarsenings) if is_merged else "nothing merged"]
     if launch.is_rewritten and launch.transforms is not None:
         words += launch.transforms.words
     words += map(str, launch.arrays)

@@ -290,6 +290,7 @@ class Reduce:
         largest: int = 1 << 24,
         inputs: int | None = None,
         store: str | None = None,
+        seconds: float | None = None,
     ) -> TunedFile:
         """Measure versions at sizes up to the largest, and choose among them from now on.
 
@@ -298,6 +299,7 @@ class Reduce:
             largest: the most elements in all to tune for.
             inputs: how many sizes; 24 if None.
             store: an SQLite file or URL that keeps what was measured, which is not measured again; None for none.
+            seconds: about how long it takes; as long as it takes if None.
 
         Returns:
             The tuned file, for `write` and, in other programs, `tuned`.
@@ -307,13 +309,27 @@ class Reduce:
             VerificationError: two versions have different results: the map reads what it may not.
         """
         # Imported late: they load what measures.
+        from coarsen.devices.discovery import open_device
+        from coarsen.devices.selection import find_device, find_working_device
         from coarsen.opencl_bench.inputs.over_inputs import tune_inputs
         from coarsen.tuning.engine.plan import Space
 
         with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
             path = self.describe(Path(folder), largest=largest)
+            place = find_working_device() if device is None else find_device(device)
+            untuned = default_file(self._operation, self._text, open_device(place), is_pinned=False)
+            # A search among all may pass these by.
+            known = with_more_versions(untuned, self._operation)
             only_parameters = Space(factors=(1,), strides=(1,), arrays=())
-            file = tune_inputs(path, device, inputs=inputs, space=only_parameters, store=store)
+            file = tune_inputs(
+                path,
+                place.index,
+                inputs=inputs,
+                space=only_parameters,
+                store=store,
+                first=tuple(each.variant for each in known.versions),
+                seconds=seconds,
+            )
         self._files = (file, *self._files)
         self._built = Built()
         return file

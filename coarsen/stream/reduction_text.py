@@ -104,6 +104,11 @@ class Operation:
         """The names of the sizes that the kernel takes after the arguments."""
         return (self.length, self.rows) if self.rows else (self.length,)
 
+    @property
+    def conditions(self) -> list[str]:
+        """What holds of the macros: one group has nothing to stride over, nor has a work-item."""
+        return ["ACCESS < GROUPS", *(["FORM * GROUPS <= 1"] if self.rows else [])]
+
     def parameters(self, *, is_pinned: bool = False) -> dict[str, tuple[int, ...]]:
         """Return the macros that may vary, each with its values, the default first.
 
@@ -186,10 +191,7 @@ def _head(operation: Operation, is_pinned: bool) -> Iterator[str]:
         else:
             yield f"#ifdef {name}\n#error {name} is not to be chosen here\n#endif\n#define {name} {values[0]}"
     if not is_pinned:
-        # One group has nothing to stride over.
-        yield "#pragma coarsen where ACCESS < GROUPS"
-        if operation.rows:
-            yield "#pragma coarsen where FORM * GROUPS <= 1"
+        yield from (f"#pragma coarsen where {each}" for each in operation.conditions)
         yield from (f"#pragma coarsen input {name} = {name}" for name in operation.sizes)
         yield "#define REDUCE_IN_ORDER"
     else:

@@ -425,7 +425,7 @@ def _first_reduced(stages: Sequence[Stage]) -> int:
 def _fused(end: Reduce, pipeline: Pipeline, tune: TuneChoice) -> Reduce:
     """Return a reduction that computes its elements by the actors of a pipeline."""
     length, *rows = end.sizes
-    text, call = fused_text(pipeline, f"(int)(row * {length} + i)" if rows else "(int)i")
+    text, call = fused_text(pipeline, f"row * {length} + i" if rows else "i")
     given = [f"const {pipeline.stages[0].type} *input", *(f"int {name}" for name in pipeline.sizes[1:])]
     for name, each in pipeline.arguments.items():
         type_ = dtype_to_ctype(each.dtype)
