@@ -26,7 +26,7 @@ from coarsen.runtime.enqueue import Ready
 from coarsen.stream.reduction_text import Argument
 
 # The number of kinds of calls that are kept at hand.
-_MOST_KINDS = 256
+MOST_KINDS = 256
 _FROM_THE_START = np.int64(0)
 _Array = pyopencl.array.Array
 
@@ -157,7 +157,7 @@ class Calls(threading.local):
         ready = self.kernel.called
         arrays = [values[place] for place in self._arrays] + [out] * (out is not None)
         if ready is not None and self._is_by_sizes and all(type(each) is _Array for each in arrays):
-            if len(self._known) >= _MOST_KINDS:
+            if len(self._known) >= MOST_KINDS:
                 self._known.clear()
             self._known[sorted_call(values, out, sizes)[0]] = _Call(ready, counts, shape, is_apart)
 
