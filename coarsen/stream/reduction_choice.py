@@ -189,7 +189,7 @@ def _for_cpu(operation: Operation, units: int, device: pyopencl.Device) -> tuple
         return Leaf(choices.index(values))
 
     length, rows, of_items = operation.length, operation.rows, device.preferred_vector_width_float == 1
-    one: Values = {"LOCAL": 16, "LANES": 4} if of_items else {"LANES": 64}
+    one: Values = {"LOCAL": 16, "LANES": 4} if of_items else {} if operation.finds_place else {"LANES": 64}
     # What adds up vectors is made none of.
     is_sum = _SUM.fullmatch(operation.operator) is not None and numbers_of(operation.dtype)[1] == 1
     # Of rows one version fewer: a table has five at most.
@@ -249,8 +249,8 @@ def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
 
 # The number of elements up to which a work-item should have a row for itself, where there are many.
 _SHORT_ON_CPU, _SHORT_ON_GPU = 40, 128
-# Beyond so many a row should be as one alone is; where vectors are of work-items, beyond a quarter for what is no sum,
-# and beyond 16 times as many for sums of several arrays, which take longer to read than to add.
+# Beyond so many a row should be as one alone is. Where vectors are of work-items: beyond a quarter for what is no
+# sum, and beyond 16 times as many for sums of several arrays, which take longer to read than to add.
 _LONG_ON_CPU = 1 << 11
 # What a compiler may regroup.
 _SUM = re.compile(r"\s*a\s*[+*]\s*b\s*")
