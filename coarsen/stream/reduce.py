@@ -229,7 +229,8 @@ class Reduce:
         context, events = queue.context, [*(wait_for or ())]
         calls = self._built.known.get((context, queue.device))
         # Others are looked at each time.
-        given = tuple(sizes.items()) if all(type(each) is int for each in sizes.values()) else None
+        is_whole = not sizes or all(type(each) is int for each in sizes.values())
+        given = tuple(sizes.items()) if is_whole else None
         if calls is not None and given is not None:
             found = calls.again(queue, context, values, out, events, given)
             if found is not None:
