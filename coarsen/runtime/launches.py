@@ -414,14 +414,18 @@ class KernelLaunches:
         if launch.note:
             occasion = self.name, launch.hindrance
             self.plan.say_once(occasion, f"kernel {self.name}: {launch.note} (said once, for all sizes)")
-        if launch.reason is None:
+        has_one = launch.reason is None and not launch.is_rewritten and math.prod(launch.global_size) <= 1
+        if has_one:
+            reason = "it has no more than one work-item, so there is nothing to merge and nothing to search"
+        elif launch.reason is None:
             reason = self.plan.reason(self.name, launch.is_rewritten, launch.note)
         else:
             reason = "; ".join(filter(None, (launch.reason, launch.note)))
         is_guess = bool(launch.coarsenings) and reason.startswith(GUESS)
         say = self.plan.say_once if is_guess else self.plan.tell_once
         how = "guessed" if is_guess else "chosen"
-        say((how, self.name), f"kernel {self.name} runs with {words_of(launch)}: {reason}")
+        # What is said of such a launch says nothing of others.
+        say((how, self.name, has_one), f"kernel {self.name} runs with {words_of(launch)}: {reason}")
 
 
 def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:
@@ -445,8 +449,8 @@ def _keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
 
 def words_of(launch: DividedLaunch) -> str:
     """Return in words what is launched."""
-    is_tiled = launch.is_rewritten and not launch.coarsenings
-    words = ["nothing merged" if is_tiled else names_of(launch.coarsenings)]
+    is_merged = bool(launch.coarsenings) or not launch.is_rewritten
+    words = [names_of(launch.coarsenings) if is_merged else "nothing merged"]
     if launch.is_rewritten and launch.transforms is not None:
         words += launch.transforms.words
     words += map(str, launch.arrays)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import logging
 import re
 import tempfile
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +29,7 @@ from coarsen.drop_in.mode import TuneChoice, versions_mode
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.policy.tuned_checks import TunedChoice, problem_of_device, problem_of_program, tuned_files
-from coarsen.stream.calls import Calls, check_array, number, overlap
+from coarsen.stream.calls import Built, Calls, check_array, number, overlap
 from coarsen.stream.laws import check_laws
 from coarsen.stream.reduction_choice import default_file, description_of, with_more_versions
 from coarsen.stream.reduction_text import (
@@ -192,8 +191,7 @@ class Reduce:
         self._files = tuned_files(tuned, None, "opencl_c")
         # By places of arrays, of which the map takes each element: whether those of all rows.
         self._of_all_rows = _plain_uses(operation)
-        self._built: dict[tuple[pyopencl.Context, pyopencl.Device], Calls] = {}
-        self._building = threading.Lock()
+        self._built = Built()
 
     @property
     def source(self) -> str:
@@ -228,7 +226,7 @@ class Reduce:
             DeviceError: the device has no numbers of the type double.
         """
         context, events = queue.context, [*(wait_for or ())]
-        calls = self._built.get((context, queue.device))
+        calls = self._built.known(context, queue.device)
         # Others are looked at each time.
         given = tuple(sizes.items()) if all(type(each) is int for each in sizes.values()) else None
         if calls is not None and given is not None:
@@ -239,7 +237,7 @@ class Reduce:
         length, rows = self._sizes(sizes, arrays)
         if out is not None:
             self._check_out(out, rows, arrays)
-        calls = calls or self._calls(queue, context)
+        calls = calls or self._built.of(queue, self._built_for)
         shape = (rows,) if self._operation.rows else ()
         result = calls.new(queue, context, shape, values) if out is None else out
         if rows == 0:
@@ -261,7 +259,7 @@ class Reduce:
             queue: where.
             sizes: the numbers of elements and of rows, by their names.
         """
-        found: TunedExplanation = self._calls(queue, queue.context).kernel.explain(**sizes)
+        found: TunedExplanation = self._built.of(queue, self._built_for).kernel.explain(**sizes)
         return found
 
     def describe(self, folder: Path, name: str = "reduction", largest: int = 1 << 24) -> Path:
@@ -332,16 +330,8 @@ class Reduce:
                 seconds=seconds,
             )
         self._files = (file, *self._files)
-        self._built = {}
+        self._built = Built()
         return file
-
-    def _calls(self, queue: pyopencl.CommandQueue, context: pyopencl.Context) -> Calls:
-        """Return the kernel for a queue's device, of this thread, and what calls of it launched."""
-        key = context, queue.device
-        with self._building:
-            if key not in self._built:
-                self._built[key] = self._built_for(queue)
-            return self._built[key]
 
     def _built_for(self, queue: pyopencl.CommandQueue) -> Calls:
         """Build the program for a queue's device, and return its kernel."""

@@ -127,7 +127,8 @@ def with_more_versions(file: TunedFile, operation: Operation) -> TunedFile:
         if not access or (groups > 1 and local > 1)
     ]
     if operation.rows:
-        tried += [{"FORM": 1, "LOCAL": 32, "LANES": lanes} for lanes in (1, 4, 8)]
+        by_item = product((32, 256), (1, 4, 8))
+        tried += [{"FORM": 1, "LOCAL": local, "LANES": lanes} for local, lanes in by_item]
     more = (version_of(operation, each) for each in tried)
     return replace(file, versions=tuple(dict.fromkeys((*file.versions, *more))))
 
@@ -187,21 +188,29 @@ def _for_cpu(operation: Operation, units: int, device: pyopencl.Device) -> tuple
 
     length, rows, of_items = operation.length, operation.rows, device.preferred_vector_width_float == 1
     one: Values = {"LOCAL": 16, "LANES": 4} if of_items else {"LANES": 64}
-    several = _at_least(2 * units)
-    few = _FEW_PLACES_ON_CPU if operation.finds_place else _FEW_ON_CPU
+    # Of rows one version fewer: a table has five at most.
+    several = max(_at_least(2 * units), _MANY_GROUPS * bool(rows))
+    bytes_ = sum(each.dtype.itemsize for each in operation.arguments if isinstance(each, VectorArg))
+    few = (_FEW_PLACES_ON_CPU if operation.finds_place else _FEW_ON_CPU) // bytes_
     tree: Tree = Split(length, few, version(one), version({**one, "GROUPS": several}))
     if rows:
         item: Values = {"FORM": 1, "LOCAL": 32}
+        wide = _WIDE_GROUPS * 256 * units
+
+        def by_rows(lanes: int) -> Tree:
+            narrow = {**item, "LANES": lanes}
+            return Split(rows, wide, version(narrow), version({**narrow, "LOCAL": 256}))
+
         long, is_sum = _LONG_ON_CPU, _SUM.fullmatch(operation.operator) is not None
         # What adds up vectors is made none of.
         is_sum = is_sum and numbers_of(operation.dtype)[1] == 1
         if not of_items:
             medium = version({})
-            by_item: Tree = Split(length, _SHORT_ON_CPU, version({**item, "LANES": 1}), version(item))
+            by_item: Tree = Split(length, _SHORT_ON_CPU, by_rows(1), by_rows(8))
         else:
             # Of a sum's elements it makes vectors by itself, where there are no lanes.
             medium = version(one if operation.finds_place else {"LANES": 1} if is_sum else {})
-            by_item, long = version({**item, "LANES": 4}), long if is_sum else long // 4
+            by_item, long = by_rows(4), long if is_sum else long // 4
             if not operation.finds_place:
                 by_item = Split(length, _SHORT_ON_CPU, by_item, medium)
         shorter = Split(rows, 32 * units, medium, by_item)
@@ -244,10 +253,12 @@ _LONG_ON_CPU = 1 << 11
 _SUM = re.compile(r"\s*a\s*[+*]\s*b\s*")
 # That up to which 32 work-items are enough for a row.
 _NARROW_ON_GPU = 1024
-# The numbers of elements up to which one work-group is faster than several and a second launch.
-_FEW_ON_CPU, _FEW_PLACES_ON_CPU, _FEW_ON_GPU = 1 << 20, 1 << 17, 1 << 17
+# Up to so many bytes (on a GPU, elements) one work-group is faster than several and a second launch.
+_FEW_ON_CPU, _FEW_PLACES_ON_CPU, _FEW_ON_GPU = 1 << 21, 1 << 19, 1 << 17
 # That down to which rows are tuned for: points in space.
 _SHORTEST = 3
+# A CPU's work-group takes as long to start as some thousand elements: items are in as few as keep units busy.
+_WIDE_GROUPS = 8
 # Beyond so many elements there are at least so many work-groups: shorter sums have smaller errors.
 _MANY_ON_CPU, _MANY_GROUPS = 1 << 21, 256
 

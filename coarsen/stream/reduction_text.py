@@ -19,7 +19,7 @@ et al., "Adaptive Input-aware Compilation" (PLDI 2012), adds a partial result tw
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 from types import MappingProxyType
@@ -29,6 +29,7 @@ import numpy as np
 from pyopencl.cltypes import vec_type_to_scalar_and_count
 from pyopencl.tools import ScalarArg, VectorArg, dtype_to_ctype, get_arg_offset_adjuster_code, parse_arg_list
 
+from coarsen.base.names import is_opencl_word
 from coarsen.errors import InvalidInputError, one_line
 
 KERNEL, FINISH = "reduce", "reduce_finish"
@@ -51,8 +52,7 @@ PINNED: Mapping[str, tuple[int, ...]] = MappingProxyType(
 # What a text of the user's can't name, since it would be something else there.
 _OWN_NAMES = re.compile(rf"\b(?:(?:reduce|REDUCE)_\w*|{'|'.join(PARAMETERS)})\b")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
-# Functions that the kernels call.
-BUILTIN = re.compile(r"min|max|clamp|barrier|get_\w+")
+_CALLED = re.compile(r"min|max|clamp|barrier|get_\w+")
 _INDICES = ("i", "row")
 Argument = VectorArg | ScalarArg
 
@@ -144,6 +144,11 @@ def check_number(dtype: np.dtype[Any], what: str) -> None:
         raise InvalidInputError(f"{what} is of the type {dtype}, which is none of char to ulong, float and double")
 
 
+def is_opencls(name: str) -> bool:
+    """Return True for functions that the kernels call, and for words of OpenCL C."""
+    return is_opencl_word(name) or _CALLED.fullmatch(name) is not None
+
+
 def check_operation(operation: Operation) -> None:
     """Raise InvalidInputError for names that mean something else in the kernels, and for what is no expression."""
     for what in ("operator", "identity", "map", "preamble"):
@@ -154,7 +159,7 @@ def check_operation(operation: Operation) -> None:
             raise InvalidInputError(f"{what}: {text!r} is no expression in C without comments")
     names = [*(each.name for each in operation.arguments), *operation.sizes]
     for name in names:
-        if _OWN_NAMES.search(name) or name in _INDICES or BUILTIN.fullmatch(name) or not _SYMBOL.fullmatch(name):
+        if _OWN_NAMES.search(name) or name in _INDICES or is_opencls(name) or not _SYMBOL.fullmatch(name):
             raise InvalidInputError(f"an argument or a size can't be called {name!r}")
         if names.count(name) > 1:
             raise InvalidInputError(f"the name {name} is there twice, among arguments and sizes")
@@ -185,8 +190,9 @@ def _head(operation: Operation, is_pinned: bool) -> Iterator[str]:
     varying = operation.parameters(is_pinned=is_pinned)
     for name, values in (PINNED if is_pinned else PARAMETERS).items():
         if name in varying:
-            yield f"#pragma coarsen values {','.join(map(str, values))}"
-        yield f"#define {name} {values[0]}"
+            yield from chosen(name, values)
+        else:
+            yield f"#ifdef {name}\n#error {name} is not to be chosen here\n#endif\n#define {name} {values[0]}"
     if not is_pinned:
         yield from (f"#pragma coarsen where {each}" for each in operation.conditions)
         yield from (f"#pragma coarsen input {name} = {name}" for name in operation.sizes)
@@ -199,6 +205,12 @@ def _head(operation: Operation, is_pinned: bool) -> Iterator[str]:
     if np.dtype(np.float64) in operation.number_types:
         yield "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
     yield operation.preamble
+
+
+def chosen(macro: str, values: Sequence[int]) -> Iterator[str]:
+    """Yield a macro that `-D` or the tuner may choose, with its values, the default first."""
+    yield f"#ifndef {macro}\n#pragma coarsen values {','.join(map(str, values))}"
+    yield f"#define {macro} {values[0]}\n#endif"
 
 
 def _combining(operation: Operation) -> str:

@@ -40,7 +40,7 @@ from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_d
 from coarsen.tuning.engine.observer import CollectingObserver, SweepObserver
 from coarsen.tuning.engine.plan import Space
 from coarsen.tuning.engine.speedups import is_uncertain
-from coarsen.tuning.launch_space import lowered_own, with_distinct
+from coarsen.tuning.launch_space import lowered_own, with_distinct, with_long_indices
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import Measurement, Method
@@ -141,6 +141,8 @@ def tune_over_inputs(
     space = settings.space
     kernel = lowered_own(benchmark, device.macros) if settings.distinct else None
     if kernel is not None:
+        kind = device_kind_of(device.device_types)
+        space = with_long_indices(space, kernel, kind)
         space = with_distinct(space, benchmark, presets[0], kernel)
     collector = CollectingObserver(observer or SweepObserver())
     started, first, seconds = time.monotonic(), settings.stage_one, settings.seconds

@@ -231,9 +231,20 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
 
     stream, (u, *_) = pipeline(Map("gain", "0.5f * u"), Map("lift", "u + 0.25f")), arrays
     two = pipeline(Map("gain", "0.5f * u"), Actor("near", peek=2, work="push(peek(0) + peek(1)); pop();"))
-    ends, group = (stream(queue, u), two(queue, u)), (int(*LOCAL_SIZES[1]),)
-    bare = cl.Program(queue.context, stream.source).build([*OPTIONS]).gain_lift
-    bare.set_scalar_arg_dtypes([None, None, np.int32])
+    summed = pipeline(Map("half", "0.5f * u"), ours("sum"))
+    ends, group = [each(queue, u) for each in (stream, two, summed)], (int(*LOCAL_SIZES[1]),)
+    bare, first, second = (
+        getattr(cl.Program(queue.context, each.source).build([*OPTIONS]), name)
+        for each, name in ((stream, "gain_lift"), (two, "gain_near_gain"), (two, "gain_near"))
+    )
+    for each in (bare, first, second):
+        each.set_scalar_arg_dtypes([None, None, np.int32])
+    channel = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 256)
+
+    def launch_two() -> None:
+        first(queue, group, group, buffers[0], channel, 64)
+        second(queue, group, group, channel, ends[1].base_data, 64)
+
     ways: Mapping[str, Callable[[], object]] = {
         "kernel": lambda: launch(kept.base_data),
         "kernel, new buffer": lambda: launch(cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)),
@@ -244,7 +255,9 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
         "pipeline's kernel": partial(bare, queue, group, group, buffers[0], ends[0].base_data, 64),
         "pipeline, out": partial(stream, queue, u, out=ends[0]),
         "pipeline": partial(stream, queue, u),
+        "pipeline's two kernels": launch_two,
         "two kernels, out": partial(two, queue, u, out=ends[1]),
+        "sum at the end, out": partial(summed, queue, u, out=ends[2]),
     }
     found: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(1 + HOST_ROUNDS):

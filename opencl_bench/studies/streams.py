@@ -4,8 +4,8 @@
 with how many times as fast as PyOpenCL's, with quartiles, and the fastest fixed version.
 `shapes`: a matrix by a vector, over shapes: as is chosen, in fixed versions, CLBlast's, PyTorch's.
 `chains`: maps one after the other, named and random ones: as kernels apart, as one kernel of a pipeline, by
-`coarsen.fuse` with the buffers in between kept and given up (none where it ends in a sum); PyOpenCL's arrays, and
-PyTorch's (eager).
+`coarsen.fuse` with the buffers in between kept and given up (none where it ends in a sum); PyOpenCL's arrays,
+PyTorch's (eager, on a GPU), and `jax.jit`, on a device of the same kind.
 `stencils`: pipelines of two stages on images, as they come (`untuned`), then every version with work-groups,
 factors along the image and tiles in local memory, those left out that take three times as long as the fastest; the
 two stencils of a blur by Halide.
@@ -56,6 +56,7 @@ if __name__ == "__main__":
             "kind": {"choices": KINDS},
             "--what": {"nargs": "*", "help": "which of these, such as sum; all if left out"},
             "--powers": {"nargs": 2, "type": int, "help": "of 2: the least size, the largest"},
+            "--sizes": {"nargs": "*", "type": int, "help": "of chains: elements; of stencils: sides of images"},
             "--totals": {"nargs": "*", "type": int, "help": "of shapes: floats of a matrix"},
             "--tuned": {"type": Path, "metavar": "FOLDER", "help": "of tuned files, made where they are missing"},
             "--seconds": {"type": float, "default": 60, "help": "that a file takes, about (60)"},

@@ -17,7 +17,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from coarsen.opencl_bench.inputs.evidence import Evidence
 from coarsen.opencl_bench.studies import chains, reductions, turns
-from coarsen.stream import Map, Reduce, pipeline
+from coarsen.stream import Reduce
 from coarsen.stream.reduction_choice import default_file
 from coarsen.stream.reduction_text import PARAMETERS
 
@@ -42,6 +42,7 @@ def asked(**given: object) -> Namespace:
         **{
             "what": None,
             "powers": None,
+            "sizes": None,
             "totals": None,
             "tuned": None,
             "drawn": 2,
@@ -116,13 +117,6 @@ def test_chains(what: str, ways: int, queue: cl.CommandQueue) -> None:
     assert len(lines) >= 2 * ways
     assert {len(line) for line in lines} == {1 + len(turns.COMPARED)}
     assert not any(turns.SAID.values())
-
-
-def test_channels_are_saved() -> None:
-    whole = pipeline(*(Map(f"m{number}", "u + 1") for number in range(3)))
-    saved = [chains.fused_chain(whole, is_given_up=given_up).saved_bytes for given_up in (False, True)]
-    # Two channels of floats: read no more, and then neither written.
-    assert saved == [2 * 4, 2 * 8]
 
 
 def test_stencils(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coarsen.dispatch.expressions import Condition, Expression
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.loops import Loop
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
-from coarsen.loops.program import NestProgram
 from coarsen.opencl_bench.workloads.described.distributions import Filling
 from coarsen.opencl_bench.workloads.described.inputs import InputSpace
 from coarsen.opencl_bench.workloads.described.ndrange import NdRange, Quotient
@@ -23,6 +23,9 @@ from coarsen.opencl_bench.workloads.described.values import FileValues, SharedCo
 from coarsen.tuning.workload.benchmark import LocalSize, Size, whole_numbers
 from coarsen.tuning.workload.element_types import ElementType, ImageFormat, SamplerArgument, pixel_type
 from coarsen.variant.space import ArrayChoices
+
+if TYPE_CHECKING:
+    from coarsen.loops.program import NestProgram
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coarsen.dispatch.expressions import Expression
 from coarsen.dispatch.loops import MOST_LAUNCHES
 from coarsen.errors import InvalidInputError
-from coarsen.loops.program import NestProgram
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
@@ -46,6 +46,9 @@ from coarsen.tuning.workload.benchmark import (
 )
 from coarsen.tuning.workload.driver_tools import check_whole_groups
 from coarsen.variant.variant import Definitions
+
+if TYPE_CHECKING:
+    from coarsen.loops.program import NestProgram
 
 
 def make_workload(
