@@ -143,7 +143,7 @@ def say_shares(what: str, times: Sequence[Mapping[str, float]], chosen: Sequence
     }
     means = {name: geometric_mean(each) for name, each in shares.items()}
     best = max(means.keys() - {*chosen}, key=means.__getitem__, default=None)
-    for name in filter(means.get, (*chosen, best)):
+    for name in (each for each in (*chosen, best) if each in means):
         print(f"{what}: {name}: {means[name]:.2f}, least {min(shares[name]):.2f}", file=sys.stderr, flush=True)
 
 
