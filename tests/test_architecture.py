@@ -397,6 +397,7 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.tuning.tuner",
     },
     "long_indices": {
+        "coarsen.cost.planned_work.planned_kernel",
         "coarsen.cli.apply.report_json",
         "coarsen.cli.apply.report_text",
         "coarsen.pipeline",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
+from keyword import iskeyword
 
 from coarsen.base.names import MATHEMATICAL, is_opencl_function, is_opencl_word
 from coarsen.errors import RefusalError, SourcePosition
@@ -29,9 +30,9 @@ ALLOCATING = frozenset(("malloc", "calloc", "aligned_alloc", "alloca", "__builti
 
 
 def is_taken(name: str) -> bool:
-    """Return True for a name that isl's notation or OpenCL C reads as something else."""
+    """Return True for a name that isl's notation, an expression of sizes or OpenCL C reads as something else."""
     is_in_opencl = is_opencl_word(name) or is_opencl_function(name) or name.endswith("_t")
-    return is_in_opencl or name.lower() in _KEYWORDS
+    return is_in_opencl or name.lower() in _KEYWORDS or iskeyword(name)
 
 
 class _Names:

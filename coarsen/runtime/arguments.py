@@ -212,12 +212,7 @@ def pair_functions(args: tuple[Argument, ...]) -> tuple[Callable[..., Pairs], Ca
 def taking_functions(
     given: tuple[Argument, ...], places: Mapping[int, int]
 ) -> tuple[Callable[..., Pairs], Callable[..., Pairs]]:
-    """Return what takes a kernel's arguments out of others of the same types, sorted as by `sorted_by_kind`.
-
-    Args:
-        given: the others.
-        places: by the index of each of the kernel's, its place among the others.
-    """
+    """Return what takes a kernel's arguments, by index, from places among others of the same types, sorted."""
     return _pair_functions(tuple((*each, isinstance(given[each[1]], _NUMBERS)) for each in places.items()))
 
 

@@ -25,15 +25,15 @@ from coarsen.runtime.arguments import (
     taking_functions,
 )
 from coarsen.runtime.launch import OriginalLaunch, OwnLaunch, SequenceVersion, Sizes
-from coarsen.runtime.launches import LaunchedVariant, added_values
+from coarsen.runtime.launches import LaunchedVariant, added_values, keep
 from coarsen.variant.variant import PassedArgument, Source
 
 _OUT_OF_ORDER = int(pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE)
 _COMPLETE = pyopencl.command_execution_status.COMPLETE
 # The number of sets that are kept; where more are in use at once, launches have some for themselves.
 MOST_SETS = 16
-# The number of plans that are kept, and of the launches in one.
-_MOST_PLANS = _LONGEST_PLAN = 64
+# Plans of more launches are made anew at each call.
+_LONGEST_PLAN = 16
 _NUMBERS: Mapping[str, Callable[[int], Argument]] = MappingProxyType(
     {"int": np.int32, "uint": np.uint32, "long": np.int64, "ulong": np.uint64}
 )
@@ -97,9 +97,7 @@ class SequenceKernels:
         if scratch is not None:
             scratch.used_by(event, in_order)
         if plan.is_of_types and len(sizes.order) <= _LONGEST_PLAN:
-            if len(self._plans) >= _MOST_PLANS:
-                self._plans.clear()
-            self._plans[key] = plan
+            keep(self._plans, key, plan)
         return event
 
     def only_launch(self, sizes: SequenceSizes, count: int) -> tuple[pyopencl.Kernel, Sizes, Sizes | None] | None:
@@ -133,13 +131,8 @@ class SequenceKernels:
         return found
 
 
-class _How(NamedTuple):
-    """The way in which a launch among several is carried out: kernel, sizes, and what is passed besides."""
-
-    kernel: pyopencl.Kernel
-    global_size: Sizes | None
-    local_size: Sizes | None
-    added: Mapping[int, Argument]
+# The way in which a launch among several is carried out: kernel, sizes, and what is passed besides.
+_How = tuple[pyopencl.Kernel, Sizes | None, Sizes | None, Mapping[int, Argument]]
 
 
 class _Launch(NamedTuple):
@@ -158,9 +151,9 @@ class _Launch(NamedTuple):
     def set(self, given: tuple[Argument, ...]) -> None:
         """Set the arguments, of the caller's with the scratch behind them."""
         if references := self.references(given) + self.own_references:
-            SET_REFERENCES(self.how.kernel, references)
+            SET_REFERENCES(self.how[0], references)
         if numbers := self.numbers(given) + self.own_numbers:
-            SET_NUMBERS(self.how.kernel, numbers)
+            SET_NUMBERS(self.how[0], numbers)
 
     def enqueue(self, queue: pyopencl.CommandQueue, wait_for: WaitList) -> pyopencl.Event:
         """Launch what has its arguments."""
@@ -218,14 +211,14 @@ class _Plan:
         else:
             values = own | {index: given[at] for index, at in taken.items()}
             how = self._hows[place, id(launch)] = self._how(place, launch, [values[k] for k in range(len(values))])
-        own |= how.added
-        functions = taking_functions(given, {index: at for index, at in taken.items() if index not in how.added})
+        own |= how[3]
+        functions = taking_functions(given, {index: at for index, at in taken.items() if index not in own})
         return _Launch(how, *functions, *sorted_by_kind(own.keys(), own.values()))
 
     def _how(self, place: int, launch: VersionSizes, values: Sequence[Argument]) -> _How:
         sequence = self._sequence
         step = sequence.version.coarsened[place]
-        as_written = _How(sequence.kernels[place], launch.global_size, launch.local_size, {})
+        as_written: _How = (sequence.kernels[place], launch.global_size, launch.local_size, {})
         if step is None:
             return as_written
         passed = SetArguments(len(values))
@@ -241,7 +234,7 @@ class _Plan:
         added = added_values(launched.added, len(values), original, divided.own, passed.local_memory)
         if kernel is None or added is None:
             return as_written
-        return _How(kernel, divided.global_size, divided.local_size, added)
+        return kernel, divided.global_size, divided.local_size, added
 
 
 class Scratch:

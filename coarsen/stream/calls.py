@@ -23,10 +23,9 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.enqueue import Ready
+from coarsen.runtime.launches import keep
 from coarsen.stream.reduction_text import Argument
 
-# The number of kinds of calls that are kept at hand.
-MOST_KINDS = 256
 _FROM_THE_START = np.int64(0)
 _Array = pyopencl.array.Array
 
@@ -157,42 +156,29 @@ class Calls(threading.local):
         ready = self.kernel.called
         arrays = [values[place] for place in self._arrays] + [out] * (out is not None)
         if ready is not None and self._is_by_sizes and all(type(each) is _Array for each in arrays):
-            if len(self._known) >= MOST_KINDS:
-                self._known.clear()
-            self._known[sorted_call(values, out, sizes)[0]] = _Call(ready, counts, shape, is_apart)
+            keep(self._known, sorted_call(values, out, sizes)[0], _Call(ready, counts, shape, is_apart))
 
 
 class Built:
     """The calls of a reduction or a pipeline by context and device, each built when it is first asked for."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[pyopencl.Context, pyopencl.Device], Calls] = {}
+        self.known: dict[tuple[pyopencl.Context, pyopencl.Device], Calls] = {}
         self._building = threading.Lock()
-
-    def known(self, context: pyopencl.Context, device: pyopencl.Device) -> Calls | None:
-        """Return what is built; None if nothing is."""
-        return self._known.get((context, device))
 
     def of(self, queue: pyopencl.CommandQueue, build: Callable[[pyopencl.CommandQueue], Calls]) -> Calls:
         """Return what is built for a queue's device, by `build` the first time; other threads wait for that."""
         key = queue.context, queue.device
         with self._building:
-            if key not in self._known:
-                self._known[key] = build(queue)
-            return self._known[key]
+            if key not in self.known:
+                self.known[key] = build(queue)
+            return self.known[key]
 
 
 def sorted_call(
     values: Sequence[Any], out: _Array | None = None, sizes: Hashable = None, *, has_offsets: bool = False
 ) -> tuple[Hashable, list[Any], list[pyopencl.Event]]:
-    """Return the kind of a call, by all that is checked of it, what it passes, and events to wait for.
-
-    Args:
-        values: of the arguments.
-        out: where the result goes; a new array if None.
-        sizes: those that the call was given, if any.
-        has_offsets: whether each array is passed with its offset.
-    """
+    """Return the kind of a call, by all that is checked of it, what it passes, and events to wait for."""
     kind: list[Any] = [sizes, out is None]
     passed: list[Any] = []
     events: list[pyopencl.Event] = []
@@ -225,6 +211,11 @@ def number(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 
     return found
 
 
+def is_buffer(value: object) -> bool:
+    """Return True for a buffer, one of a pool too."""
+    return isinstance(value, pyopencl.MemoryObjectHolder) and not isinstance(value, pyopencl.Image)
+
+
 def overlap(one: Any, other: Any) -> bool:  # noqa: ANN401 (arrays and buffers)
     """Return True if two arrays have bytes in common, as far as they are of one buffer."""
     (memory, first, end), (other_memory, other_first, other_end) = map(_bytes_of, (one, other))
@@ -244,7 +235,7 @@ def _bytes_of(array: Any) -> tuple[Any, int, int]:  # noqa: ANN401 (an array or 
 def check_array(array: Any, dtype: np.dtype[Any], name: str) -> None:  # noqa: ANN401 (whatever a caller gives)
     """Raise InvalidInputError for what is no array, one of another type, or one that doesn't lie in C's order."""
     if not isinstance(array, _Array):
-        how = "; of a buffer make one: Array(queue, shape, dtype, data=buffer)"
+        how = "; make one: Array(queue, shape, dtype, data=buffer)" if is_buffer(array) else ""
         raise InvalidInputError(f"{name} is an array of PyOpenCL's, not {array!a:.60}{how}")
     if array.dtype != dtype:
         raise InvalidInputError(f"{name} is of the type {array.dtype}, not {dtype}")

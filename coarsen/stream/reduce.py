@@ -28,8 +28,9 @@ from coarsen.devices.building import without_warnings
 from coarsen.drop_in.mode import TuneChoice, versions_mode
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.frontend.lower import compile_source
 from coarsen.policy.tuned_checks import TunedChoice, problem_of_device, problem_of_program, tuned_files
-from coarsen.stream.calls import Built, Calls, check_array, number, overlap
+from coarsen.stream.calls import Built, Calls, check_array, is_buffer, number, overlap
 from coarsen.stream.laws import check_laws
 from coarsen.stream.reduction_choice import default_file, description_of, with_more_versions
 from coarsen.stream.reduction_text import (
@@ -226,7 +227,7 @@ class Reduce:
             DeviceError: the device has no numbers of the type double.
         """
         context, events = queue.context, [*(wait_for or ())]
-        calls = self._built.known(context, queue.device)
+        calls = self._built.known.get((context, queue.device))
         # Others are looked at each time.
         given = tuple(sizes.items()) if all(type(each) is int for each in sizes.values()) else None
         if calls is not None and given is not None:
@@ -335,6 +336,14 @@ class Reduce:
 
     def _built_for(self, queue: pyopencl.CommandQueue) -> Calls:
         """Build the program for a queue's device, and return its kernel."""
+        try:
+            return self._build(queue)
+        except pyopencl.RuntimeError:
+            # Where the text is wrong, clang says so in a line.
+            compile_source(self._text, OPTIONS)
+            raise
+
+    def _build(self, queue: pyopencl.CommandQueue) -> Calls:
         device, operation = queue.device, self._operation
         if np.dtype(np.float64) in operation.number_types and not device.double_fp_config:
             raise DeviceError(f"the device '{device.name.strip()}' has no numbers of the type double")
@@ -382,7 +391,7 @@ class Reduce:
                 check_array(value, argument.dtype, argument.name)
                 passed += (value.base_data, np.int64(value.offset))
                 events += value.events
-            elif isinstance(value, pyopencl.MemoryObject):
+            elif is_buffer(value):
                 passed += (value, np.int64(0))
             else:
                 raise InvalidInputError(

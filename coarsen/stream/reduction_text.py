@@ -52,7 +52,8 @@ PINNED: Mapping[str, tuple[int, ...]] = MappingProxyType(
 # What a text of the user's can't name, since it would be something else there.
 _OWN_NAMES = re.compile(rf"\b(?:(?:reduce|REDUCE)_\w*|{'|'.join(PARAMETERS)})\b")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
-_CALLED = re.compile(r"min|max|clamp|barrier|get_\w+")
+# Functions that the kernels call.
+BUILTIN = re.compile(r"min|max|clamp|barrier|get_\w+")
 _INDICES = ("i", "row")
 Argument = VectorArg | ScalarArg
 
@@ -144,11 +145,6 @@ def check_number(dtype: np.dtype[Any], what: str) -> None:
         raise InvalidInputError(f"{what} is of the type {dtype}, which is none of char to ulong, float and double")
 
 
-def is_opencls(name: str) -> bool:
-    """Return True for functions that the kernels call, and for words of OpenCL C."""
-    return is_opencl_word(name) or _CALLED.fullmatch(name) is not None
-
-
 def check_operation(operation: Operation) -> None:
     """Raise InvalidInputError for names that mean something else in the kernels, and for what is no expression."""
     for what in ("operator", "identity", "map", "preamble"):
@@ -159,7 +155,8 @@ def check_operation(operation: Operation) -> None:
             raise InvalidInputError(f"{what}: {text!r} is no expression in C without comments")
     names = [*(each.name for each in operation.arguments), *operation.sizes]
     for name in names:
-        if _OWN_NAMES.search(name) or name in _INDICES or is_opencls(name) or not _SYMBOL.fullmatch(name):
+        is_taken = _OWN_NAMES.search(name) or name in _INDICES or BUILTIN.fullmatch(name) or is_opencl_word(name)
+        if is_taken or not _SYMBOL.fullmatch(name):
             raise InvalidInputError(f"an argument or a size can't be called {name!r}")
         if names.count(name) > 1:
             raise InvalidInputError(f"the name {name} is there twice, among arguments and sizes")

@@ -29,8 +29,9 @@ from coarsen.drop_in.mode import TuneChoice, versions_mode
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, aligned
 from coarsen.frontend.source_text import hash_with_headers
+from coarsen.runtime.launches import keep
 from coarsen.stream.actor import Map, Stage, actors_of, check_name, check_neighbours, is_array
-from coarsen.stream.calls import MOST_KINDS, Built, Calls, check_array, number, overlap, sorted_call
+from coarsen.stream.calls import Built, Calls, check_array, is_buffer, number, overlap, sorted_call
 from coarsen.stream.check_rates import check_rates
 from coarsen.stream.graph import MOST_FIRINGS, Channel, buffers, channels_of, repetitions
 from coarsen.stream.kernels import fused_text, opencl_text
@@ -119,7 +120,7 @@ class Stream:
         self._counts = tuple(map(parse_expression, self._pipeline.counts))
         self._is_by_shape = all(each.names <= {*self._pipeline.sizes} for each in self._rated)
         self._built = Built()
-        # Of a reduction at the end: sizes of an image that it is passed, and its own, by the kind of a call.
+        # By the kind of a call, what a reduction at the end is passed: sizes of an image, and its own.
         self._reduced_sizes: dict[Hashable, tuple[tuple[Any, ...], dict[str, int]]] = {}
         self._tuned = TunedFile.read(Path(tuned)) if isinstance(tuned, str | Path) else tuned
         if end is not None:
@@ -173,7 +174,7 @@ class Stream:
         if self.reduction is not None:
             return self._reduced(self.reduction, queue, elements, out, wait_for, given)
         pipeline, context = self._pipeline, queue.context
-        calls = self._built.known(context, queue.device)
+        calls = self._built.known.get((context, queue.device))
         is_whole = given.keys() == pipeline.arguments.keys()
         values = (elements, *map(given.__getitem__, pipeline.arguments)) if is_whole else ()
         if calls is not None and is_whole:
@@ -244,9 +245,7 @@ class Stream:
             known = call.passed[1 : len(pipeline.sizes)], sizes
             arrays = (given[name] for name, each in pipeline.arguments.items() if is_array(each))
             if is_known and all(type(each) is _Array for each in (elements, *arrays)):
-                if len(self._reduced_sizes) >= MOST_KINDS:
-                    self._reduced_sizes.clear()
-                self._reduced_sizes[kind] = known
+                keep(self._reduced_sizes, kind, known)
         passed, sizes = known
         return reduction(queue, elements, *passed, *values, out=out, wait_for=wait_for, **sizes)
 
@@ -404,7 +403,7 @@ class Stream:
 
 def _memory(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
     """Return the memory of an array. Raises InvalidInputError for another type, and for a part of a buffer."""
-    if isinstance(value, pyopencl.MemoryObject):
+    if is_buffer(value):
         return value
     if not isinstance(value, _Array) or value.offset or not value.flags.c_contiguous:
         raise InvalidInputError(f"{name} is neither a buffer nor an array in C's order that starts where one does")

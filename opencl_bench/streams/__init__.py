@@ -116,10 +116,10 @@ def plain(queue: cl.CommandQueue, kernel: str, size: Sizes, *given: Any, local: 
     first = () if local else (int(each) for each in size)
     passed = [each.data if hasattr(each, "data") else kinds[type(each)](each) for each in (*first, *given)]
     made = cl.Kernel(plain_program(queue.context), kernel)
-    return partial(made, queue, *((tuple(size), (local,)) if local else in_groups(size)), *passed)
+    return partial(made, queue, *((tuple(size), (local,)) if local else whole(size)), *passed)
 
 
-def in_groups(size: Sizes) -> tuple[Sizes, Sizes]:
+def whole(size: Sizes) -> tuple[Sizes, Sizes]:
     """Return the global and the local size of a launch in whole work-groups, as large as those of pipelines."""
     group = tuple(map(int, LOCAL_SIZES[len(size)]))
     return tuple(-(-each // own) * own for each, own in zip(size, group, strict=True)), group

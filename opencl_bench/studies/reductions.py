@@ -233,17 +233,16 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
     two = pipeline(Map("gain", "0.5f * u"), Actor("near", peek=2, work="push(peek(0) + peek(1)); pop();"))
     summed = pipeline(Map("half", "0.5f * u"), ours("sum"))
     ends, group = [each(queue, u) for each in (stream, two, summed)], (int(*LOCAL_SIZES[1]),)
-    bare, first, second = (
-        getattr(cl.Program(queue.context, each.source).build([*OPTIONS]), name)
-        for each, name in ((stream, "gain_lift"), (two, "gain_near_gain"), (two, "gain_near"))
-    )
-    for each in (bare, first, second):
+    texts = ((stream, "gain_lift"), (two, "gain_near_gain"), (two, "gain_near"))
+    kernels = [cl.Kernel(cl.Program(queue.context, each.source).build([*OPTIONS]), name) for each, name in texts]
+    for each in kernels:
         each.set_scalar_arg_dtypes([None, None, np.int32])
+    bare, first, second = (partial(each, queue, group, group) for each in kernels)
     channel = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 256)
 
     def launch_two() -> None:
-        first(queue, group, group, buffers[0], channel, 64)
-        second(queue, group, group, channel, ends[1].base_data, 64)
+        first(buffers[0], channel, 64)
+        second(channel, ends[1].base_data, 64)
 
     ways: Mapping[str, Callable[[], object]] = {
         "kernel": lambda: launch(kept.base_data),
@@ -252,7 +251,7 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
         "reduce, out": partial(dot, queue, *arrays, out=kept),
         "reduce": partial(dot, queue, *arrays),
         "pyopencl": partial(theirs("dot", queue.context), *arrays, queue=queue),
-        "pipeline's kernel": partial(bare, queue, group, group, buffers[0], ends[0].base_data, 64),
+        "pipeline's kernel": partial(bare, buffers[0], ends[0].base_data, 64),
         "pipeline, out": partial(stream, queue, u, out=ends[0]),
         "pipeline": partial(stream, queue, u),
         "pipeline's two kernels": launch_two,
