@@ -43,7 +43,7 @@ from coarsen.opencl_bench.studies.turns import (
 from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, installed
 from coarsen.policy.tuned_tree import TunedExplanation
 from coarsen.stream.actor import Actor, Map
-from coarsen.stream.reduce import Reduce, Settings
+from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_choice import default_file, version_of
 from coarsen.stream.reduction_text import OPTIONS
 from coarsen.stream.stream import pipeline
@@ -87,8 +87,9 @@ def ours(what: str, tuned: TunedFile | None = None) -> Reduce:
         return Reduce.argmax(_ONE, map="fabs(x[i])", tuned=tuned)
     if what == "tmv":
         mapped = "m[row][i] * v[i]"
-        sizes = Settings(rows="rows", length="width", map=mapped)
-        return Reduce("a + b", identity="0", arguments=_MATRIX, tuned=tuned, **sizes)
+        return Reduce(
+            "a + b", identity="0", map=mapped, arguments=_MATRIX, rows="rows", length="width", tuned=tuned
+        )
     operator, identity, mapped, arguments = SUMS[what]
     return Reduce(operator, identity=identity, map=mapped, arguments=arguments, tuned=tuned)
 
