@@ -127,7 +127,7 @@ def compared(queue: cl.CommandQueue, runs: Mapping[str, Run]) -> Iterator[tuple[
         yield name, *(f"{number:.4g}" for number in numbers)
 
 
-def say_shares(what: str, times: Sequence[Mapping[str, float]], chosen: Sequence[str]) -> None:
+def say_best(what: str, times: Sequence[Mapping[str, float]], chosen: Sequence[str]) -> None:
     """Say on standard error what share of the speed of the fastest way some ways have: the mean, and the least.
 
     Args:
