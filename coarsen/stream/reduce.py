@@ -298,7 +298,7 @@ class Reduce:
         Args:
             device: its index or a part of its name; the first that works if None.
             largest: the most elements in all to tune for.
-            inputs: how many sizes; 24 if None.
+            inputs: how many sizes; if None 24, of rows 48.
             store: an SQLite file or URL that keeps what was measured, which is not measured again; None for none.
             seconds: about how long it takes; as long as it takes if None.
 

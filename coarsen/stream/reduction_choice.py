@@ -293,10 +293,11 @@ def _description(operation: Operation, file: str, largest: int, of_all_rows: Map
     # Results of parts that are no fewer than the elements would fill the memory where there are many rows.
     yield f"where = {quoted([*operation.conditions, f'GROUPS <= {length}'])}"
     yield from ("", "[ndrange]", f"global_size = [{quoted(by_groups)}]", 'local_size = ["LOCAL"]')
-    ranges = f"{length} = [64, {largest}]"
+    ranges, inputs = f"{length} = [64, {largest}]", 24
     if rows:
-        ranges = f"{length} = [{_SHORTEST}, {largest}], {rows} = [1, {max(1, largest // _SHORTEST)}]"
-    yield from ("", "[inputs]", f"ranges = {{ {ranges} }}", "count = 24")
+        # Where one version takes over from another is a line between two sizes, not a point.
+        ranges, inputs = f"{length} = [{_SHORTEST}, {largest}], {rows} = [1, {max(1, largest // _SHORTEST)}]", 48
+    yield from ("", "[inputs]", f"ranges = {{ {ranges} }}", f"count = {inputs}")
     if rows:
         yield f"limit = {quoted(f'{rows} * {length} <= {largest}')}"
     yield from ("", "[sizes.test]", f"{length} = 3001", *([f"{rows} = 3"] if rows else []))
