@@ -203,7 +203,7 @@ class _Reader:
         return tree.Declare(variable, value, text, _place_of(node, "loc"))
 
     def _directed(self, node: Node) -> Iterator[tree.Statement]:
-        """A directive's statement: a loop with the directive, a region of threads, or what can't be read."""
+        """A directive's statement: a loop with the directive, the loops of a region, or what can't be read."""
         place = _place_of(node)
         kind = node["kind"].removeprefix("OMP").removesuffix("Directive")
         words = tuple(re.sub(r"([A-Z])", r" \1", kind).lower().split())
@@ -212,7 +212,7 @@ class _Reader:
         directive = tree.Directive(words, clauses, place)
         body = self._block(_captured(node))
         if words == ("parallel",):
-            yield tree.Region(directive, body, place)
+            yield from (_divided(each, directive) for each in body)
         elif {"for", "simd", "distribute", "loop"} & {*words} and "taskloop" not in words:
             for each in body:
                 if isinstance(each, tree.For):
@@ -307,6 +307,16 @@ class _Reader:
         if is_narrow or is_written or (cast in _CONVERSIONS and target == "long double"):
             return tree.Cast(target, read, is_narrow, _place_of(node))
         return read
+
+
+def _divided(statement: tree.Statement, region: tree.Directive) -> tree.Statement:
+    """A statement of a parallel region as its threads divide it; what each of them would do can't be read."""
+    words = {word for each in getattr(statement, "directives", ()) for word in each.words}
+    if isinstance(statement, tree.For) and "for" in words and "parallel" not in words:
+        return replace(statement, directives=(*statement.directives, region))
+    if isinstance(statement, tree.For | tree.If | tree.Declare):
+        return tree.with_blocks(statement, lambda block: [_divided(each, region) for each in block])
+    return tree.Other("what every thread of a parallel region does", statement.place)
 
 
 def _captured(node: Node) -> Node | None:

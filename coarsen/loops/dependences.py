@@ -107,11 +107,6 @@ def dependences(nest: Nest, arrays: Iterable[str] | None = None) -> tuple[Depend
 
 def _last(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
     """For each sink, the last source of its element before it in an order: a relation from that to the sink."""
-    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(sources).set_schedule_map(order)
-    try:
-        return info.compute_flow().get_must_dependence()
-    except isl.Error:  # it fails for some strides: "affine expression involves some of the domain dimensions"
-        pass
     # The latest of the times of all sources of an element before a sink, of pairs of a sink and an element.
     reading = sinks.domain_map()
     same = sinks.range_map().apply_range(sources.reverse())

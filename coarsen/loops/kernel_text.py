@@ -77,8 +77,8 @@ def kernel_text(kernel: NestKernel) -> KernelText:
         constant = "" if array.name in written else "const "
         parameters.append(f"global {constant}{opencl_type(array.element, nest.place)} *restrict {array.name}")
     for name in (*numbers, *steps):
-        is_real = name in nest.types and name not in nest.parameters
-        parameters.append(f"{opencl_type(nest.types[name], nest.place) if is_real else whole} {name}")
+        type_ = whole if name in (*nest.parameters, *steps) else opencl_type(nest.types[name], nest.place)
+        parameters.append(f"{type_} {name}")
     head = _head(kernel.name, parameters)
     text = _function(head, lines)
     if shared:

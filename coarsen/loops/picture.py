@@ -6,8 +6,9 @@ Sizes are small, so that each point of a loop and each element is a cell; the st
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import groupby, zip_longest
 from operator import gt
 from textwrap import shorten
@@ -21,12 +22,10 @@ from matplotlib.colors import ListedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError
 from coarsen.loops.dependences import dependences, limited
 from coarsen.loops.explain import MEMORY_WORDS
 from coarsen.loops.kernels import NestKernel
-from coarsen.loops.launches import extents_in
 from coarsen.loops.nest import Access, Nest, Statement, affine_text
 from coarsen.loops.program import NestProgram
 from coarsen.loops.schedules import Memory, bands, pieces_of, placements, transformation
@@ -86,7 +85,7 @@ def picture(program: NestProgram, suffix: str) -> bytes:
             raise InvalidInputError(f"{many}; make constant bounds smaller, by -D if they are macros")
         if any(_at(kernel.nest, kernel.box()).is_empty() for kernel in kernels):
             raise InvalidInputError(f"no picture: where all sizes are {_SIZE}, a kernel has no work-items")
-        rows = [(kernel, [*_panels(kernel, memories)]) for kernel in kernels]
+        rows = [(kernel, [*_panels(program, kernel, memories)]) for kernel in kernels]
     content = io.BytesIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "font.size": 8, "axes.linewidth": 0.5}):
         _drawn(nest, rows).savefig(content, format=suffix[1:], dpi=150)
@@ -106,26 +105,32 @@ def _points(whole: isl.Set) -> list[Point]:
     return sorted(tuple(int(point.get_coordinate_val(*axis).to_python()) for axis in axes) for point in points)
 
 
-def _panels(kernel: NestKernel, memories: Mapping[tuple[str, str], Memory]) -> Iterator[_Panel]:
+def _panels(
+    program: NestProgram, kernel: NestKernel, memories: Mapping[tuple[str, str], Memory]
+) -> Iterator[_Panel]:
     """Yield what is drawn of a kernel: its work-items, then what these access."""
-    parts, steps = _parts(kernel), len(kernel.steps)
+    nest, parts, steps = program.nest, _parts(kernel), len(kernel.steps)
     items = [{_cell((*each[steps:], 0, 0)[1::-1]) for each in part} for part in parts]
     dimensions = [f"{name} (dimension {number})" for number, name in enumerate(kernel.dimensions)]
     columns, rows, *_ = (*dimensions, "", "")
     yield _Panel("work-items", (columns, rows), _ITEMS, items, (_SIZE if rows else 1, _SIZE))
     accesses = [(each, access) for each in kernel.statements for access in each.accesses]
     for name in dict.fromkeys(access.array for _, access in accesses):
-        array = kernel.nest.arrays[name]
+        array = nest.arrays[name]
         if array.is_scalar:
             continue
         own = [(each, access) for each, access in accesses if access.array == name]
         placed = {memories.get((each.name, name)) for each, _ in own}
         memory: Memory = next((each for each in _COLOURS if each in placed), "direct")
         labels = _subscripts(own, -1), _subscripts(own, -2) if len(array.extents) > 1 else ""
-        sizes = dict.fromkeys(kernel.nest.parameters, _SIZE)
-        every = (parse_expression(each).evaluate(sizes) for each in extents_in(kernel.nest, array))
+        every = (each.evaluate(dict.fromkeys(nest.parameters, _SIZE)) for each in program.extents[name])
         least = _cell([min(each, _MOST_CELLS) for each in every], 1)
-        cells = [{*_accessed(kernel, own, part)} for part in parts]
+        where = reduce(
+            isl.Map.union,
+            (kernel.spread(each).reverse().apply_range(isl.Map(nest.access(each, one))) for each, one in own),
+        )
+        reached = (isl.Set(f"{{ {'; '.join(str([*each]) for each in part)} }}").apply(where) for part in parts)
+        cells = [{*map(_cell, _points(_at(nest, each)))} for each in reached]
         yield _Panel(array.spelled + "[]" * len(array.extents), labels, _COLOURS[memory], cells, least)
 
 
@@ -153,16 +158,6 @@ def _subscripts(accesses: Sequence[tuple[Statement, Access]], place: int) -> str
     forms = sorted((access.subscripts[place] for _, access in accesses), key=lambda form: form.constant_part)
     joined = ", ".join(dict.fromkeys(map(affine_text, forms)))
     return joined if len(joined) <= _LONGEST else "column" if place == -1 else "row"
-
-
-def _accessed(
-    kernel: NestKernel, accesses: Sequence[tuple[Statement, Access]], points: Iterable[Point]
-) -> Iterator[Cell]:
-    reached = isl.Set(f"{{ {'; '.join(str([*each]) for each in points)} }}")
-    for statement, access in accesses:
-        run = reached.apply(kernel.spread(statement).reverse())
-        found = run.apply(isl.Map(kernel.nest.access(statement, access)))
-        yield from map(_cell, _points(_at(kernel.nest, found)))
 
 
 def _cell(point: Sequence[int], row: int = 0) -> Cell:
@@ -217,7 +212,8 @@ def _draw(axes: Axes, panel: _Panel) -> None:
             levels[row - top, column - left] = level
     colours = ListedColormap(["white", _OTHERS, to_rgba(panel.colour, _TINT), panel.colour])
     grid = {"edgecolors": "#bbbbbb", "linewidth": 0.4}
-    axes.pcolormesh(range(left, right + 1), range(top, bottom + 1), levels, cmap=colours, vmin=0, vmax=3, **grid)
+    edges = (np.arange(first, last + 2) - 0.5 for first, last in ((left, right), (top, bottom)))
+    axes.pcolormesh(*edges, levels, cmap=colours, vmin=0, vmax=3, **grid)
     axes.set(aspect="equal", anchor="N")
     axes.invert_yaxis()
     axes.locator_params(nbins=5, integer=True)
