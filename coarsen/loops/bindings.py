@@ -392,7 +392,7 @@ def unsupported(what: str, place: SourcePosition) -> RefusalError:
 
 
 def _array(spelled: str, variable: tree.Variable, type_: str, depth: int = 0) -> Root | None:
-    """What a type says of the array that it leads to; None for a scalar, or pointers to pointers."""
+    """The array that a type leads to; None for a scalar, or pointers to pointers."""
     head, _, _ = type_.partition("[")
     extents: list[str | None] = [extent.strip() or None for extent in _EXTENTS.findall(type_)]
     stars = head.count("*")

@@ -386,14 +386,14 @@ def _is_directive(node: Node) -> bool:
 
 
 def _bounds(node: Node) -> tuple[Node, Node]:
-    """Where a node begins and where its last word begins, in the user's file where a macro made it."""
+    """The places where a node and its last word begin, in the user's file where a macro made it."""
     span = node.get("range", {})
     first, last = span.get("begin", {}), span.get("end", {})
     return first.get("expansionLoc", first), last.get("expansionLoc", last)
 
 
 def _place_of(node: Node, which: str = "") -> SourcePosition:
-    """Where a node begins; where the name is that it declares, if `which` is `loc`."""
+    """The place where a node begins; that of the name which it declares, if `which` is `loc`."""
     first: Node = node[which] if node.get(which) else _bounds(node)[0]
     first = first.get("expansionLoc", first)
     return SourcePosition(first.get("line", 1), first.get("col", 1), first.get("file", ""))

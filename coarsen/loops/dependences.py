@@ -225,10 +225,10 @@ def with_private_variables(nest: Nest) -> Nest:
 def _groups(nest: Nest, array: str, flows: Sequence[Dependence]) -> list[list[Statement]]:
     """The statements that access a variable, those apart between which no value of it goes."""
     using = {each.name: each for each in nest.statements if any(one.array == array for one in each.accesses)}
-    graph = networkx.Graph([(each.source, each.sink) for each in flows])
+    graph = networkx.Graph()
     graph.add_nodes_from(using)
-    groups = [[using[name] for name in using if name in group] for group in networkx.connected_components(graph)]
-    return sorted(groups, key=lambda group: [*using].index(group[0].name))
+    graph.add_edges_from((each.source, each.sink) for each in flows)
+    return [[using[name] for name in using if name in group] for group in networkx.connected_components(graph)]
 
 
 def _renamed(statement: Statement, access: Access, renamed: dict[tuple[str, str], tuple[str, int]]) -> Access:

@@ -241,7 +241,7 @@ class _Writing:
         code = {each.name: each for each in statements}
 
         def run(expression: tree.Expression) -> tree.Expression:
-            """The assignment of a statement in place of isl's call of it."""
+            """Return the assignment of a statement in place of isl's call of it."""
             if not isinstance(expression, tree.Call) or expression.function not in code:
                 return expression
             each = code[expression.function]
