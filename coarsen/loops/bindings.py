@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
+from keyword import iskeyword
 
+from coarsen.base.names import MATHEMATICAL, is_opencl_function, is_opencl_word
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
 from coarsen.loops.forms import not_affine
@@ -15,34 +17,22 @@ from coarsen.loops.nest import Loop
 from coarsen.loops.writer import opencl_type
 
 # What isl's notation reads as something else, whatever the case of its letters.
-_OF_ISL = "and or not exists implies min max mod floor ceil floord ceild rat true false nan infty"
-_MATHEMATICAL = """
-acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor
-fma fmax fmin fmod hypot lgamma log log10 log1p log2 logb nearbyint nextafter pow remainder rint round sin sinh
-sqrt tan tanh tgamma trunc
-"""
-# What OpenCL C reads as something else: functions that kernels call, types, qualifiers.
-_OF_OPENCL = """
-abs abs_diff all any barrier bitselect clamp clz cross degrees distance dot exp10 fract frexp hadd ilogb isequal
-isfinite isinf isnan isnormal ldexp length mad mad24 main max maxmag mem_fence min minmag mix modf mul24 mul_hi nan
-normalize popcount pown powr prefetch printf radians remquo rhadd rootn rotate rsqrt select shuffle shuffle2 sign
-signbit sincos smoothstep step upsample work_group_barrier
-"""
-_TYPES_OF_OPENCL = re.compile(
-    r"(?:u?(?:char|short|int|long)|float|double|half)(?:2|3|4|8|16)?|bool|\w+_t|"
-    r"kernel|global|local|constant|private|generic|pipe|uniform|(?:read|write)_(?:only|write)|"
-    r"(?:convert|as)_\w+|vec_step|get_global_id|NAN|INFINITY|MAXFLOAT"
+_KEYWORDS = frozenset(
+    (
+        *("and", "or", "not", "exists", "implies", "min", "max", "mod", "floor", "ceil", "floord", "ceild", "rat"),
+        *("true", "false", "nan", "infty"),
+    )
 )
-_TAKEN = frozenset((*_MATHEMATICAL.split(), *_OF_OPENCL.split()))
 # Of the standard library: they read and write no memory that a program sees.
-PURE_FUNCTIONS = frozenset(f"{name}{suffix}" for name in _MATHEMATICAL.split() for suffix in ("", "f", "l"))
+PURE_FUNCTIONS = frozenset(f"{name}{suffix}" for name in MATHEMATICAL for suffix in ("", "f", "l"))
 PURE_FUNCTIONS |= {"abs", "labs", "llabs"}
 ALLOCATING = frozenset(("malloc", "calloc", "aligned_alloc", "alloca", "__builtin_alloca", "free"))
 
 
 def is_taken(name: str) -> bool:
-    """Return True for a name that isl's notation or OpenCL C reads as something else."""
-    return name in _TAKEN or name.lower() in _OF_ISL.split() or bool(_TYPES_OF_OPENCL.fullmatch(name))
+    """Return True for a name that isl's notation, an expression of sizes or OpenCL C reads as something else."""
+    is_in_opencl = is_opencl_word(name) or is_opencl_function(name) or name.endswith("_t")
+    return is_in_opencl or name.lower() in _KEYWORDS or iskeyword(name)
 
 
 class _Names:

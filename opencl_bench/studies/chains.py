@@ -15,12 +15,11 @@ import pyopencl as cl
 import pyopencl.array
 
 from coarsen.api import coarsen
-from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.frontend.lower import compile_source
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.fused import FusedKernel, fuse
 from coarsen.opencl_bench.studies.turns import COMPARED, Lines, Way, compared, correct, goes_on, of_each
-from coarsen.opencl_bench.studies.yardsticks import Taps, halide_blur, installed, torch_on_gpu
+from coarsen.opencl_bench.studies.yardsticks import Taps, halide_blur, installed, jax_compiled, torch_on_gpu
 from coarsen.stream import Actor, Map, Reduce, Stencil, Stream, pipeline
 from coarsen.stream.versions import LOCAL_SIZES, file_of
 from coarsen.tuning.workload.element_types import Array
@@ -75,8 +74,7 @@ def fused_chain(whole: Stream, *, is_given_up: bool) -> FusedKernel:
     calls = [f"{parts.kernel(k)}({one}, {other}, n)" for k, (one, other) in enumerate(pairwise(ends))]
     options = [f"-D{macro}=0" for macro in parts.macros]
     given_up = ends[1:-1] if is_given_up else ()
-    # Without pragmas, `-D` chooses the values of macros.
-    return fuse(source_without_pragmas(whole.source), *calls, options=options, gives_up=given_up)
+    return fuse(whole.source, *calls, options=options, gives_up=given_up)
 
 
 def computed(u: Any, steps: Chain, total: Callable[[Any], Any]) -> Any:  # noqa: ANN401 (arrays of anybody's)
@@ -123,7 +121,10 @@ class ChainWays:
                 Way(partial(kernel, queue, (whole,), (_GROUP,), *passed), **own),
             )
         yield "pyopencl", Way(partial(computed, there, self._steps, partial(cl.array.sum, queue=queue)))
-        yield from installed(torch=partial(self._eager, values))
+        compute = partial(computed, steps=self._steps, total=lambda each: each.sum())
+        yield from installed(
+            torch=partial(self._eager, values), jax=partial(jax_compiled, self._queue, compute, values)
+        )
 
     def _eager(self, values: Array) -> Iterator[tuple[str, Way]]:
         torch = torch_on_gpu()
@@ -133,15 +134,13 @@ class ChainWays:
 
 
 def chains(queue: cl.CommandQueue, asked: Namespace) -> Lines:
-    """Yield the lines of chains; of random ones at every third size."""
+    """Yield the lines of chains; of random ones at every third size, unless sizes are told."""
     least, most = asked.powers or (10, 24)
-    sizes = sorted(
-        [*(2**k for k in range(least, most + 1, 2)), *(int(2 ** (k + 0.6)) for k in range(least, most, 3))]
-    )
+    sizes = [*(2**k for k in range(least, most + 1, 2)), *(int(2 ** (k + 0.6)) for k in range(least, most, 3))]
     yield "device", "what", "size", *COMPARED
 
     def of(what: str) -> Lines:
-        return chain_lines(queue, what, sorted(sizes)[:: 3 if what.startswith("random") else 1])
+        return chain_lines(queue, what, asked.sizes or sorted(sizes)[:: 3 if what.startswith("random") else 1])
 
     yield from of_each(queue, asked.what or named_chains(), of)
 
@@ -151,10 +150,12 @@ def chain_lines(queue: cl.CommandQueue, what: str, sizes: Sequence[int]) -> Line
     steps = named_chains()[what]
     made = ChainWays(queue, steps)
     for n in sizes:
-        values = np.random.default_rng(n).uniform(-1, 1, n).astype(np.float32)
-        wanted = computed(values, steps, partial(np.sum, dtype=np.float64))
-        runs = correct(f"{what} of {n}", dict(made.ways(values)), wanted, 2e-3 * n**0.5 if None in steps else 1e-6)
-        yield from ((n, *line) for line in compared(queue, runs))
+        with goes_on(f"{what} of {n}"):
+            values = np.random.default_rng(n).uniform(-1, 1, n).astype(np.float32)
+            wanted = computed(values, steps, partial(np.sum, dtype=np.float64))
+            atol = 2e-3 * n**0.5 if None in steps else 1e-6
+            runs = correct(f"{what} of {n}", dict(made.ways(values)), wanted, atol)
+            yield from ((n, *line) for line in compared(queue, runs))
 
 
 def stage_of(name: str, taps: Taps) -> Actor:
@@ -174,7 +175,7 @@ def weighed(image: Array, taps: Taps) -> Array:
 
 @cache
 def _compiled(source: str, *options: str) -> TranslationUnit:
-    return compile_source(source_without_pragmas(source), options=options)
+    return compile_source(source, options=options)
 
 
 def stencil_versions(queue: cl.CommandQueue, what: str, stream: Stream) -> Iterator[tuple[str, Launches]]:
@@ -220,7 +221,8 @@ def _launch(
 def stencils(queue: cl.CommandQueue, asked: Namespace) -> Lines:
     """Yield the lines of pipelines of stencils."""
     most = 2 ** (asked.powers or (10, 24))[1]
-    images = [each for each in IMAGES if each[0] * each[1] <= most]
+    images = [(side, side) for side in asked.sizes or ()]
+    images = images or [each for each in IMAGES if each[0] * each[1] <= most]
     yield "device", "what", "size", *COMPARED
     yield from of_each(queue, asked.what or STENCILS, lambda what: stencil_lines(queue, what, images))
 

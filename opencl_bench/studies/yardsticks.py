@@ -1,4 +1,4 @@
-"""What others compute of the same: CLBlast, PyTorch, loopy, Halide. What isn't installed is said and left out.
+"""What others compute of the same: CLBlast, PyTorch, JAX, loopy, Halide. What is missing is said and left out.
 
 CLBlast comes as it is (Debian's libclblast1), PyTorch's products are cuBLAS' (TF32 off), loopy's is in tiles of
 16 × 16 × 16 (`pip install loopy`). Halide's (`pip install halide`, schedules by hand) are compiled for
@@ -57,6 +57,28 @@ def cublas(a: Array, b: Array) -> Ways:
         return torch.cuda.synchronize
 
     yield "cublas", Way(run, lambda _: out.cpu().numpy())
+
+
+def jax_compiled(queue: cl.CommandQueue, compute: Callable[[Theirs], Theirs], values: Array) -> Ways:
+    """Yield what `jax.jit` makes of a function of an array, on a device of the queue's kind."""
+    import jax
+
+    kind = "gpu" if queue.device.type & cl.device_type.GPU else "cpu"
+    try:
+        there = jax.device_put(values, jax.devices(kind)[0])
+    except RuntimeError as error:
+        raise ImportError(str(error)) from None
+    compiled, waiting = jax.jit(compute), list[Theirs]()
+
+    def finish() -> None:
+        jax.block_until_ready(waiting)
+        waiting.clear()
+
+    def run() -> object:
+        waiting.append(compiled(there))
+        return finish
+
+    yield "jax.jit", Way(run, lambda _: np.asarray(compiled(there)))
 
 
 class CLBlast:

@@ -150,6 +150,7 @@ def test_launches_in_flight_share_no_scratch(context: cl.Context) -> None:
         ({"arguments": "const float *x, int LANES"}, "can't be called"),
         ({"arguments": "const float *x, int n"}, "there twice"),
         ({"length": "min"}, "can't be called 'min'"),
+        ({"arguments": "const float *kernel"}, "can't be called 'kernel'"),
         ({"arguments": "const float4 *x"}, "none of char to"),
         ({"arguments": "const thing *x"}, "can't be read"),
         ({"arguments": "int x"}, "have no array"),
@@ -177,6 +178,7 @@ def test_arguments_are_checked(queue: cl.CommandQueue) -> None:
         ((x, x), {"n": -1}, "are not known"),
         ((x, x), {"n": 2.9}, "n is a number of the type int64"),
         ((x, x), {"out": x}, "out has 8 elements"),
+        ((x, x), {"out": x.base_data}, "out is an array of PyOpenCL's, not <pyopencl"),
     )
     scaled = Reduce("a + b", identity="0", map="k * x[i]", arguments="float *x, int k", checks_laws=False)
     for wrong in (1.5, "k", 2**40, None):

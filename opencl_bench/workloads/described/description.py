@@ -296,8 +296,8 @@ class Description:
 
     @property
     def workload_names(self) -> frozenset[str]:
-        """The names that buffers, images and the number of roundings depend on."""
-        filled = (each for each in self.arguments if isinstance(each, FilledDescription))
+        """The names that buffers, images and the number of roundings depend on; scratch is a version's own."""
+        filled = (each for each in self.arguments if isinstance(each, FilledDescription) and not is_scratch(each))
         needed = (names for each in filled for names in needs(each).values())
         roundings = self.roundings.names if self.roundings is not None else frozenset[str]()
         return roundings.union(*needed, *(contents.names for contents in self.contents))
@@ -344,6 +344,11 @@ def _content(argument: ArgumentDescription) -> list[object]:
     if isinstance(argument, LocalDescription):
         return [*said, argument.count.text, argument.in_bytes]
     return [*said, *(value if isinstance(value, int | float) else value.text for value in argument.value)]
+
+
+def is_scratch(argument: ArgumentDescription) -> bool:
+    """Return True for a buffer that only the launches share."""
+    return isinstance(argument, BufferDescription) and argument.is_scratch
 
 
 def needs(argument: ArgumentDescription) -> Mapping[str, frozenset[str]]:

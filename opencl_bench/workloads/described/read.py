@@ -44,6 +44,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     ImageDescription,
     LaunchDescription,
     SharedDescription,
+    is_scratch,
 )
 from coarsen.opencl_bench.workloads.described.inputs import KEY as INPUTS
 from coarsen.opencl_bench.workloads.described.inputs import (
@@ -413,8 +414,3 @@ def _names(table: Table, arguments: Sequence[ArgumentDescription]) -> tuple[str,
         if name not in known:
             raise table.error("arguments", f"there is no argument '{name}'; there are {', '.join(known)}")
     return table.texts("arguments")
-
-
-def is_scratch(argument: ArgumentDescription) -> bool:
-    """Return True for a buffer that only the launches share."""
-    return isinstance(argument, BufferDescription) and argument.is_scratch

@@ -39,6 +39,7 @@ from coarsen.tuning.workload.benchmark import (
     LocalSize,
     NullArgument,
     ScalarArgument,
+    ScratchArgument,
     Size,
     Workload,
     whole_numbers,
@@ -304,7 +305,10 @@ def _argument(
     description: Description, index: int, argument: ArgumentDescription, values: Mapping[str, int]
 ) -> Argument:
     if isinstance(argument, FilledDescription):
-        return BufferArgument(argument.name)
+        if not isinstance(argument, BufferDescription) or not argument.is_scratch:
+            return BufferArgument(argument.name)
+        with at(description, f"arguments[{index}].elements"):
+            return ScratchArgument(argument.name, positive(argument.elements, values) * argument.type.byte_count)
     if isinstance(argument, SamplerDescription):
         return argument.sampler
     if isinstance(argument, SharedDescription):
