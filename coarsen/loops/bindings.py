@@ -17,12 +17,7 @@ from coarsen.loops.nest import Loop
 from coarsen.loops.writer import opencl_type
 
 # What isl's notation reads as something else, whatever the case of its letters.
-_KEYWORDS = frozenset(
-    (
-        *("and", "or", "not", "exists", "implies", "min", "max", "mod", "floor", "ceil", "floord", "ceild", "rat"),
-        *("true", "false", "nan", "infty"),
-    )
-)
+_KEYWORDS = "and or not exists implies min max mod floor ceil floord ceild rat true false nan infty".split()  # noqa: SIM905
 # Of the standard library: they read and write no memory that a program sees.
 PURE_FUNCTIONS = frozenset(f"{name}{suffix}" for name in MATHEMATICAL for suffix in ("", "f", "l"))
 PURE_FUNCTIONS |= {"abs", "labs", "llabs"}
