@@ -37,7 +37,7 @@ from coarsen.stream.actor import Actor, Map
 from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_choice import default_file, version_of
 from coarsen.stream.reduction_text import OPTIONS
-from coarsen.stream.stream import pipeline
+from coarsen.stream.stream import Stream, pipeline
 from coarsen.stream.versions import LOCAL_SIZES
 
 _ONE, _TWO = "const float *x", "const float *x, const float *y"
@@ -225,17 +225,15 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
     two = pipeline(Map("gain", "0.5f * u"), Actor("near", peek=2, work="push(peek(0) + peek(1)); pop();"))
     summed = pipeline(Map("half", "0.5f * u"), ours("sum"))
     ends, group = [each(queue, u) for each in (stream, two, summed)], (int(*LOCAL_SIZES[1]),)
-    texts = ((stream, "gain_lift"), (two, "gain_near_gain"), (two, "gain_near"))
-    kernels = [cl.Kernel(cl.Program(queue.context, each.source).build([*OPTIONS]), name) for each, name in texts]
-    for each in kernels:
-        each.set_scalar_arg_dtypes([None, None, np.int32])
-    bare, first, second = (partial(each, queue, group, group) for each in kernels)
-    channel = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 256)
+    channel = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, u.nbytes)
 
-    def launch_two() -> None:
-        first(buffers[0], channel, 64)
-        second(channel, ends[1].base_data, 64)
+    def kernel_of(step: Stream, name: str) -> Callable[..., object]:
+        made: Any = cl.Kernel(cl.Program(queue.context, step.source).build([*OPTIONS]), name)
+        made.set_scalar_arg_dtypes([None, None, np.int32])
+        return partial(made, queue, group, group)
 
+    bare = kernel_of(stream, "gain_lift")
+    first, second = (kernel_of(two, name) for name in ("gain_near_gain", "gain_near"))
     ways: Mapping[str, Callable[[], object]] = {
         "kernel": lambda: launch(kept.base_data),
         "kernel, new buffer": lambda: launch(cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)),
@@ -246,7 +244,7 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
         "pipeline's kernel": partial(bare, buffers[0], ends[0].base_data, 64),
         "pipeline, out": partial(stream, queue, u, out=ends[0]),
         "pipeline": partial(stream, queue, u),
-        "pipeline's two kernels": launch_two,
+        "pipeline's two kernels": lambda: (first(buffers[0], channel, 64), second(channel, ends[1].base_data, 64)),
         "two kernels, out": partial(two, queue, u, out=ends[1]),
         "sum at the end, out": partial(summed, queue, u, out=ends[2]),
     }
