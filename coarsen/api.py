@@ -198,15 +198,10 @@ def predict(
     dimension = None if dim is None else Coarsening(1, dim).dimension
     if model not in (None, *ModelName):
         raise InvalidInputError(f"the model is 'launch' or 'cascade', not {model!r}")
-    return prediction.predict_factor(
-        lower(source, kernel, options, macros),
-        device,
-        dimension,
-        local_size,
-        None if models is None else Path(models),
-        model=None if model is None else ModelName(model),
-        shipped=shipped,
-    )
+    asked = None if model is None else ModelName(model)
+    folder = None if models is None else Path(models)
+    lowered = lower(source, kernel, options, macros)
+    return prediction.predict_factor(lowered, device, dimension, local_size, folder, model=asked, shipped=shipped)
 
 
 def check_type(argument: str, value: object, types: tuple[type, ...], wanted: str) -> None:

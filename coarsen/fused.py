@@ -17,14 +17,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from coarsen.analysis.distinct_arguments import ArgumentPairs, distinct_arguments
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots
 from coarsen.backend.opencl_c.writer import write_opencl_c
-from coarsen.base.names import did_you_mean
+from coarsen.base.names import did_you_mean, is_opencl_function, is_opencl_word
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import compile_source, lower
@@ -241,21 +240,15 @@ def _without_stores(kernel: Kernel, gives_up: Collection[str]) -> tuple[Kernel, 
 def _free_name(name: str | None, kernels: Sequence[str], text: str) -> str:
     """Return the fused kernel's name. Raises InvalidInputError where it can't be called so."""
     if name is None:
-        name = next((each for each in ("_".join(kernels), "_then_".join(kernels)) if not _is_builtin(each)), "")
+        name = next((each for each in ("_".join(kernels), "_then_".join(kernels)) if not _is_opencls(each)), "")
     is_name = re.fullmatch(r"[A-Za-z_]\w*", name)
-    if not is_name or re.search(rf"\b({name}|{name}{_MARK})\b", text) or _is_builtin(name):
+    if not is_name or re.search(rf"\b({name}|{name}{_MARK})\b", text) or _is_opencls(name):
         raise InvalidInputError(f"the fused kernel can't be called '{name}': give it another name (--name)")
     return name
 
 
-@lru_cache(maxsize=64)
-def _is_builtin(name: str) -> bool:
-    """Return True for what OpenCL C knows already: a function, a type, a word."""
-    try:
-        compile_source(f"void called(void) {{ {name}(); }}")
-    except InvalidInputError as error:
-        return "undeclared" not in str(error)
-    return True
+def _is_opencls(name: str) -> bool:
+    return is_opencl_word(name) or is_opencl_function(name)
 
 
 def _demanded_size(kernels: Sequence[Kernel]) -> tuple[int, int, int] | None:

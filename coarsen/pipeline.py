@@ -1,7 +1,7 @@
 """The whole line from a source to a coarsened kernel, every stage labelled.
 
     lower ─▶ lay out ─▶ distinct ─▶ clean up ─▶ guard ─▶ (analyse ─▶ replicate ─▶ normalise) for each coarsening
-          ─▶ tile ─▶ widen ─▶ ir.Kernel
+          ─▶ tile ─▶ widen ─▶ lengthen ─▶ ir.Kernel
 
 After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
 `CoarsenedKernel`; an observer only watches: it sees each stage's text and time.
@@ -40,6 +40,7 @@ from coarsen.transform.guard import guarded, guards_of
 from coarsen.transform.layouts.elements import ArrayNote, RewrittenArrays
 from coarsen.transform.layouts.lay_out import LaidArray, lay_out
 from coarsen.transform.layouts.pad import pad_arrays
+from coarsen.transform.long_indices import lengthen_indices
 from coarsen.transform.placement.place import PlacedArray, place_arrays
 from coarsen.transform.placement.tiled_loops import TiledLoops, tile_loops
 from coarsen.transform.regions.plan import RegionPlan
@@ -55,7 +56,7 @@ from coarsen.variant.transforms import NO_TILE, DeviceKind, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
 _OF_SOURCE = ("lower", "layout", "distinct", "clean-up", "guard")
-STAGES = (*_OF_SOURCE, "analyse", "replicate", "normalise", "tile", "widen", "write")
+STAGES = (*_OF_SOURCE, "analyse", "replicate", "normalise", "tile", "widen", "lengthen", "write")
 
 
 @dataclass
@@ -231,7 +232,9 @@ def run_pipeline(
     if variant.transforms.is_tiled:
         coarsened = _tiled(coarsened, variant.transforms, observer)
     wide = variant.is_coarsened and variant.transforms.wide_accesses
-    return _widened(coarsened, observer) if wide else coarsened
+    if wide:
+        coarsened = _widened(coarsened, observer)
+    return _lengthened(coarsened, observer) if variant.transforms.long_indices else coarsened
 
 
 def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
@@ -343,6 +346,18 @@ def _widened(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:
     return replace(coarsened, kernel=wide, assumptions=assumptions, wide_accesses=merged)
 
 
+def _lengthened(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:
+    """Return the kernel with long indices."""
+    kernel = coarsened.kernel
+    with observer.stage("lengthen"):
+        made = lengthen_indices(kernel)
+        if made is None:
+            return replace(coarsened, long_indices=0)
+        long = _in_normal_form(made[0], kernel.name, kernel.added_arguments)
+    observer.written("lengthen", long.graph)
+    return replace(coarsened, kernel=long, long_indices=made[1])
+
+
 # A coarsened kernel: what a launch of it must know, and its text in each form, written when it is asked for.
 
 _AS_WRITTEN = Variant()
@@ -408,6 +423,7 @@ class CoarsenedKernel(LaidOutKernel):
         wide_accesses: the accesses that were merged; None where that was not asked for.
         distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
         tiles: the tiles inside of loops; None where that was not asked for.
+        long_indices: how many indices are computed in 64 bits; None where that was not asked for.
         prepared: the kernel that replicas were made of, with sums in registers and after the first clean-up; None
             before that is known.
         pads: what was done to the rows of local arrays, and what that does to bank conflicts.
@@ -418,6 +434,7 @@ class CoarsenedKernel(LaidOutKernel):
     cleaned: int | None = None
     wide_accesses: WideAccesses | None = None
     distinct: DistinctMemory | None = None
+    long_indices: int | None = None
     tiles: TiledLoops | None = None
     prepared: Kernel | None = None
     pads: tuple[PadCost, ...] = ()

@@ -396,6 +396,15 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.tuning.settings",
         "coarsen.tuning.tuner",
     },
+    "long_indices": {
+        "coarsen.cost.planned_work.planned_kernel",
+        "coarsen.cli.apply.report_json",
+        "coarsen.cli.apply.report_text",
+        "coarsen.pipeline",
+        "coarsen.tuning.launch_search",
+        "coarsen.tuning.launch_space",
+        "coarsen.tuning.tuner",
+    },
     "tile": {
         "coarsen.cli.apply.command",
         "coarsen.cli.apply.options",

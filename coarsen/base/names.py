@@ -1,9 +1,11 @@
-"""Names: the hint ` (did you mean sgemm?)` for unknown ones, and those that a package loads when they are used."""
+"""Names: the hint ` (did you mean sgemm?)` for unknown ones, those that a package loads when they are used, and
+those that OpenCL C has."""
 
 from __future__ import annotations
 
 import gc
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -95,3 +97,54 @@ def folders_of_parts(package: Path) -> list[str]:
     root = package.parent
     is_clone = (root / "pyproject.toml").is_file() and not (package / PARTS[0]).exists()
     return [str(root)] if is_clone and all((root / part / "__init__.py").is_file() for part in PARTS) else []
+
+
+# Names that OpenCL C has: words, types and macros, which nothing else in a kernel can have, and functions, which
+# its text may call or not.
+
+_WORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+bool half uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t true false kernel global local
+constant private generic read_only write_only read_write uniform pipe complex imaginary quad __kernel
+__global __local __constant __private __generic __read_only __write_only __read_write __attribute__ event_t
+sampler_t image1d_t image1d_array_t image1d_buffer_t image2d_t image2d_array_t image3d_t queue_t ndrange_t
+clk_event_t reserve_id_t cl_mem_fence_flags memory_order memory_scope NULL INFINITY NAN MAXFLOAT HUGE_VAL
+HUGE_VALF linux unix i386 asm typeof main index_t
+"""
+_NUMBERS = ("bool", "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float", "double")
+OPENCL_WORDS = {*_WORDS.split(), *(f"{name}{count}" for name in _NUMBERS for count in ("", 2, 3, 4, 8, 16))}
+_PATTERN = re.compile(
+    r"(?:atomic_|convert_|as_|CLK_|CL_|__)\w*|vload\d+|vstore\d+|FP_(?:ILOGB|FAST)\w*|"
+    r"M_(?:E|LOG2E|LOG10E|LN2|LN10|PI|PI_2|PI_4|1_PI|2_PI|2_SQRTPI|SQRT2|SQRT1_2)(?:_[FH])?|"
+    r"(?:FLT|DBL|HALF|SCHAR|U?(?:CHAR|SHRT|INT|LONG))_(?:MAX|MIN|DIG|MANT_DIG|EPSILON|RADIX|BIT)\w*"
+)
+# The ones of OpenCL C's functions that C's library has too.
+_MATHEMATICAL = """
+acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma
+fmax fmin fmod hypot lgamma log log10 log1p log2 logb nearbyint nextafter pow remainder rint round sin sinh sqrt
+tan tanh tgamma trunc
+"""
+MATHEMATICAL = frozenset(_MATHEMATICAL.split())
+_FUNCTIONS = re.compile(
+    r"get_(?:(?:enqueued_)?local|global|group|sub_group|num|max|image|work)_\w+|(?:work|sub)_group_\w+|"
+    r"(?:half|native)_(?:cos|divide|exp|exp2|exp10|log|log2|log10|powr|recip|rsqrt|sin|sqrt|tan)|"
+    r"fast_(?:distance|length|normalize)|atom_\w+|async_work_group_\w+|(?:read|write)_image\w+|"
+    r"cl_\w+|intel_\w+|(?:read_|write_)?mem_fence|v(?:load|store)a?_half\w*|"
+    r"mad_(?:hi|sat)|(?:add|sub)_sat|is(?:(?:not)?equal|(?:un)?ordered|normal|finite|inf|nan|lessgreater)|"
+    r"is(?:less|greater)(?:equal)?|(?:a?(?:cos|sin|tan)|atan2)pi|"
+    r"abs|abs_diff|all|any|barrier|bitselect|clamp|clz|cross|ctz|degrees|distance|dot|exp10|fract|frexp|hadd|ilogb|"
+    r"ldexp|length|lgamma_r|mad|mad24|max|maxmag|min|minmag|mix|modf|mul24|mul_hi|nan|normalize|popcount|pown|powr|"
+    r"prefetch|printf|radians|remquo|rhadd|rootn|rotate|rsqrt|select|shuffle|shuffle2|sign|signbit|sincos|"
+    r"smoothstep|step|upsample|vec_step|wait_group_events"
+)
+
+
+def is_opencl_word(name: str) -> bool:
+    """Return True for a word, a type or a macro of OpenCL C."""
+    return name in OPENCL_WORDS or _PATTERN.fullmatch(name) is not None
+
+
+def is_opencl_function(name: str) -> bool:
+    """Return True for a function of OpenCL C, those of extensions too."""
+    return name in MATHEMATICAL or _FUNCTIONS.fullmatch(name) is not None

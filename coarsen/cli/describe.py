@@ -17,7 +17,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import read_annotations, source_without_pragmas
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.source_text import opencl_c_of
-from coarsen.loops.program import SUFFIX as C_SUFFIX
+from coarsen.loops import SUFFIX as C_SUFFIX
 
 # Devices differ in their default.
 DEFAULT_STANDARD = "CL1.2"
@@ -98,7 +98,7 @@ def _written(asked: DescribeOptions) -> list[Path]:
 def _written_of_c(asked: DescribeOptions, path: Path) -> list[Path]:
     """Write the description of each kernel of a C function, or of the one that is named. Raises as `_written`."""
     # Imported late: most kernels are OpenCL C.
-    from coarsen.loops.program import read_program
+    from coarsen.loops import read_program
     from coarsen.opencl_bench.workloads.described.c_template import c_template
 
     if asked.inputs:

@@ -15,7 +15,7 @@ from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType
-from coarsen.loops.program import SUFFIX as C_SUFFIX
+from coarsen.loops import SUFFIX as C_SUFFIX
 
 _STARTS_WITH_POSITION = re.compile(r"\d+:\d+: ")
 _IR_SUFFIXES = frozenset({".ll", ".bc"})
@@ -44,7 +44,7 @@ def unit_of(path: Path, kernel: str | None, options: str, macros: DeviceMacros =
     if path.suffix != C_SUFFIX:
         return compile_source(path, options, macros)
     # Imported late: most kernels are OpenCL C.
-    from coarsen.loops.program import read_program
+    from coarsen.loops import read_program
 
     return compile_source(read_program(path, kernel, shlex.split(options)).text, (), macros)
 

@@ -92,16 +92,19 @@ class Expression:
             raise InvalidInputError(f"'{self.text}' needs a whole number for {error}") from None
 
 
-# A call of a pipeline asks for the same ones each time.
-@lru_cache(maxsize=4096, typed=True)
 def parse_expression(text: str | int) -> Expression:
     """Read an expression: whole numbers, names, + - * // %, min, max and parentheses.
 
     Raises:
         InvalidInputError: anything else stands in it.
     """
-    written = str(text)
-    return checked_expression(parsed(written), written)
+    return _parsed_expression(str(text))
+
+
+# A call of a pipeline asks for the same ones each time.
+@lru_cache(maxsize=4096)
+def _parsed_expression(text: str) -> Expression:
+    return checked_expression(parsed(text), text)
 
 
 def parse_formula(text: str) -> Expression:

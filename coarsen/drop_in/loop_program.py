@@ -16,7 +16,7 @@ from coarsen.dispatch.expressions import parse_expression
 from coarsen.drop_in.mode import Otherwise, TuneChoice, mode_of
 from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError
-from coarsen.loops.program import read_program
+from coarsen.loops import read_program
 from coarsen.policy.remembered import Remembered
 from coarsen.policy.tuned_checks import TunedChoice
 from coarsen.runtime.advice import LaunchRequest, Policy
@@ -37,7 +37,7 @@ def _by_lanes(
     """The launch of a kernel with one parallel loop for each number of lanes, the program's own first."""
     # Imported late, as all that loads islpy.
     from coarsen.loops.launches import operations_in
-    from coarsen.loops.splits import GROUP_SIZES, LANE_COUNTS
+    from coarsen.loops.sums import GROUP_SIZES, LANE_COUNTS
 
     kernel, found = text.kernel, list[MacroSizes]()
     assert kernel.split is not None, "only lanes that there are can be tried"
@@ -97,8 +97,8 @@ class LoopProgram:
         is_for_cpus = tuned is None and all(each.type & pyopencl.device_type.CPU for each in context.devices)
         self._program = read_program(Path(path), function, options, is_for_cpus=is_for_cpus)
         # Imported late, as all that loads islpy.
-        from coarsen.loops.expression_text import opencl_type
         from coarsen.loops.kernel_text import whole_type
+        from coarsen.loops.writer import opencl_type
 
         nest = self._program.nest
         self._context = context

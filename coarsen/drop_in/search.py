@@ -51,6 +51,7 @@ class SearchNow(Remembered):
     """
 
     looks_at_arguments = True
+    _nothing = "nothing is remembered of such launches, and what this one is passed could not be looked at"
     _what_then = "it is searched again"
     _unreadable = "what is remembered can't be read, so nothing is tuned"
 

@@ -7,7 +7,7 @@ declaration.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import islpy as isl
@@ -15,11 +15,19 @@ import islpy as isl
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
-from coarsen.loops.bindings import ALLOCATING, BOUND, CONDITION, Bindings, accumulating, elements_in, symbol
-from coarsen.loops.delinearise import constraint_text, located
-from coarsen.loops.forms import check_kept, condition, counted_from, limits, loop_form, polynomial, step_of
-from coarsen.loops.memory import alias, shape_of, unsupported
+from coarsen.loops.bindings import (
+    ALLOCATING,
+    BOUND,
+    CONDITION,
+    Bindings,
+    alias,
+    symbol,
+    unsupported,
+)
+from coarsen.loops.forms import condition, constraint_text, located, number_of, polynomial
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def nest_of(function: tree.CFunction) -> Nest:
@@ -75,15 +83,13 @@ class _Reading:
                     self._for(each)
                 case tree.If():
                     holds = condition(self._bindings.bound(each.condition, CONDITION), CONDITION)
-                    for test, branch in ((holds, each.then), (holds.complement(), each.otherwise)):
-                        self._conditions.append(test)
-                        self._walk(branch)
-                        self._conditions.pop()
+                    self._walk_where(holds, each.then)
+                    self._walk_where(holds.complement(), each.otherwise)
                 case tree.Declare(variable=variable) if variable.kind == "global" and not variable.is_memory:
                     raise unsupported("a static variable", each.place)
                 case tree.Declare(variable=variable, value=value):
                     is_local = variable.kind == "local"
-                    if is_local and self._bindings.declare(each, shape_of(variable.type)) and value is not None:
+                    if is_local and self._bindings.declare(each) and value is not None:
                         self._assign(
                             tree.Assignment(tree.Name(variable, each.place), "", value, each.place), each.text
                         )
@@ -97,7 +103,12 @@ class _Reading:
                     self._is_shared = False
                 case tree.Other(what=what) if not each.is_return:
                     is_loop = "loop" in what or what in ("a break", "a continue")
-                    raise loop_form(what, each.place) if is_loop else unsupported(what, each.place)
+                    raise _loop_form(what, each.place) if is_loop else unsupported(what, each.place)
+
+    def _walk_where(self, holds: isl.Set, statements: Sequence[tree.Statement]) -> None:
+        self._conditions.append(holds)
+        self._walk(statements)
+        self._conditions.pop()
 
     def _for(self, loop: tree.For) -> None:
         match loop.first:
@@ -106,25 +117,27 @@ class _Reading:
             case tree.Assignment(target=tree.Name(variable=variable), operator="", value=start):
                 pass
             case _:
-                raise loop_form("a loop that does not set its iterator first", loop.place)
+                raise _loop_form("a loop that does not set its iterator first", loop.place)
         if not variable.is_whole:
-            raise loop_form(f"a loop over '{variable.name}', which is no whole number,", loop.place)
+            raise _loop_form(f"a loop over '{variable.name}', which is no whole number,", loop.place)
         step = step_of(loop, variable)
-        check_kept(loop.body, variable)
+        for target in tree.targets_in(loop.body):
+            if _is_name(target, variable):
+                raise _loop_form(f"a loop that changes its iterator '{variable.name}' itself", target.place)
         bindings = self._bindings
         name = bindings.iterator_name(variable)
         iterator = symbol(name, variable.type, loop.place)
-        bounds = [counted_from(iterator, bindings.bound(start, BOUND), step, BOUND)]
-        for relation, limit in limits(loop, variable, step):
-            below = tree.Operation(relation, (iterator, bindings.bound(limit, BOUND)), loop.place)
-            bounds.append(condition(below, BOUND))
+        start, size = bindings.bound(start, BOUND), tree.Number(str(abs(step)), abs(step), loop.place)
+        since = tree.Operation("-", (iterator, start), loop.place)
+        holds = condition(tree.Operation("%", (since, size), loop.place), BOUND).complement()
+        limited = ((relation, bindings.bound(limit, BOUND)) for relation, limit in limits(loop, variable, step))
+        for relation, limit in ((">=" if step > 0 else "<=", start), *limited):
+            holds = holds.intersect(condition(tree.Operation(relation, (iterator, limit), loop.place), BOUND))
         self._loops += 1
         bindings.enter(variable, Loop(name, step, loop.place, self._loops, loop.directives, variable.type))
-        self._conditions += bounds
         self._position.append(0)
-        self._walk(loop.body)
+        self._walk_where(holds, loop.body)
         self._position.pop()
-        del self._conditions[-len(bounds) :]
         bindings.leave()
         self._position[-1] += 1
 
@@ -135,7 +148,7 @@ class _Reading:
             case tree.Call(function=function) if function in ALLOCATING:
                 return
             case expression:
-                reads = elements_in(self._bindings.read(expression))
+                reads = tree.elements_in(self._bindings.read(expression))
                 if reads and each.is_return:
                     self._append(self._statement(each.text, each.place), reads, [])
 
@@ -144,10 +157,10 @@ class _Reading:
         if isinstance(each.target, tree.Name) and each.target.variable.is_memory:
             raise alias(f"the pointer '{each.target.variable.name}', which is set more than once,", each.place)
         target, value = bindings.element(each.target), bindings.read(each.value)
-        reads = [*elements_in(value), *[target] * bool(each.operator)]
+        reads = [*tree.elements_in(value), *[target] * bool(each.operator)]
         statement = replace(
             self._statement(text, each.place),
-            accumulates=accumulating(target, each.operator, value),
+            accumulates=_accumulating(target, each.operator, value),
             code=replace(each, target=target, value=value),
             refusal=next(filter(None, map(bindings.refusal, (target, *reads))), None),
         )
@@ -190,12 +203,12 @@ class _Reading:
             arrays[name] = Array(
                 name,
                 root.spelled,
-                root.shape.element,
+                root.element,
                 (*[None] * root.depth, *where.extents),
                 root.variable.kind,
                 where.is_split,
-                root.shape.is_restrict,
-                is_scalar=not root.shape.extents,
+                root.is_restrict,
+                is_scalar=not root.extents,
             )
         return arrays, accesses
 
@@ -210,6 +223,95 @@ class _Reading:
         return tuple(assumed)
 
 
+def _accumulating(target: tree.Expression, operator: str, value: tree.Expression) -> str:
+    """The operator by which an assignment adds to its target; nothing if it does not.
+
+    Its `operator` is that of `+=` without the `=`, empty for a plain assignment; all is in the nest's names.
+    """
+    terms: list[tree.Expression] = [value]
+    found = operator.replace("-", "+")
+    if not operator:
+        match value:
+            case tree.Operation(operator="+" | "-" | "*" | "&" | "|" | "^" as found):
+                terms = [*_terms(value, found)]
+            case tree.Call(function=function, arguments=arguments) if function.rstrip("fl") in ("fmax", "fmin"):
+                found, terms = function[1:4], [*arguments]
+            case _:
+                return ""
+        if terms.count(target) != 1 or (found == "-" and terms[0] != target):
+            return ""
+        terms.remove(target)
+    if any(part == target for each in terms for part in tree.inside(each)):
+        return ""
+    found = found.replace("-", "+")
+    return found if found in ("+", "*", "&", "|", "^", "max", "min") else ""
+
+
+def _terms(value: tree.Expression, operator: str) -> Iterator[tree.Expression]:
+    """The terms of a sum or the factors of a product; of a difference its two sides."""
+    if isinstance(value, tree.Operation) and value.operator == operator and len(value.operands) == 2:
+        first, second = value.operands
+        if operator == "-":
+            yield from (first, second)
+        else:
+            yield from (*_terms(first, operator), *_terms(second, operator))
+    else:
+        yield value
+
+
 def _once(accesses: Sequence[Access]) -> tuple[Access, ...]:
     """Accesses without those that were there before, wherever they stand."""
     return tuple(each for place, each in enumerate(accesses) if each not in accesses[:place])
+
+
+# The heads of loops: by how much a loop counts, and up to which bound.
+
+
+def _loop_form(what: str, place: SourcePosition) -> RefusalError:
+    """Return the refusal of a loop that is not counted as a `for` loop over one iterator is."""
+    return RefusalError("loop-form", f"{what} does not count an iterator from a first value to a bound", place)
+
+
+def step_of(loop: tree.For, variable: tree.Variable) -> int:
+    """Return by how much a loop counts. Raises RefusalError (`loop-form`) if that is no number."""
+    match loop.step:
+        case tree.Assignment(target=tree.Name(variable=counted), operator="+" | "-" as operator, value=value):
+            pass
+        case tree.Assignment(
+            target=tree.Name(variable=counted),
+            operator="",
+            value=tree.Operation(operator="+" | "-" as operator, operands=(tree.Name(variable=again), value)),
+        ) if again == counted:
+            pass
+        case _:
+            raise _loop_form("a loop without a step", loop.place)
+    number = number_of(value)
+    if counted != variable or not number:
+        raise _loop_form("a loop whose step is no number other than 0", loop.place)
+    return number if operator == "+" else -number
+
+
+def limits(loop: tree.For, variable: tree.Variable, step: int) -> Iterator[tuple[str, tree.Expression]]:
+    """Yield the bounds of a loop's iterator, each with how the iterator compares to it.
+
+    Raises RefusalError (`loop-form`) if the condition is no bound in the direction of the step.
+    """
+    waiting = [loop.condition]
+    while waiting:
+        match waiting.pop():
+            case tree.Operation(operator="&&", operands=(first, second)):
+                waiting += [second, first]
+                continue
+            case tree.Operation(operator=operator, operands=(first, second)) if operator in _MIRRORED:
+                first, second = tree.without_cast(first), tree.without_cast(second)
+                if _is_name(second, variable):
+                    first, second, operator = second, first, _MIRRORED[operator]
+                is_bound = not any(_is_name(each, variable) for each in tree.inside(second))
+                if _is_name(first, variable) and is_bound and (operator[0] == "<") == (step > 0):
+                    yield operator, second
+                    continue
+        raise _loop_form("a loop whose condition is no bound of its iterator", loop.place)
+
+
+def _is_name(expression: tree.Expression, variable: tree.Variable) -> bool:
+    return isinstance(expression, tree.Name) and expression.variable == variable

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import count
+from keyword import iskeyword
 
+from coarsen.base.names import MATHEMATICAL, is_opencl_function, is_opencl_word
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.loops import tree
-from coarsen.loops.expression_text import opencl_type
 from coarsen.loops.forms import not_affine
-from coarsen.loops.memory import (
-    Pointer,
-    Root,
-    Shape,
-    alias,
-    extent_expression,
-    path_of,
-    scalar_shape,
-    shape_of,
-    unsupported,
-)
 from coarsen.loops.nest import Loop
+from coarsen.loops.writer import opencl_type
 
 # What isl's notation reads as something else, whatever the case of its letters.
 _KEYWORDS = frozenset(
@@ -31,39 +23,16 @@ _KEYWORDS = frozenset(
         *("true", "false", "nan", "infty"),
     )
 )
-_MATHEMATICAL = (
-    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs "
-    "fdim floor fma fmax fmin fmod hypot lgamma log log10 log1p log2 logb nearbyint nextafter pow "
-    "remainder rint round sin sinh sqrt tan tanh tgamma trunc"
-)
 # Of the standard library: they read and write no memory that a program sees.
-PURE_FUNCTIONS = frozenset(f"{name}{suffix}" for name in _MATHEMATICAL.split() for suffix in ("", "f", "l"))
+PURE_FUNCTIONS = frozenset(f"{name}{suffix}" for name in MATHEMATICAL for suffix in ("", "f", "l"))
 PURE_FUNCTIONS |= {"abs", "labs", "llabs"}
 ALLOCATING = frozenset(("malloc", "calloc", "aligned_alloc", "alloca", "__builtin_alloca", "free"))
 
 
-# What OpenCL C reads as something else: types, qualifiers, functions that kernels call.
-_TYPES_OF_OPENCL = re.compile(
-    r"(?:u?(?:char|short|int|long)|float|double|half)(?:2|3|4|8|16)?|bool|\w+_t|"
-    r"kernel|global|local|constant|private|generic|pipe|uniform|(?:read|write)_(?:only|write)|"
-    r"(?:convert|as)_\w+|vec_step|get_global_id|NAN|INFINITY|MAXFLOAT"
-)
-_TAKEN_BY_OPENCL = frozenset(
-    (
-        *_MATHEMATICAL.split(),
-        *("abs", "abs_diff", "all", "any", "barrier", "bitselect", "clamp", "clz", "cross", "degrees", "distance"),
-        *("dot", "exp10", "fract", "frexp", "hadd", "ilogb", "isequal", "isfinite", "isinf", "isnan", "isnormal"),
-        *("ldexp", "length", "mad", "mad24", "main", "max", "maxmag", "mem_fence", "min", "minmag", "mix", "modf"),
-        *("mul24", "mul_hi", "nan", "normalize", "popcount", "pown", "powr", "prefetch", "printf", "radians"),
-        *("remquo", "rhadd", "rootn", "rotate", "rsqrt", "select", "shuffle", "shuffle2", "sign", "signbit"),
-        *("sincos", "smoothstep", "step", "upsample", "work_group_barrier"),
-    )
-)
-
-
 def is_taken(name: str) -> bool:
-    """Return True for a name that isl's notation or OpenCL C reads as something else."""
-    return name in _TAKEN_BY_OPENCL or name.lower() in _KEYWORDS or bool(_TYPES_OF_OPENCL.fullmatch(name))
+    """Return True for a name that isl's notation, an expression of sizes or OpenCL C reads as something else."""
+    is_in_opencl = is_opencl_word(name) or is_opencl_function(name) or name.endswith("_t")
+    return is_in_opencl or name.lower() in _KEYWORDS or iskeyword(name)
 
 
 class _Names:
@@ -85,6 +54,10 @@ class _Names:
 
 
 INDEX, BOUND, CONDITION = "an index", "a loop's bound", "a condition"
+_DEPENDENT = {
+    BOUND: ("data-dependent-bound", "a loop's bound depends on what is computed"),
+    CONDITION: ("data-dependent-condition", "an if depends on what is computed"),
+}
 
 
 class Bindings:
@@ -131,23 +104,23 @@ class Bindings:
         again = sum(loop.iterator.startswith(variable.name) for loop in self.loops)
         return self._names.of(f"iterator {variable.name} {again}", variable.name)
 
-    def declare(self, each: tree.Declare, shape: Shape | None) -> bool:
-        """Take a local variable in, of its type's shape; return True if its first value is to be stored.
+    def declare(self, each: tree.Declare) -> bool:
+        """Take a local variable in; return True if its first value is to be stored.
 
         Raises RefusalError for one that leads nowhere that is known, or is of an array.
         """
-        variable = each.variable
-        if shape is not None:
-            self._declare_memory(each, shape)
+        variable, value = each.variable, each.value
+        own = _array(variable.name, variable, variable.type, len(self._stack))
+        if own is not None:
+            self._declare_memory(each, own)
             return False
-        if each.value is not None and variable.identity not in self._changed:
-            value = self._value_for_good(variable, each.value)
-            if value is not None:
-                self._values[variable.identity] = value
+        if value is not None and variable.identity not in self._changed:
+            kept = self._value_for_good(variable, value)
+            if kept is not None:
+                self._values[variable.identity] = kept
                 return False
-        shape = scalar_shape(variable.type)
-        self._declared[variable.identity] = Root(variable.name, variable, shape, len(self._stack))
-        return each.value is not None
+        self._declared[variable.identity] = _scalar(variable.name, variable, variable.type, len(self._stack))
+        return value is not None
 
     def _value_for_good(self, variable: tree.Variable, value: tree.Expression) -> tree.Expression | None:
         """The value of a variable that is set once, of parameters and iterators alone; None if it is in memory."""
@@ -161,21 +134,20 @@ class Bindings:
             except RefusalError:
                 pass
         found = self.read(value)
-        return None if elements_in(found) else tree.Cast(type_, found, variable.is_whole, value.place)
+        return None if tree.elements_in(found) else tree.Cast(type_, found, variable.is_whole, value.place)
 
-    def _declare_memory(self, each: tree.Declare, shape: Shape) -> None:
+    def _declare_memory(self, each: tree.Declare, own: Root) -> None:
         variable, value = each.variable, each.value
         is_made = isinstance(value, tree.Call) and value.function in ALLOCATING
         if "*" not in variable.type or is_made:
-            self._declared[variable.identity] = Root(variable.name, variable, shape, len(self._stack))
+            self._declared[variable.identity] = own
             if value is not None and not is_made:
                 raise unsupported("an array with first values", each.place)
         elif value is not None and variable.identity not in self._changed:
             found = self._pointer(value)
-            indices = tuple(self.bound(index, INDEX) for index in found.indices)
-            root = found.root
-            if len(shape.extents) > 1 and len(indices) == 1 and getattr(indices[0], "value", None) == 0:
-                root = replace(root, shape=shape)
+            indices, root = tuple(self.bound(index, INDEX) for index in found.indices), found.root
+            if len(own.extents) > 1 and len(indices) == 1 and getattr(indices[0], "value", None) == 0:
+                root = replace(own, spelled=root.spelled, variable=root.variable, depth=root.depth)
             self._pointers[variable.identity] = Pointer(root, indices)
 
     def bound(self, expression: tree.Expression, what: str) -> tree.Expression:
@@ -183,32 +155,14 @@ class Bindings:
 
         It is an `INDEX`, a `BOUND` or a `CONDITION`. Raises RefusalError if it depends on what is computed.
         """
-        place = expression.place
-        match expression:
-            case tree.Number(value=int()) | tree.Name(variable=tree.Variable(kind="symbol")):
-                return expression
-            case tree.Name(variable=variable):
-                for identity, loop in reversed(self._stack):
-                    if identity == variable.identity:
-                        return symbol(loop.iterator, variable.type, place)
-                if variable.identity in self._values:
-                    return self._values[variable.identity]
-                if variable.is_whole and variable.kind != "local" and variable.identity not in self._changed:
-                    return self._parameter(variable.identity, variable.name, variable.type, place)
-            case tree.Member(type=spelled) if (path := path_of(expression)) is not None:
-                if tree.is_whole(spelled) and path[1] not in self._changed and path[0].kind != "local":
-                    return self._parameter(path[1], path[1], spelled, place)
-            case tree.Cast(is_narrow=False):
-                return tree.with_parts(expression, lambda part: self.bound(part, what))
-            case tree.Operation(operator=operator, operands=operands) if operator != "&":
-                if len(operands) > 1 or operator in ("-", "!"):
-                    self.is_unsigned |= expression.is_unsigned and operator == "-"
-                    return tree.with_parts(expression, lambda part: self.bound(part, what))
-        if what == INDEX:
-            raise not_affine(what, place)
-        if what == BOUND:
-            raise RefusalError("data-dependent-bound", "a loop's bound depends on what is computed", place)
-        raise RefusalError("data-dependent-condition", "an if depends on what is computed", place)
+        found = self.read(expression)
+        for part in tree.inside(found):
+            if not _stays(part):
+                raise (
+                    RefusalError(*_DEPENDENT[what], part.place) if what != INDEX else not_affine(what, part.place)
+                )
+            self.is_unsigned |= isinstance(part, tree.Operation) and part.is_unsigned and part.operator == "-"
+        return found
 
     def _parameter(self, identity: str, spelled: str, type_: str, place: SourcePosition) -> tree.Expression:
         name = self._names.of(identity, spelled)
@@ -220,15 +174,18 @@ class Bindings:
         """Return an expression in the nest's names. Raises RefusalError where it is not known what it accesses."""
         place = expression.place
         match expression:
+            case tree.Name(variable=tree.Variable(kind="symbol")):
+                return expression
             case tree.Name(variable=variable):
                 if variable.is_memory:
                     raise alias(f"'{variable.name}', a whole array as a value,", place)
-                if variable.identity in self._iterators and all(
-                    each != variable.identity for each, _ in self._stack
-                ):
+                for identity, loop in reversed(self._stack):
+                    if identity == variable.identity:
+                        return symbol(loop.iterator, variable.type, place)
+                if variable.identity in self._iterators:
                     raise not_affine(f"'{variable.name}' after its loop", place)
-                if variable.identity in self._iterators or variable.identity in self._values:
-                    return self.bound(expression, INDEX)
+                if variable.identity in self._values:
+                    return self._values[variable.identity]
                 if variable.identity in self._declared or variable.identity in self._changed:
                     return self.element(expression)
                 return self._parameter(variable.identity, variable.name, variable.type, place)
@@ -255,16 +212,16 @@ class Bindings:
         place = expression.place
         found = self._address(expression)
         root = found.root
-        if len(found.indices) != len(root.shape.extents):
+        if len(found.indices) != len(root.extents):
             raise alias(f"a row of '{root.spelled}' as a value", place)
-        opencl_type(root.shape.element, place)
+        opencl_type(root.element, place)
         indices = tuple(self.bound(index, INDEX) for index in found.indices)
         name = self._names.of(f"array {root.variable.identity} {root.spelled}", root.spelled)
-        if self.arrays.setdefault(name, root).shape.extents != root.shape.extents:
+        if self.arrays.setdefault(name, root).extents != root.extents:
             raise alias(f"'{root.spelled}', an array of several shapes,", place)
         extents = tuple(
-            self.bound(extent_expression(text, self._function.variables, place), INDEX) if text else None
-            for text in root.shape.extents
+            self.bound(_extent(text, self._function.variables, place), INDEX) if text else None
+            for text in root.extents
         )
         return tree.Element(name, indices, extents, place)
 
@@ -280,7 +237,7 @@ class Bindings:
                 return Pointer(self._root(expression), (zero,))
             case tree.Subscript():
                 found = self._address(expression)
-                if len(found.indices) < len(found.root.shape.extents):
+                if len(found.indices) < len(found.root.extents):
                     return Pointer(found.root, (*found.indices, zero))
             case tree.Operation(operator="&", operands=(inner,)):
                 found = self._address(inner)
@@ -295,10 +252,10 @@ class Bindings:
             case tree.Subscript(base=base, index=index):
                 return self._pointer(base).element(index)
             case tree.Name(variable=variable):
-                own = Root(variable.name, variable, scalar_shape(variable.type))
+                own = _scalar(variable.name, variable, variable.type)
                 return Pointer(self._declared.get(variable.identity, own), ())
             case tree.Member(type=type_) if path is not None and path[0].kind != "local":
-                return Pointer(Root(path[1], path[0], scalar_shape(type_)), ())
+                return Pointer(_scalar(path[1], path[0], type_), ())
             case tree.Member():
                 raise unsupported("a member of a record of the function's own, or of an array's", expression.place)
         raise alias("an expression", expression.place)
@@ -311,12 +268,12 @@ class Bindings:
         if path is None:
             raise alias("a pointer in a record", expression.place)
         variable, spelled = path
-        shape = shape_of(expression.type if isinstance(expression, tree.Member) else variable.type)
-        if shape is None:
+        own = _array(spelled, variable, expression.type if isinstance(expression, tree.Member) else variable.type)
+        if own is None:
             raise alias(f"'{spelled}'", expression.place)
         if variable.kind == "local":
             raise alias(f"the pointer '{spelled}', which is set more than once,", expression.place)
-        return Root(spelled, variable, shape)
+        return own
 
     def refusal(self, element: tree.Element) -> RefusalError | None:
         """Return why no kernel can be given an array as C has it; None for an array that can be given."""
@@ -324,57 +281,13 @@ class Bindings:
         variable = root.variable
         is_global = variable.kind == "global"
         what = ""
-        if root.depth and root.shape.extents:
+        if root.depth and root.extents:
             what = "an array that each iteration has for itself"
         elif is_global and all(variable.identity != each.identity for each in self._function.globals):
             what = "a static variable of a function"
         elif is_global and "[" in variable.type and variable.type.startswith("const "):
             what = "a constant array"
         return unsupported(f"'{root.spelled}', {what},", element.place) if what else None
-
-
-def elements_in(expression: tree.Expression) -> list[tree.Element]:
-    """Return the elements that an expression reads, in the order in which they are written."""
-    return [each for each in tree.inside(expression) if isinstance(each, tree.Element)]
-
-
-ADDING = ("+", "*", "&", "|", "^", "max", "min")
-
-
-def accumulating(target: tree.Expression, operator: str, value: tree.Expression) -> str:
-    """Return the operator by which an assignment adds to its target, one of `ADDING`; else nothing.
-
-    Its `operator` is that of `+=` without the `=`, empty for a plain assignment; all is in the nest's names.
-    """
-    terms: list[tree.Expression] = [value]
-    found = operator.replace("-", "+")
-    if not operator:
-        match value:
-            case tree.Operation(operator="+" | "-" | "*" | "&" | "|" | "^" as found):
-                terms = [*_terms(value, found)]
-            case tree.Call(function=function, arguments=arguments) if function.rstrip("fl") in ("fmax", "fmin"):
-                found, terms = function[1:4], [*arguments]
-            case _:
-                return ""
-        if terms.count(target) != 1 or (found == "-" and terms[0] != target):
-            return ""
-        terms.remove(target)
-    if any(part == target for each in terms for part in tree.inside(each)):
-        return ""
-    found = found.replace("-", "+")
-    return found if found in ADDING else ""
-
-
-def _terms(value: tree.Expression, operator: str) -> Iterator[tree.Expression]:
-    """The terms of a sum or the factors of a product; of a difference its two sides."""
-    if isinstance(value, tree.Operation) and value.operator == operator and len(value.operands) == 2:
-        first, second = value.operands
-        if operator == "-":
-            yield from (first, second)
-        else:
-            yield from (*_terms(first, operator), *_terms(second, operator))
-    else:
-        yield value
 
 
 def _changed(function: tree.CFunction) -> Iterator[str]:
@@ -400,3 +313,127 @@ def _is_int(expression: tree.Expression) -> bool:
         case tree.Cast(type=type_):
             return type_ == "int"
     return all(map(_is_int, tree.parts_of(expression)))
+
+
+def _stays(part: tree.Expression) -> bool:
+    """Return True for a part of an expression that an index or a bound may have: it stays the same."""
+    match part:
+        case tree.Number(value=value):
+            return value is not None
+        case tree.Name(variable=variable):
+            return variable.is_whole
+        case tree.Cast(is_narrow=is_narrow):
+            return not is_narrow
+        case tree.Operation(operator=operator, operands=operands):
+            return len(operands) > 1 or operator in ("-", "!")
+    return False
+
+
+# Where an expression leads in memory: an array, and an index for each of its dimensions.
+
+# Of a type: what stands before an array's extents, and the extents.
+_EXTENTS = re.compile(r"\[([^\]]*)\]")
+_QUALIFIERS = re.compile(r"\b(?:const|volatile|restrict|__restrict|struct|extern|static)\b")
+
+
+@dataclass(frozen=True)
+class Root:
+    """An array that a function reaches, or a variable as one without extents.
+
+    Attributes:
+        spelled: what the source calls it.
+        variable: that leads there.
+        element: the type of an element.
+        extents: as C has them, None for one that the type does not say.
+        is_restrict: whether nothing else points to it.
+        depth: the number of loops around the declaration of what the function declares itself.
+    """
+
+    spelled: str
+    variable: tree.Variable
+    element: str
+    extents: tuple[str | None, ...] = ()
+    is_restrict: bool = False
+    depth: int = 0
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """An address: that of the element of an array at these indices, as many of them as are given so far."""
+
+    root: Root
+    indices: tuple[tree.Expression, ...]
+
+    def element(self, index: tree.Expression) -> Pointer:
+        """Return the element so many further on."""
+        *outer, last = self.indices
+        is_first = isinstance(last, tree.Number) and last.value == 0
+        return Pointer(self.root, (*outer, index if is_first else tree.Operation("+", (last, index), index.place)))
+
+
+def alias(what: str, place: SourcePosition) -> RefusalError:
+    """Return the refusal of an address of which it isn't known where it leads."""
+    return RefusalError("pointer-alias", f"which array {what} leads to is not known", place)
+
+
+def unsupported(what: str, place: SourcePosition) -> RefusalError:
+    """Return the refusal of a statement that is no part of a loop nest."""
+    return RefusalError("unsupported-statement", f"{what} is not read as a part of an affine loop nest", place)
+
+
+def _array(spelled: str, variable: tree.Variable, type_: str, depth: int = 0) -> Root | None:
+    """What a type says of the array that it leads to; None for a scalar, or pointers to pointers."""
+    head, _, _ = type_.partition("[")
+    extents: list[str | None] = [extent.strip() or None for extent in _EXTENTS.findall(type_)]
+    stars = head.count("*")
+    if stars > 1 or (stars and extents and "(" not in head) or not stars + len(extents):
+        return None
+    element, every = _element(head), (*[None] * stars, *extents)
+    return Root(spelled, variable, element, every, "restrict" in head, depth)
+
+
+def _scalar(spelled: str, variable: tree.Variable, type_: str, depth: int = 0) -> Root:
+    return Root(spelled, variable, _element(type_), depth=depth)
+
+
+def _element(spelled: str) -> str:
+    return " ".join(re.sub(r"[*()]", " ", _QUALIFIERS.sub("", spelled)).split())
+
+
+def _extent(text: str, names: Mapping[str, tree.Variable], place: SourcePosition) -> tree.Expression:
+    """Return an extent of a type, which clang prints as text, as an expression of some variables.
+
+    Raises RefusalError (`not-affine`) for what is more than sums and products of names, members and numbers.
+    """
+
+    def read(node: ast.expr) -> tree.Expression:
+        match node:
+            case ast.Constant(value=int(value)):
+                return tree.Number(str(value), value, place)
+            case ast.Name(id=name) if name in names:
+                return tree.Name(names[name], place)
+            case ast.Attribute(value=base, attr=field):
+                inner = read(base)
+                is_arrow = isinstance(inner, tree.Name) and "*" in inner.variable.type
+                return tree.Member(inner, field, is_arrow, "int", place)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as operator, right=right):
+                sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}[type(operator)]
+                return tree.Operation(sign, (read(left), read(right)), place)
+        raise RefusalError("not-affine", f"an extent, {text}, is no sum or product of names and numbers", place)
+
+    plain = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", text.replace("->", ".")).replace("(int)", "")
+    try:
+        return read(ast.parse(plain.strip(), mode="eval").body)
+    except SyntaxError:
+        raise RefusalError("not-affine", f"an extent, {text}, can't be read", place) from None
+
+
+def path_of(expression: tree.Expression) -> tuple[tree.Variable, str] | None:
+    """Return the variable of `g->size.x` and the path as C has it; None for any other expression."""
+    match expression:
+        case tree.Name(variable=variable):
+            return variable, variable.name
+        case tree.Member(base=base, field=field, is_arrow=is_arrow):
+            inner = path_of(base)
+            return inner and (inner[0], f"{inner[1]}{'->' if is_arrow else '.'}{field}")
+    return None

@@ -1,19 +1,37 @@
-"""From clang's syntax tree to C functions as `tree.py` has them."""
+"""From clang's syntax tree of a C file, as JSON, to C functions as `tree.py` has them.
+
+Clang writes a file name and a line only where they differ from those before, in the order of the text: they are
+added to each place. It writes no clauses of OpenMP directives: these are read from the preprocessed text, where
+macros in them are expanded.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from coarsen.base.names import did_you_mean
-from coarsen.errors import InvalidInputError
+from coarsen.errors import InvalidInputError, SourcePosition
+from coarsen.frontend.clang import Clang, find_clang, packaged_clang
 from coarsen.loops import tree
-from coarsen.loops.clang_json import Node, bounds, is_directive, nodes, place_of, syntax_tree
+
+Node = dict[str, Any]
+
+_TARGET = "x86_64-linux-gnu"
+# Of the packaged clang's own headers: its language's, then those of a C library.
+_HEADERS = (
+    *("include", "libc/include/x86-linux-gnu", "libc/include/x86_64-linux-gnu", "libc/include/generic-glibc"),
+    *("libc/include/x86-linux-any", "libc/include/any-linux-any"),
+)
+_OPTIONS = ("-x", "c", "-fopenmp", "-fno-color-diagnostics", "-w", "-target", _TARGET)
+# Directives that are declarations, so that they are no statement in the tree.
+_DECLARATIVE = ("declare", "end", "begin", "requires", "threadprivate", "allocate", "assumes")
 
 _FLOATING = frozenset(("float", "double", "long double", "_Float16", "__fp16"))
 # A smaller type may hold another number than the expression has.
@@ -43,7 +61,7 @@ def functions_of(path: Path, options: Sequence[str] = (), name: str | None = Non
     Raises:
         InvalidInputError: the file can't be read or is no C that clang takes, or has no function of that name.
     """
-    root = syntax_tree(path, options)
+    root = _syntax_tree(path, options)
     own = [each for each in root.get("inner", ()) if _is_defined_here(each, path)]
     chosen = [each for each in own if name in (None, each["name"])]
     if name is not None and not chosen:
@@ -55,7 +73,7 @@ def functions_of(path: Path, options: Sequence[str] = (), name: str | None = Non
 
 def _is_defined_here(node: Node, path: Path) -> bool:
     has_body = any(each.get("kind") == "CompoundStmt" for each in node.get("inner", ()))
-    return node.get("kind") == "FunctionDecl" and has_body and Path(place_of(node).file) == path
+    return node.get("kind") == "FunctionDecl" and has_body and Path(_place_of(node).file) == path
 
 
 def _type(node: Node) -> str:
@@ -88,13 +106,13 @@ class _Reader:
 
     def _add_enumerators(self, root: Node) -> None:
         number = -1
-        for node in nodes(root):
+        for node in _nodes(root):
             if node.get("kind") == "EnumDecl":
                 number = -1
             elif node.get("kind") == "EnumConstantDecl":
                 written = [each["value"] for each in node.get("inner", ()) if "value" in each]
                 number = int(written[0]) if written else number + 1
-                value: tree.Expression = tree.Number(str(abs(number)), abs(number), place_of(node))
+                value: tree.Expression = tree.Number(str(abs(number)), abs(number), _place_of(node))
                 if number < 0:
                     value = tree.Operation("-", (value,), value.place)
                 self._constants[node["id"]] = value
@@ -105,14 +123,14 @@ class _Reader:
         type_, first = self._spelled(_type(node)), _first_value(node)
         if first is not None and _CONSTANT.fullmatch(type_):
             value = self._expression(first)
-            self._constants[node["id"]] = tree.Cast(type_.removeprefix("const "), value, False, place_of(node))
+            self._constants[node["id"]] = tree.Cast(type_.removeprefix("const "), value, False, _place_of(node))
             if isinstance(value, tree.Number) and value.value is not None:
                 self._typedefs[node["name"]] = str(value.value)
 
     def function(self, node: Node) -> tree.CFunction:
         inner = [each for each in node["inner"] if each.get("kind") in ("ParmVarDecl", "CompoundStmt")]
         parameters = tuple(self._variable(each, "parameter") for each in inner[:-1])
-        return tree.CFunction(node["name"], parameters, self._block(inner[-1]), place_of(node), self._globals)
+        return tree.CFunction(node["name"], parameters, self._block(inner[-1]), _place_of(node), self._globals)
 
     def _variable(self, node: Node, kind: Literal["parameter", "local", "global", "constant"]) -> tree.Variable:
         if node["id"] not in self._variables:
@@ -137,7 +155,7 @@ class _Reader:
         return tuple(self._statements(node)) if node and "kind" in node else ()
 
     def _statements(self, node: Node) -> Iterator[tree.Statement]:
-        kind, inner, place = node["kind"], node.get("inner", []), place_of(node)
+        kind, inner, place = node["kind"], node.get("inner", []), _place_of(node)
         match kind:
             case "CompoundStmt" | "AttributedStmt":
                 for each in inner:
@@ -166,7 +184,7 @@ class _Reader:
                 pass
             case "ReturnStmt" if inner:
                 yield tree.Evaluate(self._expression(inner[0]), self._source(node), place, is_return=True)
-            case _ if is_directive(node):
+            case _ if _is_directive(node):
                 yield from self._directed(node)
             case _ if kind.endswith("Stmt"):
                 yield tree.Other(_WORDS.get(kind, f"clang's {kind}"), place, kind == "ReturnStmt")
@@ -182,11 +200,11 @@ class _Reader:
         first = None if is_static else _first_value(node)
         value = None if first is None else self._expression(first)
         text = "" if first is None else f"{variable.name} = {self._source(first)}"
-        return tree.Declare(variable, value, text, place_of(node, "loc"))
+        return tree.Declare(variable, value, text, _place_of(node, "loc"))
 
     def _directed(self, node: Node) -> Iterator[tree.Statement]:
         """A directive's statement: a loop with the directive, a region of threads, or what can't be read."""
-        place = place_of(node)
+        place = _place_of(node)
         kind = node["kind"].removeprefix("OMP").removesuffix("Directive")
         words = tuple(re.sub(r"([A-Z])", r" \1", kind).lower().split())
         written: str | None = node.get("directive")
@@ -205,7 +223,7 @@ class _Reader:
 
     def _source(self, node: Node) -> str:
         """The text of a node on one line, as the user wrote it."""
-        first, last = bounds(node)
+        first, last = _bounds(node)
         if "offset" not in first or "offset" not in last or last.get("file") != first.get("file"):
             return ""
         end = last["offset"] + last.get("tokLen", 0)
@@ -214,7 +232,7 @@ class _Reader:
     # Expressions.
 
     def _expression(self, node: Node) -> tree.Expression:
-        inner, place, type_ = node.get("inner", []), place_of(node), _type(node)
+        inner, place, type_ = node.get("inner", []), _place_of(node), _type(node)
         match node.get("kind", ""):
             case "ParenExpr" | "ImplicitCastExpr" | "CStyleCastExpr" | "ConstantExpr" if inner:
                 return self._cast(node)
@@ -227,7 +245,11 @@ class _Reader:
                 suffix = "u" * type_.startswith("unsigned") + "L" * ("long" in type_)
                 return tree.Number(f"{node['value']}{suffix}", int(node["value"]), place)
             case "FloatingLiteral":
-                number = tree.Number(_floating(node), None, place)
+                # The shortest text of the same value.
+                is_float = type_ == "float"
+                value = str(np.float32(node["value"])) + "f" if is_float else str(float(node["value"]))
+                text = {"inff": "HUGE_VALF", "inf": "HUGE_VAL"}.get(value, value)
+                number = tree.Number(text, None, place)
                 return tree.Cast(type_, number, False, place) if type_ == "long double" else number
             case "MemberExpr" if "union " in _type(inner[0]):
                 return tree.Unknown("union", (), place)
@@ -274,7 +296,7 @@ class _Reader:
         is_implicit = node["kind"] == "ImplicitCastExpr" and node.get("castKind") in _CONVERSIONS
         if not is_implicit or (isinstance(read, tree.Cast) and read.type == _type(node)):
             return read
-        return tree.Cast(_type(node), read, is_narrow=False, place=place_of(node))
+        return tree.Cast(_type(node), read, is_narrow=False, place=_place_of(node))
 
     def _cast(self, node: Node) -> tree.Expression:
         """The inside of parentheses or a cast, with the cast where the inside's type alone does not say it."""
@@ -283,14 +305,8 @@ class _Reader:
         is_narrow = cast == "FloatingToIntegral" or (cast == "IntegralCast" and target in _NARROW)
         is_written = node["kind"] == "CStyleCastExpr" and (target in _FLOATING or tree.is_whole(target))
         if is_narrow or is_written or (cast in _CONVERSIONS and target == "long double"):
-            return tree.Cast(target, read, is_narrow, place_of(node))
+            return tree.Cast(target, read, is_narrow, _place_of(node))
         return read
-
-
-def _floating(node: Node) -> str:
-    """The shortest text of a floating-point number that has the same value, with its type's suffix."""
-    text = str(np.float32(node["value"])) + "f" if _type(node) == "float" else str(float(node["value"]))
-    return {"inff": "HUGE_VALF", "inf": "HUGE_VAL"}.get(text, text)
 
 
 def _captured(node: Node) -> Node | None:
@@ -299,6 +315,86 @@ def _captured(node: Node) -> Node | None:
         found: Node = each
         if each.get("kind") in ("CapturedStmt", "CapturedDecl"):
             return _captured(found)
-        if each.get("kind", "").endswith("Stmt") or is_directive(each):
+        if each.get("kind", "").endswith("Stmt") or _is_directive(each):
             return found
     return None
+
+
+# Clang's JSON.
+
+
+def _syntax_tree(path: Path, options: Sequence[str]) -> Node:
+    """The root of clang's tree. What says a place has `file` and `line` always.
+
+    A directive of OpenMP has its words after `omp` under `directive`, where they could be found.
+    """
+    if not path.is_file():
+        raise InvalidInputError(f"{path}: there is no such file")
+    clang = find_clang()
+    words, file, line = words_of(clang, options), "", 1
+
+    def completed(node: Node) -> Node:
+        """Add what clang left out of a place; objects come in the order of the text."""
+        nonlocal file, line
+        if "offset" in node and "col" in node:
+            file = node.setdefault("file", file)
+            line = node.setdefault("line", line)
+        return node
+
+    outcome = clang.run([*words, "-fsyntax-only", "-Xclang", "-ast-dump=json", str(path)])
+    if outcome.returncode != 0:
+        errors = (each for each in outcome.stderr.splitlines() if "error:" in each)
+        raise InvalidInputError(next(errors, f"{path}: clang stopped with {outcome.returncode}"))
+    try:
+        root: Node = json.loads(outcome.stdout, object_hook=completed)
+    except (ValueError, RecursionError):
+        raise InvalidInputError(f"{path}: statements or expressions are nested too deeply to be read") from None
+    directives = [node for node in _nodes(root) if _is_directive(node)]
+    if directives:
+        lines = clang.run([*words, "-E", str(path)]).stdout.splitlines()
+        split = [line.strip().removeprefix("#").split(None, 2) for line in lines]
+        pragmas = [each[2] for each in split if each[:2] == ["pragma", "omp"] and len(each) == 3]
+        pragmas = [each for each in pragmas if not each.startswith(_DECLARATIVE)]
+        if len(pragmas) == len(directives):
+            for node, pragma in zip(directives, pragmas, strict=True):
+                node["directive"] = pragma
+    return root
+
+
+def _nodes(root: Node) -> Iterator[Node]:
+    """A node and all below it, in the order of the text."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.get("inner", ())))
+
+
+def _is_directive(node: Node) -> bool:
+    kind = node.get("kind", "")
+    return bool(kind.startswith("OMP") and kind.endswith("Directive"))
+
+
+def _bounds(node: Node) -> tuple[Node, Node]:
+    """Where a node begins and where its last word begins, in the user's file where a macro made it."""
+    span = node.get("range", {})
+    first, last = span.get("begin", {}), span.get("end", {})
+    return first.get("expansionLoc", first), last.get("expansionLoc", last)
+
+
+def _place_of(node: Node, which: str = "") -> SourcePosition:
+    """Where a node begins; where the name is that it declares, if `which` is `loc`."""
+    first: Node = node[which] if node.get(which) else _bounds(node)[0]
+    first = first.get("expansionLoc", first)
+    return SourcePosition(first.get("line", 1), first.get("col", 1), first.get("file", ""))
+
+
+def words_of(clang: Clang, options: Sequence[str] = ()) -> list[str]:
+    """Return the words after a clang's name that have it read C, with OpenMP and a C library's headers."""
+    if clang != packaged_clang():
+        return [*_OPTIONS, *options]
+    # It has no folders of its own when it is called so.
+    folder = Path(clang.command[0]).parent / "lib"
+    found = (folder / name for name in _HEADERS)
+    headers = [word for each in found if each.is_dir() for word in ("-isystem", str(each))]
+    return [*_OPTIONS, "-nostdinc", *options, *headers]

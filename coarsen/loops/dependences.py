@@ -7,9 +7,10 @@ the next write of an element depends on a read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Literal
 
 import islpy as isl
@@ -79,14 +80,21 @@ def limited(context: isl.Context, place: SourcePosition) -> Iterator[None]:
 
 def dependences(nest: Nest, arrays: Iterable[str] | None = None) -> tuple[Dependence, ...]:
     """Return the dependences of a nest, by array and by level; of the arrays of some names, or of all."""
-    order = _union([isl.UnionMap(nest.schedule(each)) for each in nest.statements], nest)
+    order = nest.union(isl.Map(nest.schedule(each)) for each in nest.statements)
     names = [f"t{place}" for place in range(2 * max(len(each.loops) for each in nest.statements) + 1)]
     turned = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{', '.join(f'-{name}' for name in names)}] }}")
     backwards = order.apply_range(turned)
     found: list[Dependence] = []
     for name in nest.arrays if arrays is None else arrays:
-        reads = _accesses(nest, name, lambda each: each.reads)
-        writes = _accesses(nest, name, lambda each: each.writes)
+        reads, writes = (
+            nest.union(
+                nest.reached(each, access)
+                for each in nest.statements
+                for access in accesses_of(each)
+                if access.array == name
+            )
+            for accesses_of in (attrgetter("reads"), attrgetter("writes"))
+        )
         related: tuple[tuple[Kind, isl.UnionMap], ...] = (
             ("flow", _last(writes, reads, order)),
             ("anti", _last(writes, reads, backwards).reverse()),
@@ -113,36 +121,24 @@ def _last(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -> is
     return last.apply_range(order.reverse()).intersect(same).reverse().apply_range(reading)
 
 
-def _accesses(nest: Nest, array: str, kept: Callable[[Statement], Sequence[Access]]) -> isl.UnionMap:
-    relations = (
-        isl.Map(nest.access(statement, access)).intersect_domain(isl.Set(nest.domain(statement)))
-        for statement in nest.statements
-        for access in kept(statement)
-        if access.array == array
-    )
-    return _union([isl.UnionMap.from_map(each) for each in relations], nest)
-
-
-def _union(parts: Sequence[isl.UnionMap], nest: Nest) -> isl.UnionMap:
-    whole = isl.UnionMap(nest.set_text(""))
-    for each in parts:
-        whole = whole.union(each)
-    return whole
-
-
 def _by_level(nest: Nest, kind: Kind, array: str, relation: isl.UnionMap) -> Iterator[Dependence]:
     between_two: list[isl.Map] = []
     relation.foreach_map(between_two.append)
     for each in sorted(between_two, key=str):
         source, sink = (nest.statement(each.get_tuple_name(end)) for end in (isl.dim_type.in_, isl.dim_type.out))
         shared = common_loops(source, sink)
-        first, second = (_shared_time(statement, shared) for statement in (source, sink))
+        times = [(_time(source, loop), _time(sink, loop)) for loop in source.loops[:shared]]
+        rest = each
         is_accumulation = _adds_to(source, array) == _adds_to(sink, array) != ""
         for level in (*range(shared), None):
-            part = each.intersect(first.apply_range(_at_level(shared, level)).apply_range(second.reverse()))
+            part = rest
+            if level is not None:
+                one, other = times[level]
+                rest = part.intersect(one.apply_range(other.reverse()))
+                part = part.subtract(rest)
             if not part.is_empty():
-                steps = part.apply_domain(first).apply_range(second).deltas()
-                distance = tuple(_sign(steps.dim_min_val(at), steps.dim_max_val(at)) for at in range(shared))
+                steps = (part.apply_domain(one).apply_range(other).deltas() for one, other in times)
+                distance = tuple(_sign(step.dim_min_val(0), step.dim_max_val(0)) for step in steps)
                 shown = str(part.coalesce())
                 yield Dependence(kind, array, source.name, sink.name, level, distance, shown, is_accumulation)
 
@@ -154,19 +150,9 @@ def _adds_to(statement: Statement, array: str) -> str:
     return statement.accumulates if is_alone and statement.writes and statement.writes[0].array == array else ""
 
 
-def _shared_time(statement: Statement, shared: int) -> isl.Map:
-    """The times that the outermost loops of a statement count, upwards."""
-    times = ("-" * (loop.step < 0) + loop.iterator for loop in statement.loops[:shared])
-    return isl.Map(f"{{ {statement.instance} -> [{', '.join(times)}] }}")
-
-
-def _at_level(shared: int, level: int | None) -> isl.Map:
-    """Times that are the same up to a loop, and differ there; the same in all loops if there is no level."""
-    first, second = ([f"{letter}{place}" for place in range(shared)] for letter in "xy")
-    same = [f"{first[at]} = {second[at]}" for at in range(shared if level is None else level)]
-    differing = [] if level is None else [f"{first[level]} != {second[level]}"]
-    condition = " and ".join([*same, *differing]) or "0 = 0"
-    return isl.Map(f"{{ [{', '.join(first)}] -> [{', '.join(second)}] : {condition} }}")
+def _time(statement: Statement, loop: Loop) -> isl.Map:
+    """The time that a loop around a statement counts, upwards."""
+    return isl.Map(f"{{ {statement.instance} -> [{'-' * (loop.step < 0)}{loop.iterator}] }}")
 
 
 def _sign(least: isl.Val, most: isl.Val) -> str:
@@ -224,7 +210,10 @@ def with_private_variables(nest: Nest) -> Nest:
         values = [each for each in flows if each.array == array.name]
         for number, group in enumerate(_groups(nest, array.name, values)):
             name = array.name if not number else free_name(f"{array.name}_{number + 1}", {*nest.arrays, *arrays})
-            depth = _private_depth(group, values)
+            # Loops around all of them that hand no value on.
+            of_group = {each.name for each in group}
+            handing = (each.level for each in values if each.source in of_group and each.level is not None)
+            depth = min([*(common_loops(group[0], each) for each in group), *handing])
             arrays[name] = replace(array, name=name, extents=(None,) * depth)
             renamed |= {(array.name, each.name): (name, depth) for each in group}
     statements = tuple(
@@ -245,13 +234,6 @@ def _groups(nest: Nest, array: str, flows: Sequence[Dependence]) -> list[list[St
     graph.add_nodes_from(using)
     groups = [[using[name] for name in using if name in group] for group in networkx.connected_components(graph)]
     return sorted(groups, key=lambda group: [*using].index(group[0].name))
-
-
-def _private_depth(group: Sequence[Statement], flows: Sequence[Dependence]) -> int:
-    """The number of loops around all statements of a group that hand no value on."""
-    shared = min(common_loops(group[0], each) for each in group)
-    names = {each.name for each in group}
-    return min([shared, *(each.level for each in flows if each.source in names and each.level is not None)])
 
 
 def _renamed(statement: Statement, access: Access, renamed: dict[tuple[str, str], tuple[str, int]]) -> Access:

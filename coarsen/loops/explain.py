@@ -11,12 +11,20 @@ import islpy as isl
 
 from coarsen.errors import RefusalError, aligned
 from coarsen.loops.affine_of import nest_of
-from coarsen.loops.algorithm1 import MOST_REFERENCES, Memory, placements, transformation
 from coarsen.loops.clang_tree import functions_of
 from coarsen.loops.dependences import REDUCTION, Dependence, analysed, carried_by, limited, named
 from coarsen.loops.launches import extents_in
 from coarsen.loops.nest import Access, Array, Loop, Nest, Statement, affine_text, reuse_of
-from coarsen.loops.schedules import Band, Piece, bands, pieces_of
+from coarsen.loops.schedules import (
+    MOST_REFERENCES,
+    Band,
+    Memory,
+    Piece,
+    bands,
+    pieces_of,
+    placements,
+    transformation,
+)
 
 _INDENT = "  "
 MEMORY_WORDS: dict[Memory, str] = {

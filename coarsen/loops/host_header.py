@@ -5,108 +5,30 @@ cl_int status = mm_run(queue, kernels, n, m, l, a, b, c);   /* kernels[i] is cre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 
 from coarsen.base.version import __version__
 from coarsen.dispatch.c_text import ARITHMETIC, declarations, function, statements
 from coarsen.dispatch.expressions import parse_condition, parse_expression
 from coarsen.dispatch.header import comment_text
 from coarsen.dispatch.steps import Operation, whole_steps_of
-from coarsen.loops.expression_text import opencl_type
-from coarsen.loops.kernel_text import KernelText, whole_type
+from coarsen.loops.kernel_text import whole_type
 from coarsen.loops.launches import LaunchIf, Launching, LaunchLoop, NestLaunch, extents_in
 from coarsen.loops.nest import free_name
 from coarsen.loops.program import NestProgram
+from coarsen.loops.writer import opencl_type
 
 # Bounds of loops may be negative where a size is 0, and isl's quotients go downwards.
 _DOWNWARDS = {Operation.QUOTIENT: "coarsen_quotient_downwards", Operation.REMAINDER: "coarsen_remainder_downwards"}
 _INVALID = "CL_INVALID_GLOBAL_WORK_SIZE"
-_INCLUDES = """\
-#ifndef CL_TARGET_OPENCL_VERSION
-#define CL_TARGET_OPENCL_VERSION 120
-#endif
-#ifdef __APPLE__
-#include <OpenCL/opencl.h>
-#else
-#include <CL/cl.h>
-#endif"""
 _CONTRACT = """\
  * It sets the kernels' arguments, which no other thread may do meanwhile, enqueues all launches, and waits for
  * none. Returned are OpenCL's codes: CL_INVALID_BUFFER_SIZE for a buffer that is too small, or an array with too
  * many elements for the kernels' whole numbers; CL_INVALID_GLOBAL_WORK_SIZE for too many work-items, or a loop
  * that counts too far;
  * CL_INVALID_ARG_VALUE for the same buffer as two arrays that have to be apart.
-"""
-_HELPERS = """\
-#ifndef COARSEN_RUN
-#define COARSEN_RUN
-static inline int coarsen_quotient_downwards(int64_t a, int64_t b, int64_t *result)
-{
-    if (b <= 0)
-        return 0;
-    *result = a / b - (a % b < 0);
-    return 1;
-}
-
-static inline int coarsen_remainder_downwards(int64_t a, int64_t b, int64_t *result)
-{
-    if (b <= 0)
-        return 0;
-    *result = a % b + (a % b < 0 ? b : 0);
-    return 1;
-}
-
-/* The bytes of an array; CL_INVALID_BUFFER_SIZE where it has more elements than `most`. */
-static inline cl_int
-coarsen_bytes(const int64_t *extents, unsigned dimensions, size_t element, int64_t most, size_t *bytes)
-{
-    int64_t elements = 1;
-    unsigned place;
-    *bytes = 0;
-    for (place = 0; place < dimensions; place++)
-        if (extents[place] <= 0)
-            return CL_SUCCESS;
-    for (place = 0; place < dimensions; place++)
-        if (!coarsen_multiply(elements, extents[place], &elements))
-            return CL_INVALID_BUFFER_SIZE;
-    *bytes = (size_t)elements * element;
-    return elements > most || (uint64_t)elements > SIZE_MAX / element ? CL_INVALID_BUFFER_SIZE : CL_SUCCESS;
-}
-
-static inline cl_int coarsen_check_buffer(cl_mem buffer, size_t bytes)
-{
-    size_t size = 0;
-    cl_int status = CL_SUCCESS;
-    if (bytes > 0)
-        status = clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL);
-    return status == CL_SUCCESS && size < bytes ? CL_INVALID_BUFFER_SIZE : status;
-}
-
-/* Enqueues a kernel over whole work-groups, after all that the queue has; nothing where a size is below 1. */
-static inline cl_int coarsen_enqueue(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                     const int64_t *sizes, const size_t *local, int64_t most)
-{
-    cl_command_queue_properties properties = 0;
-    cl_int status;
-    size_t whole[3];
-    cl_uint place;
-    for (place = 0; place < dimensions; place++)
-        if (sizes[place] < 1)
-            return CL_SUCCESS;
-    for (place = 0; place < dimensions; place++) {
-        const size_t own = local[place];
-        if (own < 1 || sizes[place] > most - (int64_t)own || (uint64_t)sizes[place] > SIZE_MAX - own)
-            return CL_INVALID_GLOBAL_WORK_SIZE;
-        whole[place] = ((size_t)sizes[place] + own - 1) / own * own;
-    }
-    status = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
-    if (status == CL_SUCCESS && (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
-        status = clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
-    if (status == CL_SUCCESS)
-        status = clEnqueueNDRangeKernel(queue, kernel, dimensions, NULL, whole, local, 0, NULL, NULL);
-    return status;
-}
-#endif
 """
 
 
@@ -128,20 +50,20 @@ class _Header:
 
     def parts(self) -> Iterator[str]:
         name, program, count = self._name, self._program, f"{self._name.upper()}_KERNELS"
-        body = [*self._launches(program.launches), "return CL_SUCCESS;"]
-        taking = f"cl_command_queue queue, const cl_kernel *kernels, struct {name}_values *in"
+        body = [*self._launches(program.launches, {}), "return CL_SUCCESS;"]
+        taking = f"cl_command_queue queue, const cl_kernel *kernels, const struct {name}_values *in"
         launching = function(f"cl_int\n{name}_launches({taking})", ["cl_int status;", "(void)in;", *body])
-        functions = [self._bytes(), *map(self._kernel, program.kernels), launching, self._run()]
+        functions = [self._bytes(), launching, self._run()]
         made = f" * Buffers for {', '.join(self._scratch)} are made and released.\n" if self._scratch else ""
         yield (
             f"/* The launches of {name} in {comment_text(program.path.name)}, for hosts in C99 with OpenCL 1.2;\n"
             f" * made by coarsen {__version__}.\n *\n"
             f" *     cl_kernel kernels[{count}]; created of {name}.cl by the names in {name}_kernels\n"
             f" *     cl_int status = {name}_run({', '.join(('queue', 'kernels', *program.arguments))});\n"
-            f" *\n{_CONTRACT}{made} */\n#ifndef COARSEN_RUN_{name}\n#define COARSEN_RUN_{name}\n{_INCLUDES}"
+            f" *\n{_CONTRACT}{made} */\n#ifndef COARSEN_RUN_{name}\n#define COARSEN_RUN_{name}\n"
         )
         yield ARITHMETIC
-        yield _HELPERS
+        yield Path(__file__).with_name("run.h").read_text("utf-8")
         names = "".join(f'    "{each}",\n' for each in program.names)
         yield f"#define {count} {len(program.names)}"
         yield f"static const char *const {name}_kernels[{count}] = {{\n{names}}};\n"
@@ -157,12 +79,15 @@ class _Header:
         yield from functions
         yield "#endif\n"
 
-    def _computed(self, texts: Iterable[str], status: str) -> tuple[list[str], list[str]]:
+    def _computed(
+        self, texts: Iterable[str], status: str, variables: Mapping[str, str] = MappingProxyType({})
+    ) -> tuple[list[str], list[str]]:
         """Statements that compute expressions, and their results in C; else a status is returned."""
         expressions = [parse_expression(each) for each in texts]
-        self._values |= dict.fromkeys(sorted(name for each in expressions for name in each.names))
+        names = {name for each in expressions for name in each.names}
+        self._values |= dict.fromkeys(sorted(names - variables.keys()))
         formulas = [whole_steps_of(each, each.names, {}) for each in expressions]
-        lines, results = statements(formulas, f"return {status};", functions=_DOWNWARDS)
+        lines, results = statements(formulas, f"return {status};", variables, _DOWNWARDS)
         return [*declarations(formulas), *lines], results
 
     def _bytes(self) -> str:
@@ -180,48 +105,47 @@ class _Header:
         taking = f"const struct {self._name}_values *in, size_t *bytes"
         return function(f"cl_int\n{self._name}_bytes({taking})", [*lines, "return CL_SUCCESS;"])
 
-    def _kernel(self, text: KernelText) -> str:
-        """The function that enqueues a kernel, whose other arguments are set."""
-        name = text.kernel.name
-        computing, results = self._computed(self._made[name].global_size, _INVALID)
-        local = ", ".join(f"{name.upper()}_LOCAL_{place}" for place in range(len(results)))
-        lines = ["cl_int status = CL_SUCCESS;", f"const size_t local[] = {{{local}}};", "(void)in;", *computing]
-        lines.append(f"const int64_t sizes[] = {{{', '.join(results)}}};")
-        for place, each in enumerate(text.arguments):
-            if each in text.kernel.steps:
-                lines.append(f"const cl_{self._whole} given_{place} = (cl_{self._whole})in->{each};")
-                lines += _unless_failed(f"clSetKernelArg(kernel, {place}, sizeof given_{place}, &given_{place})")
-        lines += _unless_failed(f"coarsen_enqueue(queue, kernel, {len(results)}, sizes, local, {self._most})")
-        taking = f"cl_command_queue queue, cl_kernel kernel, const struct {self._name}_values *in"
-        return function(f"cl_int\n{name}_enqueue({taking})", [*lines, "return status;"])
-
-    def _launches(self, launches: Sequence[Launching]) -> Iterator[str]:
+    def _launches(self, launches: Sequence[Launching], steps: Mapping[str, str]) -> Iterator[str]:
+        """Yield the statements of launches; of the names of loops around them `steps` has the variables."""
         for each in launches:
             match each:
                 case LaunchIf(conditions=conditions, body=body):
                     asked = [parse_condition(text) for text in conditions]
                     sides = (side.text for one in asked for side in (one.left, one.right))
-                    computing, results = self._computed(sides, _INVALID)
+                    computing, results = self._computed(sides, _INVALID, steps)
                     pairs = zip(asked, results[::2], results[1::2], strict=True)
                     tests = " && ".join(f"{left} {one.sign} {right}" for one, left, right in pairs)
-                    yield from _scoped(computing, _block(self._launches(body), f"if ({tests})"))
+                    yield from _scoped(computing, _block(self._launches(body, steps), f"if ({tests})"))
                 case LaunchLoop(name=name, body=body):
-                    self._values[name] = None
-                    computing, ends = self._computed((each.first, each.end), _INVALID)
-                    head = f"for (in->{name} = {ends[0]}; in->{name} < {ends[1]}; in->{name} += {each.step})"
-                    yield from _scoped(computing, _block(self._launches(body), head))
-                case NestLaunch(kernel=text, steps=steps):
-                    name, own, values = text.kernel.name, list[str](), "in"
-                    self._made[name] = each
-                    self._values |= dict.fromkeys(steps)
-                    others = {step: value for step, value in steps.items() if step != value}
-                    if others:
-                        own, results = self._computed(others.values(), _INVALID)
-                        own.append(f"struct {self._name}_values own = *in;")
-                        own += [f"own.{step} = {value};" for step, value in zip(others, results, strict=True)]
-                        values = "&own"
-                    number = self._program.names.index(name)
-                    yield from _scoped(own, _checked(f"{name}_enqueue(queue, kernels[{number}], {values})"))
+                    computing, (first, end) = self._computed((each.first, each.end), _INVALID, steps)
+                    head = f"for (int64_t at_{name} = {first}; at_{name} < {end}; at_{name} += {each.step})"
+                    inner = self._launches(body, {**steps, name: f"at_{name}"})
+                    yield from _scoped(computing, _block(inner, head))
+                case NestLaunch(kernel=text, steps=given):
+                    self._made[text.kernel.name] = each
+                    computing, values = self._computed(given.values(), _INVALID, steps)
+                    own = dict(zip(given, values, strict=True))
+                    if computing:  # its results have names that others have further inside
+                        named = {step: f"step_{step}" for step in given}
+                        lines = "const int64_t {0} = {1}; (void){0};"
+                        computing += map(lines.format, named.values(), values)
+                        own = named
+                    yield from _scoped(computing, _block(self._launch(each, {**steps, **own})))
+
+    def _launch(self, launch: NestLaunch, steps: Mapping[str, str]) -> Iterator[str]:
+        """Yield the statements that enqueue a kernel, whose other arguments than steps are set."""
+        text, name = launch.kernel, launch.kernel.kernel.name
+        kernel = f"kernels[{self._program.names.index(name)}]"
+        computing, results = self._computed(launch.global_size, _INVALID, steps)
+        yield from computing
+        local = ", ".join(f"{name.upper()}_LOCAL_{place}" for place in range(len(results)))
+        yield f"const size_t local[] = {{{local}}};"
+        yield f"const int64_t sizes[] = {{{', '.join(results)}}};"
+        for place, each in enumerate(text.arguments):
+            if each in text.kernel.steps:
+                yield f"const cl_{self._whole} given_{place} = (cl_{self._whole}){steps[each]};"
+                yield from _checked(f"clSetKernelArg({kernel}, {place}, sizeof given_{place}, &given_{place})")
+        yield from _checked(f"coarsen_enqueue(queue, {kernel}, {len(results)}, sizes, local, {self._most})")
 
     def _run(self) -> str:
         name, given, nest = self._name, self._program.arguments, self._nest

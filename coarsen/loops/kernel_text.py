@@ -2,6 +2,8 @@
 
     for i, for j: { s = 0; for k: s += … }
     ->  j = get_global_id(0), i = get_global_id(1): { s = 0; for k: s += … }
+    for k: c[i][j] += …   ->  float c_value = c[i][j]; for k: c_value += …; c[i][j] = c_value
+    for j: part += …      ->  for j from lane by SPLIT: part += …
 
 The text is clean for what is done to it later: one test keeps work-items out that are beyond the loops' bounds,
 and an element in which a loop accumulates is kept in a variable.
@@ -10,19 +12,29 @@ and an element in which a loop accumulates is kept in a variable.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from math import gcd
 from textwrap import wrap
+from types import MappingProxyType
 
 import islpy as isl
 
 from coarsen.errors import InvalidInputError
-from coarsen.loops.body_text import INDENT, Body, Lanes
-from coarsen.loops.expression_text import Writer, opencl_type, operation, variable
+from coarsen.loops import tree
 from coarsen.loops.kernels import NestKernel, extents_of
 from coarsen.loops.nest import Nest, Statement, free_name
-from coarsen.loops.splits import GROUP_SIZE, LANES
+from coarsen.loops.sums import GROUP_SIZE, LANES
+from coarsen.loops.writer import (
+    INDENT,
+    Writer,
+    number,
+    opencl_type,
+    operation,
+    scanned,
+    statements_of,
+    variable,
+)
 
 _WIDEST = 100
 _WIDE = re.compile(r"\blong\b|\bunsigned int\b|^unsigned$|\bsize_t\b")
@@ -146,22 +158,29 @@ class _Writing:
 
     def __init__(self, kernel: NestKernel) -> None:
         self._kernel, self._nest, self.whole = kernel, kernel.nest, whole_type(kernel.nest)
+        sums = kernel.split.sums if kernel.split is not None else ()
+        self._parts = {each.part for each in sums}
+        self._own = {each.name for each in kernel.nest.arrays.values() if each.is_private}
+        self._writer = Writer(self.whole, frozenset((*self._own, *self._parts, *(each.total for each in sums))))
         context, extents = extents_of(kernel)
-        build, writer = isl.AstBuild.from_context(context), Writer(self.whole, frozenset())
-        self._writer = writer
+        build = isl.AstBuild.from_context(context)
         self._fixed = {each.name: kernel.fixed(each) for each in kernel.statements}
         self._loops = [*_loop_names(kernel)]
         self._inside, self._tests, self._places = context, list[str](), list[str]()
         lanes_first = kernel.split is not None and kernel.split.dimension == 0
-        for number, (name, ends) in enumerate(extents.items(), lanes_first):
-            first, end = (writer.of_isl(build.expr_from_pw_aff(one)) for one in ends)
-            number_of_item = variable(f"get_global_id({number})")
-            place = number_of_item if getattr(first, "value", None) == 0 else operation("+", number_of_item, first)
-            self._places.append(f"const {self.whole} {name} = {writer.plain(place)};")
-            self._tests.insert(0, writer.plain(operation("<", variable(name), end)))
+        for number_of_dimension, (name, ends) in enumerate(extents.items(), lanes_first):
+            first, end = (self._writer.of_isl(build.expr_from_pw_aff(one)) for one in ends)
+            item = variable(f"get_global_id({number_of_dimension})")
+            place = item if first == number(0) else operation("+", item, first)
+            self._places.append(f"const {self.whole} {name} = {self._writer.plain(place)};")
+            self._tests.insert(0, self._writer.plain(operation("<", variable(name), end)))
             own = isl.PwAff(f"[{name}] -> {{ [({name})] }}")
             within = own.ge_set(ends[0]).params().intersect(own.lt_set(ends[1]).params())
             self._inside = self._inside.intersect(within)
+        taken = {*self._nest.arrays, *self._nest.types, *kernel.dimensions, *kernel.steps, *self._loops}
+        self._lane, self._item, self._count, self._next = (
+            free_name(each, taken) for each in ("lane", "own", "count", "next")
+        )
 
     def plain(self) -> list[str]:
         """Return the lines of a work-item that makes its sums alone."""
@@ -173,15 +192,13 @@ class _Writing:
         if split is None:
             return
         lanes, group = kernel.lane_macros
-        taken = {*nest.arrays, *nest.types, *kernel.dimensions, *kernel.steps, *self._loops}
-        lane, own, count, after = (free_name(each, taken) for each in ("lane", "own", "count", "next"))
+        lane, own, count, after = self._lane, self._item, self._count, self._next
         typed = [(each, opencl_type(each.array.element, nest.place)) for each in split.sums]
         yield from self._places
         yield f"const int {lane} = get_local_id({split.dimension});"
         yield from (f"{type_} {each.part} = {each.neutral};" for each, type_ in typed)
         iterators = {name: self._loops[2 * depth + 1] for name, depth in split.depths.items()}
-        shared = Lanes(lane, lanes, iterators, frozenset(each.part for each in split.sums))
-        yield from _tested(self._tests, self._body(split.first, shared))
+        yield from _tested(self._tests, self._body(split.first, iterators))
         # Parts lie as work-items do.
         size, row, stride = lanes, "", ""
         if kernel.dimensions:
@@ -198,35 +215,176 @@ class _Writing:
         yield f"{INDENT}if ({lane} < {count} - {after}) {{"
         for each in split.sums:
             ends = (variable(f"{each.parts}[{place}]") for place in (own, f"{own} + {stride}{after}"))
-            yield f"{INDENT * 2}{self._writer.assignment(each.added(*ends), {})}"
+            added = tree.Evaluate(each.added(*ends), "", nest.place)
+            yield from (f"{INDENT * 2}{line}" for line in self._writer.lines([added]))
         yield from (f"{INDENT}}}", "}")
         totals = [f"const {type_} {each.total} = {each.parts}[{own}];" for each, type_ in typed]
         yield from _tested([*self._tests, f"{lane} == 0"], [*totals, *self._body(split.last)])
 
-    def _body(self, statements: Sequence[Statement], lanes: Lanes | None = None) -> list[str]:
+    def _body(
+        self, statements: Sequence[Statement], shared: Mapping[str, str] = MappingProxyType({})
+    ) -> list[str]:
+        """Loops over a work-item's instances; lanes share those whose iterators `shared` has by statement."""
         nest, kernel = self._nest, self._kernel
-        schedule = isl.UnionMap(nest.set_text(""))
-        always = set()
+        scheduled, always = list[isl.Map](), set[str]()
         for each in statements:
             fixed, depth = self._fixed[each.name], len(each.loops)
-            if shared := fixed.dim(isl.dim_type.set) - depth:
-                fixed = fixed.project_out(isl.dim_type.set, depth, shared).set_tuple_name(each.name)
-            schedule = schedule.union(isl.UnionMap.from_map(isl.Map(nest.schedule(each)).intersect_domain(fixed)))
+            if further := fixed.dim(isl.dim_type.set) - depth:
+                fixed = fixed.project_out(isl.dim_type.set, depth, further).set_tuple_name(each.name)
+            scheduled.append(isl.Map(nest.schedule(each)).intersect_domain(fixed))
             if self._inside.is_subset(fixed.params()):
                 always.add(each.name)
-        ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, 0)
-        for name in self._loops:
-            ids = ids.add(isl.Id(name))
         # isl takes one parameter for another in quotients where two orders of parameters meet.
         names = [*nest.parameters, *kernel.steps, *kernel.dimensions]
         same = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names)
-        build = isl.AstBuild.from_context(self._inside.align_params(same)).set_iterators(ids)
-        node = build.node_from_schedule_map(schedule.align_params(same))
-        private = {each.name for each in nest.arrays.values() if each.is_private}
-        if kernel.split is not None:
-            private |= {name for each in kernel.split.sums for name in (each.part, each.total)}
-        writer = Writer(self.whole, frozenset(private))
-        return [*Body(nest, statements, writer, frozenset(always), lanes).lines(node)]
+        made = scanned(self._inside.align_params(same), nest.union(scheduled).align_params(same), self._loops)
+        code = {each.name: each for each in statements}
+
+        def run(expression: tree.Expression) -> tree.Expression:
+            """The assignment of a statement in place of isl's call of it."""
+            if not isinstance(expression, tree.Call) or expression.function not in code:
+                return expression
+            each = code[expression.function]
+            assert each.code is not None, "kernels_of refuses a statement without"
+            return self._writer.placed(each.code, dict(zip(each.iterators, expression.arguments, strict=True)))
+
+        block = [tree.with_parts(each, run) for each in statements_of(made, self._writer.of_isl)]
+        if shared:
+            block = [*self._shared(block, shared)]
+        taken = {*nest.arrays, *nest.types, *(loop.iterator for loop in nest.loops)}
+        block = self._with_values(block, taken, always)
+        return [*self._writer.lines([*self._declared(block, {*self._own})])]
+
+    def _shared(self, block: Sequence[tree.Statement], shared: Mapping[str, str]) -> Iterator[tree.Statement]:
+        """Yield statements, of whose shared loops each lane runs a part."""
+        lane, one = variable(self._lane), number(1)
+        for each in block:
+            runs = [run.text for run in tree.all_of([each]) if isinstance(run, tree.Evaluate)]
+            match each:
+                case tree.For(first=tree.Declare(variable=own, value=start) as first) if start is not None and (
+                    all(shared.get(name) == own.name for name in runs)
+                ):
+                    by = each.step.value if isinstance(each.step, tree.Assignment) else one
+                    begin, further = (
+                        count if by == one else operation("*", by, count)
+                        for count in (lane, variable(self._kernel.lane_macros[0]))
+                    )
+                    yield replace(
+                        each,
+                        first=replace(first, value=begin if start == number(0) else operation("+", start, begin)),
+                        condition=each.condition or operation("<=", variable(own.name), start),
+                        step=tree.Assignment(variable(own.name), "+", further, each.place),
+                    )
+                case tree.Evaluate(expression=tree.Assignment(tree.Element(array=array))) if array in self._parts:
+                    # The shared loop has one trip, and isl made none of it.
+                    yield tree.If(operation("==", lane, number(0)), (each,), (), each.place)
+                case _:
+                    yield tree.with_blocks(each, lambda inner: self._shared(inner, shared))
+
+    def _with_values(
+        self, block: Sequence[tree.Statement], taken: set[str], always: Set[str] = frozenset()
+    ) -> list[tree.Statement]:
+        """The statements of a block, elements that its loops go back to in variables.
+
+        Of names these are `taken`; each work-item comes to the statements that `always` names.
+        """
+        block = [*block]
+        while found := next(self._kept_in(block, always), None):
+            element, first, last = found
+            name = free_name(f"{element.array}_value", taken)
+            taken = taken | {name}
+            inner = [tree.replaced(each, {element: variable(name)}) for each in block[first : last + 1]]
+            value: tree.Expression = element
+            match block[first]:
+                case tree.Evaluate(expression=tree.Assignment(value=own)) as start if _set_by(start) == element:
+                    value = own
+                    del inner[0]
+            back = tree.Assignment(element, "", variable(name), element.place)
+            begun = self._declaration(name, element.array, value)
+            block[first : last + 1] = [begun, *inner, tree.Evaluate(back, "", back.place)]
+        return [tree.with_blocks(each, lambda inner: self._with_values(inner, taken)) for each in block]
+
+    def _kept_in(
+        self, block: Sequence[tree.Statement], always: Set[str]
+    ) -> Iterator[tuple[tree.Element, int, int]]:
+        """Elements that a loop of a block writes again and again, and of whose arrays it accesses no other.
+
+        Each with the first and the last statement that may use a variable for it. It is accessed outside of loops,
+        too, or by each work-item: others may lie beside their array.
+        """
+        for place, part in enumerate(block):
+            if not isinstance(part, tree.For) or part.condition is None:
+                continue
+            heads = (each.first for each in tree.all_of([part]) if isinstance(each, tree.For))
+            counted = {each.variable.name for each in heads if isinstance(each, tree.Declare)}
+            written = {each.array for each in tree.targets_in([part]) if isinstance(each, tree.Element)}
+            for array in sorted(written - self._writer.private):
+                element, *others = _elements(part, array)
+                if others or counted & tree.names_in(element):
+                    continue
+                first = last = place
+                while first and {*_elements(block[first - 1], array)} <= {element}:
+                    first -= 1
+                while last + 1 < len(block) and {*_elements(block[last + 1], array)} <= {element}:
+                    last += 1
+                using = [at for at in range(first, last + 1) if _elements(block[at], array)]
+                runs = [each for each in tree.all_of([part]) if _elements(each, array)]
+                if any(isinstance(block[at], tree.Evaluate | tree.Declare) for at in using):
+                    yield element, using[0], using[-1]
+                elif any(isinstance(each, tree.Evaluate) and each.text in always for each in runs):
+                    yield element, place, place
+
+    # Variables of the work-item's own.
+
+    def _declaration(self, name: str, array: str, value: tree.Expression | None) -> tree.Declare:
+        type_ = opencl_type(self._nest.arrays[array].element, self._nest.place)
+        return tree.Declare(tree.Variable("", name, type_, "local"), value, "", self._nest.place)
+
+    def _declared(self, block: Sequence[tree.Statement], names: set[str]) -> Iterator[tree.Statement]:
+        """Yield the statements of a block with declarations of variables, as far inside as they can be.
+
+        Those that are declared leave `names`.
+        """
+        for name in sorted(names):
+            using = [each for each in block if _elements(each, name)]
+            if using and not _is_set_first(using, name):
+                names.discard(name)
+                yield self._declaration(name, name, None)
+        for each in block:
+            match each:
+                case tree.Evaluate(expression=tree.Assignment(tree.Element(array=array), _, value)) if (
+                    array in names
+                ):
+                    names.discard(array)
+                    yield self._declaration(array, array, value)
+                case _:
+                    yield tree.with_blocks(each, lambda inner: self._declared(inner, names))
+
+
+def _elements(statement: tree.Statement, array: str) -> list[tree.Element]:
+    """The elements of an array that a statement accesses, each once."""
+    every = (
+        part for each in tree.all_of([statement]) for one in tree.expressions_of(each) for part in tree.inside(one)
+    )
+    return [*dict.fromkeys(part for part in every if isinstance(part, tree.Element) and part.array == array)]
+
+
+def _set_by(statement: tree.Statement) -> tree.Element | None:
+    """The element that an assignment sets whose array it does not read; None of any other statement."""
+    match statement:
+        case tree.Evaluate(expression=tree.Assignment(tree.Element() as target, "", value)):
+            return target if all(each.array != target.array for each in tree.elements_in(value)) else None
+    return None
+
+
+def _is_set_first(using: Sequence[tree.Statement], name: str) -> bool:
+    """Return True if of statements that use a variable the first sets it, or the only one does inside."""
+    first, *others = using
+    match first:
+        case tree.For(body=body) | tree.If(then=body, otherwise=()) if not others:
+            return _is_set_first([each for each in body if _elements(each, name)], name)
+    target = _set_by(first)
+    return target is not None and target.array == name
 
 
 def _loop_names(kernel: NestKernel) -> Iterator[str]:

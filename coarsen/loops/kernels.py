@@ -8,6 +8,7 @@ alone, become one kernel, in which a work-item runs its statements in the order 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import compress, takewhile
@@ -16,12 +17,23 @@ import islpy as isl
 import networkx
 
 from coarsen.errors import RefusalError
-from coarsen.loops.algorithm1 import adds_a_dimension, transformation
+from coarsen.loops import tree
+from coarsen.loops.affine_of import nest_of
 from coarsen.loops.bindings import is_taken
-from coarsen.loops.dependences import Dependence
+from coarsen.loops.dependences import Dependence, analysed
 from coarsen.loops.nest import Nest, Statement, free_name
-from coarsen.loops.schedules import Band, Piece, Rows, bands, in_one_step, pieces_of
-from coarsen.loops.splits import GROUP_SIZE, LANES, Split, split_of
+from coarsen.loops.schedules import (
+    Band,
+    Piece,
+    Rows,
+    adds_a_dimension,
+    bands,
+    in_one_step,
+    pieces_of,
+    transformation,
+)
+from coarsen.loops.sums import GROUP_SIZE, LANES, Split, in_two_launches, split_of
+from coarsen.loops.writer import scanned
 
 MOST_DIMENSIONS = 3
 
@@ -120,6 +132,19 @@ class NestKernel:
     def box(self) -> isl.Set:
         """Return the steps and places of all its instances."""
         return reduce(isl.Set.union, (self.spread(each).range() for each in self.statements)).coalesce()
+
+
+def nest_and_kernels(function: tree.CFunction) -> tuple[Nest, tuple[Dependence, ...], tuple[NestKernel, ...]]:
+    """Return the nest of a function, its dependences and its kernels, with sums over everything in two launches.
+
+    Raises RefusalError for what is no affine loop nest, or none that OpenCL C can have.
+    """
+    nest, found = analysed(nest_of(function))
+    if (other := in_two_launches(function, nest, found)) is not None:
+        with suppress(RefusalError):  # then as the loops are
+            spread, related = analysed(nest_of(other[0]))
+            return spread, related, kernels_of(spread, related, other[1])
+    return nest, found, kernels_of(nest, found)
 
 
 def kernels_of(nest: Nest, found: Sequence[Dependence], parts: Set[str] = frozenset()) -> tuple[NestKernel, ...]:
@@ -230,8 +255,8 @@ def _merged(found: Sequence[Dependence], alone: Sequence[NestKernel]) -> list[Ne
             is_read = any(one.source in sources and one.sink in later for one in found)
             if between and (each.dimensions or is_read):
                 continue
-            both = _both(first, each)
-            if both is not None and _is_local(both, found):
+            both = _joined(first, each, found)
+            if both is not None:
                 merged[place:] = [*between, both]
                 break
         else:
@@ -239,31 +264,28 @@ def _merged(found: Sequence[Dependence], alone: Sequence[NestKernel]) -> list[Ne
     return merged
 
 
-def _both(first: NestKernel, second: NestKernel) -> NestKernel | None:
-    """One kernel of two that share a loop of the source as a dimension; None where they don't."""
+def _joined(
+    first: NestKernel, second: NestKernel, found: Sequence[Dependence], *, is_cut: bool = False
+) -> NestKernel | None:
+    """One kernel of two that share a loop of the source as a dimension; with these loops alone if it `is_cut`.
+
+    None where they share none, or hand values from one work-item to another.
+    """
     # What runs more often decides which loop is dimension 0.
     shallow, deep = sorted((first, second), key=lambda each: max(len(one.loops) for one in each.statements))
     own, others = _loops_of(deep), _loops_of(shallow)
-    counts = {len(own), len(others), *(len(rows) for each in (first, second) for rows in each.places.values())}
-    if first.around != second.around or len(counts) > 1 or (own and not {*own} & {*others}):
-        return None
+    kept = [number for number in own if number in others or not is_cut]
     rest = iter([number for number in others if number not in own])
-    order = [others.index(number if number in others else next(rest)) for number in own]
-    turned = {name: tuple(rows[place] for place in order) for name, rows in shallow.places.items()}
-    return _one(first, second, {**deep.places, **turned})
-
-
-def _over(first: NestKernel, second: NestKernel, loops: Sequence[int]) -> NestKernel:
-    places = {
-        each.name: tuple(tuple(int(own.number == number) for own in each.loops) for number in loops)
-        for each in (*first.statements, *second.statements)
-    }
-    return _one(first, second, places)
-
-
-def _one(first: NestKernel, second: NestKernel, places: Mapping[str, Rows]) -> NestKernel:
+    counts = {len(own), len(others), *(len(rows) for each in (first, second) for rows in each.places.values())}
+    is_alike = bool(kept) if is_cut else len(counts) == 1 and (not own or bool({*own} & {*others}))
+    if first.around != second.around or not is_alike:
+        return None
+    order = [others.index(number if number in others else next(rest)) for number in kept]
+    places = {name: tuple(rows[own.index(number)] for number in kept) for name, rows in deep.places.items()}
+    places |= {name: tuple(rows[place] for place in order) for name, rows in shallow.places.items()}
     statements = sorted((*first.statements, *second.statements), key=lambda each: int(each.name[1:]))
-    return replace(first, statements=tuple(statements), places=places)
+    both = replace(first, statements=tuple(statements), places=places)
+    return both if _is_local(both, found) else None
 
 
 def _loops_of(kernel: NestKernel) -> tuple[int, ...]:
@@ -292,11 +314,8 @@ def _with_private_variables(
         if len(using) > 1:
             first, *others = joined[using[0] : using[-1] + 1]
             for each in others:
-                # The loops that are dimensions of both, in the order of the one with fewer.
-                fewer, more = sorted((_loops_of(first), _loops_of(each)), key=len)
-                shared = [number for number in fewer if number in more]
-                both = _over(first, each, shared) if first.around == each.around and shared else None
-                if both is None or not _is_local(both, found):
+                both = _joined(first, each, found, is_cut=True)
+                if both is None:
                     place = each.statements[0].place
                     ends = f"{first.statements[-1].name} to {each.statements[0].name}, which are two launches"
                     raise RefusalError("scalar-between-launches", f"'{array.spelled}' goes from {ends}", place)
@@ -353,20 +372,17 @@ def launch_tree(kernels: Sequence[NestKernel]) -> isl.AstNode:
     """Return isl's tree of the loops of launches: what it runs are the kernels' names with their steps."""
     nest = kernels[0].nest
     depth = max(len(kernel.steps) for kernel in kernels)
-    schedule = isl.UnionMap(nest.set_text(""))
+    ordered = list[isl.Map]()
     for kernel, positions in _positions(kernels):
         box = kernel.box()
         launches = box.project_out(isl.dim_type.set, len(kernel.steps), len(kernel.dimensions))
         launches = launches.set_tuple_name(kernel.name)
         instance = f"{kernel.name}[{', '.join(kernel.steps)}]"
         order = isl.Map(f"{{ {instance} -> [{_interleaved(positions, kernel.steps)}] }}")
-        schedule = schedule.union(isl.UnionMap.from_map(order.intersect_domain(launches)))
+        ordered.append(order.intersect_domain(launches))
     names = max((kernel.steps for kernel in kernels), key=len)
-    build = isl.AstBuild.from_context(isl.Set(nest.set_text(":")))
-    ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, 2 * depth + 1)
-    for number in range(depth):
-        ids = ids.add(isl.Id(f"c{number}")).add(isl.Id(names[number]))
-    return build.set_iterators(ids.add(isl.Id(f"c{depth}"))).node_from_schedule_map(schedule)
+    every = [each for number in range(depth) for each in (f"c{number}", names[number])]
+    return scanned(isl.Set(nest.set_text(":")), nest.union(ordered), [*every, f"c{depth}"])
 
 
 def _positions(kernels: Sequence[NestKernel]) -> Iterator[tuple[NestKernel, list[int]]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import partial, reduce
 from typing import TypeAlias
 
 import islpy as isl
@@ -13,11 +13,10 @@ import islpy as isl
 from coarsen.dispatch.expressions import parse_condition, parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.loops import tree
-from coarsen.loops.body_text import children_of, kind_of
-from coarsen.loops.expression_text import size_text, variable
 from coarsen.loops.kernel_text import KernelText, group_size
 from coarsen.loops.kernels import NestKernel, extents_of, launch_tree
-from coarsen.loops.nest import Array, Nest, Statement, affine_text, free_name
+from coarsen.loops.nest import Array, Nest, affine_text, free_name
+from coarsen.loops.writer import Writer, expression_of, statements_of, variable
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,6 @@ class LaunchIf:
 
 
 Launching: TypeAlias = NestLaunch | LaunchLoop | LaunchIf
-# A loop of launches evaluates the same few again and again.
-_expression, _condition = lru_cache(maxsize=None)(parse_expression), lru_cache(maxsize=None)(parse_condition)
 
 
 def launches_of(kernels: Sequence[KernelText]) -> tuple[Launching, ...]:
@@ -66,10 +63,12 @@ def launches_of(kernels: Sequence[KernelText]) -> tuple[Launching, ...]:
 
     Raises RefusalError (`launch-form`) where these need more than sums, products, quotients and extremes.
     """
+    nest, by_name = kernels[0].kernel.nest, {each.kernel.name: each for each in kernels}
+    every = statements_of(launch_tree([each.kernel for each in kernels]), partial(expression_of, quotient="//"))
     try:
-        return tuple(_Reading(kernels).launchings(launch_tree([each.kernel for each in kernels]), {}))
+        return tuple(_launchings(every, by_name, {*nest.types, *nest.arrays}))
     except InvalidInputError as error:
-        raise RefusalError("launch-form", str(error), kernels[0].kernel.nest.place) from None
+        raise RefusalError("launch-form", str(error), nest.place) from None
 
 
 def each_launch(
@@ -79,73 +78,60 @@ def each_launch(
     for each in launches:
         match each:
             case LaunchIf(conditions=conditions, body=body):
-                if all(_condition(text).holds(values) for text in conditions):
+                if all(parse_condition(text).holds(values) for text in conditions):
                     yield from each_launch(body, values)
             case LaunchLoop(name=name, body=body):
-                first, end = (_expression(text).evaluate(values) for text in (each.first, each.end))
+                first, end = (parse_expression(text).evaluate(values) for text in (each.first, each.end))
                 for value in range(first, end, each.step):
                     yield from each_launch(body, {**values, name: value})
             case NestLaunch():
-                steps = {name: _expression(text).evaluate(values) for name, text in each.steps.items()}
+                steps = {name: parse_expression(text).evaluate(values) for name, text in each.steps.items()}
                 inner = {**values, **steps}
-                whole = tuple(_expression(text).evaluate(inner) for text in each.global_size)
-                yield each, whole, tuple(_expression(text).evaluate(inner) for text in each.local_size), steps
+                whole = tuple(parse_expression(text).evaluate(inner) for text in each.global_size)
+                yield each, whole, tuple(parse_expression(text).evaluate(inner) for text in each.local_size), steps
 
 
-class _Reading:
-    """Reads isl's tree of launches; each of its loops gets a name of its own."""
-
-    def __init__(self, kernels: Sequence[KernelText]) -> None:
-        self._kernels = {each.kernel.name: each for each in kernels}
-        self._nest = kernels[0].kernel.nest
-        self._taken = {*self._nest.types, *self._nest.arrays}
-
-    def launchings(self, node: isl.AstNode, names: Mapping[str, tree.Expression]) -> Iterator[Launching]:
-        """Yield what a node runs; `names` has the names of the loops around it by isl's."""
-        for each in children_of(node):
-            match kind_of(each):
-                case "if_" if not each.if_has_else_node():
-                    conditions = tuple(self._conditions(each.if_get_cond(), names))
-                    yield LaunchIf(conditions, tuple(self.launchings(each.if_get_then_node(), names)))
-                case "for_" if not each.for_is_degenerate():
-                    iterator, condition = size_text(each.for_get_iterator()), each.for_get_cond()
-                    name = free_name(iterator, self._taken)
-                    self._taken.add(name)
-                    last = _size(condition.op_get_arg(1), names)
-                    is_before = isl.ast_expr_op_type(condition.op_get_type()) == isl.ast_expr_op_type.lt
-                    yield LaunchLoop(
-                        name,
-                        _size(each.for_get_init(), names),
-                        last if is_before else f"{last} + 1",
-                        int(each.for_get_inc().int_get_val().to_python()),
-                        tuple(self.launchings(each.for_get_body(), {**names, iterator: variable(name)})),
-                    )
-                case "user":
-                    call = each.user_get_expr()
-                    kernel = self._kernels[call.op_get_arg(0).id_get_id().get_name()]
-                    given = [_size(call.op_get_arg(place), names) for place in range(1, call.op_get_n_arg())]
-                    steps = dict(zip(kernel.kernel.steps, given, strict=True))
-                    yield NestLaunch(kernel, *_sizes(kernel.kernel), steps)
-                case kind:
-                    raise self._refusal(f"the launches need isl's '{kind}' around them")
-
-    def _conditions(self, condition: isl.AstExpr, names: Mapping[str, tree.Expression]) -> Iterator[str]:
-        operator = isl.ast_expr_op_type(condition.op_get_type()).name
-        if operator in ("and_", "and_then"):
-            for place in range(condition.op_get_n_arg()):
-                yield from self._conditions(condition.op_get_arg(place), names)
-        elif operator in ("or_", "or_else"):
-            raise self._refusal("a launch depends on one condition or another")
-        else:
-            yield parse_condition(size_text(condition, names)).text
-
-    def _refusal(self, what: str) -> RefusalError:
-        return RefusalError("launch-form", what, self._nest.place)
+def _launchings(
+    statements: Iterable[tree.Statement], kernels: Mapping[str, KernelText], taken: set[str]
+) -> Iterator[Launching]:
+    """Yield what isl's loops launch; each of them gets a name of its own, which none of `taken` is."""
+    for each in statements:
+        match each:
+            case tree.If(condition=condition, then=then, otherwise=()):
+                conditions = tuple(_conditions(condition))
+                yield LaunchIf(conditions, tuple(_launchings(then, kernels, taken)))
+            case tree.For(
+                first=tree.Declare(variable=counted, value=first),
+                condition=tree.Operation(operator=relation, operands=(_, last)),
+                step=tree.Assignment(value=tree.Number(value=int(step))),
+            ) if first is not None:
+                name = free_name(counted.name, taken)
+                taken.add(name)
+                body = (tree.replaced(inner, {variable(counted.name): variable(name)}) for inner in each.body)
+                end = _size(last) + " + 1" * (relation == "<=")
+                yield LaunchLoop(name, _size(first), end, step, tuple(_launchings(body, kernels, taken)))
+            case tree.Evaluate(expression=tree.Call(function=name, arguments=given)):
+                kernel = kernels[name]
+                steps = dict(zip(kernel.kernel.steps, map(_size, given), strict=True))
+                yield NestLaunch(kernel, *_sizes(kernel.kernel), steps)
+            case _:
+                raise InvalidInputError("the launches need more than loops and conditions around them")
 
 
-def _size(expression: isl.AstExpr, names: Mapping[str, tree.Expression]) -> str:
+def _conditions(condition: tree.Expression) -> Iterator[str]:
+    match condition:
+        case tree.Operation(operator="&&", operands=parts):
+            for each in parts:
+                yield from _conditions(each)
+        case tree.Operation(operator="||"):
+            raise InvalidInputError("a launch depends on one condition or another")
+        case _:
+            yield parse_condition(Writer("int").plain(condition)).text
+
+
+def _size(expression: tree.Expression) -> str:
     """An expression as `each_launch` reads it. Raises InvalidInputError for one that it can't."""
-    return parse_expression(size_text(expression, names)).text
+    return parse_expression(Writer("int").plain(expression)).text
 
 
 # By number of dimensions: the local size of a launch that is not tuned.
@@ -155,19 +141,25 @@ _LOCAL_SIZES = (("1",), ("64",), ("16", "16"), ("8", "8", "4"))
 def _sizes(kernel: NestKernel) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The global and the local size; one work-item where no loop is parallel or shared."""
     context, extents = extents_of(kernel)
-    build = isl.AstBuild.from_context(context)
-    sizes = [_largest(build, end.sub(first)) for first, end in extents.values()]
+    sizes = [_largest(context, end.sub(first)) for first, end in extents.values()]
     if kernel.split is None:
         return tuple(sizes) or ("1",), _LOCAL_SIZES[len(sizes)]
     sizes.insert(kernel.split.dimension, kernel.lane_macros[0])
     return tuple(sizes), group_size(kernel)
 
 
-def _largest(build: isl.AstBuild, values: isl.PwAff) -> str:
-    """The largest of the values that an expression has by cases."""
-    pieces = (isl.PwAff.from_aff(form) for _, form in values.coalesce().get_pieces())
+def _largest(context: isl.Set, values: isl.PwAff, more: int = 0) -> str:
+    """The largest of the values that an expression has by cases, or the number after it."""
+    if more:
+        values = values.add(values.domain().indicator_function())
+    build = isl.AstBuild.from_context(context)
+    pieces = (build.expr_from_pw_aff(isl.PwAff.from_aff(form)) for _, form in values.coalesce().get_pieces())
     # Of what never runs there is none.
-    first, *others = dict.fromkeys(_size(build.expr_from_pw_aff(each), {}) for each in pieces) or ("0",)
+    return _most([_size(expression_of(each, "//")) for each in pieces] or ["0"])
+
+
+def _most(texts: Iterable[str]) -> str:
+    first, *others = dict.fromkeys(texts)
     return f"max({', '.join((first, *others))})" if others else first
 
 
@@ -181,22 +173,17 @@ def extents_in(nest: Nest, array: Array) -> tuple[str, ...]:
     """
     if array.is_scalar:
         return ("1",)
-    parts = [
-        isl.Map(nest.access(statement, access)).intersect_domain(isl.Set(nest.domain(statement))).range()
+    parts = (
+        nest.reached(statement, access).range()
         for statement in nest.statements
         for access in statement.accesses
         if access.array == array.name
-    ]
+    )
     whole = reduce(isl.Set.union, parts).coalesce()
-    build = isl.AstBuild.from_context(whole.params())
-    found = []
-    for place, known in enumerate(array.extents):
-        if known is None:
-            last = whole.dim_max(place).coalesce()
-            found.append(_largest(build, last.add(last.domain().indicator_function())))
-        else:
-            found.append(affine_text(known))
-    return tuple(found)
+    return tuple(
+        _largest(whole.params(), whole.dim_max(place).coalesce(), 1) if known is None else affine_text(known)
+        for place, known in enumerate(array.extents)
+    )
 
 
 def ends_in(nest: Nest) -> tuple[str, ...]:
@@ -204,12 +191,27 @@ def ends_in(nest: Nest) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for statement in nest.statements:
         domain = isl.Set(nest.domain(statement))
-        build = isl.AstBuild.from_context(domain.params())
         for place in range(0 if domain.is_empty() else len(statement.iterators)):
             last, first = domain.dim_max(place), domain.dim_min(place)
-            for end in (last, first.neg(), last.sub(first)):
-                found[_largest(build, end)] = None
+            found |= {_largest(domain.params(), end): None for end in (last, first.neg(), last.sub(first))}
     return tuple(found)
+
+
+def operations_in(kernels: Sequence[KernelText]) -> str:
+    """Return how many rounded operations lead to an element one after the other, at most, as an expression."""
+    found: list[str] = []
+    for each in kernels:
+        for statement in each.kernel.statements:
+            assert statement.code is not None, "kernels_of refuses a statement without"
+            own = sum(isinstance(part, tree.Operation | tree.Call) for part in _values(statement.code.value))
+            domain, rows = isl.Set(each.kernel.nest.domain(statement)), each.kernel.places[statement.name]
+            terms = [str(own + bool(statement.code.operator))]
+            for place in range(len(statement.iterators)):
+                if not any(row[place] and sum(map(abs, row)) == 1 for row in rows):
+                    text = _largest(domain.params(), domain.dim_max(place).sub(domain.dim_min(place)), 1)
+                    terms.append(text if re.fullmatch(r"\w+|max\(.*\)", text) else f"({text})")
+            found.append(" * ".join(terms))
+    return _most(found)
 
 
 def _values(expression: tree.Expression) -> Iterator[tree.Expression]:
@@ -218,38 +220,3 @@ def _values(expression: tree.Expression) -> Iterator[tree.Expression]:
     if not isinstance(expression, tree.Element):
         for part in tree.parts_of(expression):
             yield from _values(part)
-
-
-def operations_in(kernels: Sequence[KernelText]) -> str:
-    """Return how many rounded operations lead to an element one after the other, at most, as an expression."""
-    nest = kernels[0].kernel.nest
-    found: dict[str, None] = {}
-    for each in kernels:
-        for statement in each.kernel.statements:
-            assert statement.code is not None, "kernels_of refuses a statement without"
-            own = sum(isinstance(part, tree.Operation | tree.Call) for part in _values(statement.code.value))
-            domain = isl.Set(nest.domain(statement))
-            build = isl.AstBuild.from_context(domain.params())
-            rows = each.kernel.places[statement.name]
-            terms = [str(own + bool(statement.code.operator))]
-            for place in range(len(statement.iterators)):
-                if not any(row[place] and sum(map(abs, row)) == 1 for row in rows):
-                    ends = domain.dim_max(place), domain.dim_min(place)
-                    count = ends[0].sub(ends[1])
-                    text = _largest(build, count.add(count.domain().indicator_function()))
-                    terms.append(text if re.fullmatch(r"\w+|max\(.*\)", text) else f"({text})")
-            found[" * ".join(terms)] = None
-    first, *others = found
-    return f"max({', '.join((first, *others))})" if others else first
-
-
-def instances_at(nest: Nest, statement: Statement, sizes: Mapping[str, int]) -> int:
-    """Return how many instances of a statement there are at values of parameters, at most: those of a box."""
-    fixed = " and ".join(f"{name} = {value}" for name, value in sizes.items() if name in nest.parameters)
-    domain = isl.Set(nest.domain(statement)).intersect_params(isl.Set(nest.set_text(f": {fixed or '0 = 0'}")))
-    if domain.is_empty():
-        return 0
-    count = 1
-    for place in range(len(statement.iterators)):
-        count *= int(domain.dim_max_val(place).sub(domain.dim_min_val(place)).to_python()) + 1
-    return count

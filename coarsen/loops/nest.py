@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Literal
 
 import islpy as isl
@@ -182,6 +183,19 @@ class Nest:
         """Return the relation of instances and the elements that they access, in isl's notation."""
         element = f"{access.array}[{', '.join(map(affine_text, access.subscripts))}]"
         return self.set_text(f"{statement.instance} -> {element}")
+
+    def reached(self, statement: Statement, access: Access) -> isl.Map:
+        """Return the relation of the instances that run and the elements that they access."""
+        return isl.Map(self.access(statement, access)).intersect_domain(isl.Set(self.domain(statement)))
+
+    def union(self, parts: Iterable[isl.Map]) -> isl.UnionMap:
+        """Return relations as one."""
+        return reduce(isl.UnionMap.union, map(isl.UnionMap.from_map, parts), isl.UnionMap(self.set_text("")))
+
+    def at(self, sizes: Mapping[str, int]) -> isl.Set:
+        """Return the values of its parameters that some have, as a set."""
+        fixed = " and ".join(f"{name} = {sizes[name]}" for name in self.parameters)
+        return isl.Set(self.set_text(f": {fixed or '0 = 0'}"))
 
     def schedule(self, statement: Statement) -> str:
         """Return the relation of instances and the times at which the source runs them, in isl's notation."""

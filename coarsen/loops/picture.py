@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, zip_longest
 from operator import gt
 from textwrap import shorten
 
@@ -16,21 +17,19 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_rgba
+from matplotlib.colors import ListedColormap, to_rgba
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
 
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError
-from coarsen.loops.algorithm1 import Memory, placements, transformation
 from coarsen.loops.dependences import dependences, limited
 from coarsen.loops.explain import MEMORY_WORDS
 from coarsen.loops.kernels import NestKernel
-from coarsen.loops.launches import extents_in, instances_at
+from coarsen.loops.launches import extents_in
 from coarsen.loops.nest import Access, Nest, Statement, affine_text
 from coarsen.loops.program import NestProgram
-from coarsen.loops.schedules import bands, pieces_of
+from coarsen.loops.schedules import Memory, bands, pieces_of, placements, transformation
 
 # What all sizes are, and a work-group along each of two dimensions.
 _SIZE, _GROUP = 8, 4
@@ -43,9 +42,9 @@ _COLOURS: Mapping[Memory, str] = {
     "register": "#8e3b8e",
 }
 _ITEMS, _OTHERS, _TINT = "#444444", "#ececec", 0.42
-# The most panels beside each other, letters of a label; the side of a panel and what is above it, in inches.
+# The most panels beside each other, letters of a label; the sides of a panel with what is around it, in inches.
 _COLUMNS, _LONGEST = 5, 20
-_SIDE, _HEAD = 1.85, 0.35
+_SIDE, _HEIGHT = 1.85, 2.2
 Point = tuple[int, ...]
 Cell = tuple[int, int]
 
@@ -82,8 +81,7 @@ def picture(program: NestProgram, suffix: str) -> bytes:
             for piece in pieces_of(bands(nest, found))
             for each in placements(nest, piece, transformation(nest, found, piece))
         }
-        sizes = dict.fromkeys(nest.parameters, _SIZE)
-        if any(instances_at(nest, each, sizes) > _MOST_DRAWN for each in nest.statements):
+        if program.instances_at(dict.fromkeys(nest.parameters, _SIZE)) > _MOST_DRAWN:
             many = f"no picture: where all sizes are {_SIZE}, there are more than {_MOST_DRAWN:,} iterations"
             raise InvalidInputError(f"{many}; make constant bounds smaller, by -D if they are macros")
         if any(_at(kernel.nest, kernel.box()).is_empty() for kernel in kernels):
@@ -97,8 +95,7 @@ def picture(program: NestProgram, suffix: str) -> bytes:
 
 def _at(nest: Nest, whole: isl.Set) -> isl.Set:
     """A set at the value of all parameters."""
-    fixed = " and ".join(f"{name} = {_SIZE}" for name in nest.parameters) or "0 = 0"
-    found = whole.intersect_params(isl.Set(nest.set_text(f": {fixed}")))
+    found = whole.intersect_params(nest.at(dict.fromkeys(nest.parameters, _SIZE)))
     return found.project_out(isl.dim_type.param, 0, found.dim(isl.dim_type.param))
 
 
@@ -140,11 +137,11 @@ def _parts(kernel: NestKernel) -> tuple[list[Point], list[Point], list[Point]]:
     launched = [each for each in every if each[:steps] == every[0][:steps]]
     launched = [each for each in launched if each[steps + 2 :] == launched[0][steps + 2 :]]
     first = [min(column) for column in zip(*launched, strict=True)]
-    groups: dict[Point, list[Point]] = {}
-    for point in launched:
-        group = tuple((own - least) // _GROUP for own, least in zip(point, first, strict=True))
-        groups.setdefault(group, []).append(point)
-    whole = max(groups.values(), key=len)
+
+    def group_of(point: Point) -> Point:
+        return tuple((own - least) // _GROUP for own, least in zip(point, first, strict=True))
+
+    whole = max(([*group] for _, group in groupby(sorted(launched, key=group_of), group_of)), key=len)
     # Not the one in the corner, where there are others.
     inner = slice(steps, steps + 2)
     item = next((each for each in whole if all(map(gt, each[inner], whole[0][inner]))), whole[0])
@@ -175,49 +172,56 @@ def _cell(point: Sequence[int], row: int = 0) -> Cell:
 
 def _drawn(nest: Nest, rows: Sequence[tuple[NestKernel, Sequence[_Panel]]]) -> Figure:
     columns = min(_COLUMNS, max(len(panels) for _, panels in rows))
-    lines = [-(-len(panels) // columns) for _, panels in rows]
-    heights = [_HEAD + _SIDE * count for count in lines]
-    figure = Figure(figsize=(columns * _SIDE, sum(heights) + 0.75), layout=ConstrainedLayoutEngine(h_pad=0.06))
+    lines = [
+        (_sentence(kernel, columns) if not first else "", panels[first : first + columns])
+        for kernel, panels in rows
+        for first in range(0, len(panels), columns)
+    ]
+    figure = Figure(figsize=(columns * _SIDE, len(lines) * _HEIGHT + 0.75), layout="constrained")
     FigureCanvasAgg(figure)
     group = " × ".join([str(_GROUP)] * min(2, max(len(kernel.dimensions) for kernel, _ in rows)))
     sizes = " = ".join((*nest.parameters, str(_SIZE))) if nest.parameters else "sizes as they are"
-    head, *parts, foot = figure.subfigures(len(rows) + 2, 1, height_ratios=[0.3, *heights, 0.45])
-    head.suptitle(f"{nest.function}: {sizes}, work-groups of {group or 1}", x=0.01, ha="left", weight="bold")
-    for part, (kernel, panels), count in zip(parts, rows, lines, strict=True):
-        steps = f", for each {', '.join(kernel.steps)} (here the first)" if kernel.steps else ""
-        text = f"{kernel.name}{steps}: {'; '.join(each.text for each in kernel.statements)}"
-        part.suptitle(shorten(text, int(columns * _SIDE * 15), placeholder="…"), x=0.01, ha="left", fontsize=8)
-        grid = [*part.subplots(count, columns, squeeze=False).flat]
-        for axes in grid[len(panels) :]:
-            axes.set_axis_off()
-        for axes, panel in zip(grid, panels, strict=False):
-            _draw(axes, panel)
+    head = f"{nest.function}: {sizes}, work-groups of {group or 1}"
+    figure.suptitle(head, x=0.01, ha="left", weight="bold", fontsize=10)
+    parts = figure.subfigures(len(lines), 1, squeeze=False)[:, 0]
+    for part, (sentence, panels) in zip(parts, lines, strict=True):
+        part.suptitle(sentence, x=0.01, ha="left", fontsize=8)
+        for axes, panel in zip_longest(part.subplots(1, columns, squeeze=False)[0], panels):
+            if panel is None:
+                axes.set_axis_off()
+            else:
+                _draw(axes, panel)
     used = {panel.colour for _, panels in rows for panel in panels}
     entries = {"one work-item": to_rgba(_ITEMS), "its work-group": to_rgba(_ITEMS, _TINT)}
     entries["other work-items"] = to_rgba(_OTHERS)
     entries |= {MEMORY_WORDS[memory]: to_rgba(colour) for memory, colour in _COLOURS.items() if colour in used}
     handles = [Patch(color=colour, label=label) for label, colour in entries.items()]
-    foot.legend(handles=handles, loc="upper left", ncols=3, frameon=False, fontsize=7, borderaxespad=0.1)
+    figure.legend(handles=handles, loc="outside lower left", ncols=3, frameon=False, fontsize=7)
     return figure
 
 
+def _sentence(kernel: NestKernel, columns: int) -> str:
+    """What a kernel runs, and how often, as long as its panels are wide."""
+    steps = f", for each {', '.join(kernel.steps)} (here the first)" if kernel.steps else ""
+    text = f"{kernel.name}{steps}: {'; '.join(each.text for each in kernel.statements)}"
+    return shorten(text, int(columns * _SIDE * 15), placeholder="…")
+
+
 def _draw(axes: Axes, panel: _Panel) -> None:
-    cells = panel.layers[0]
     # Places that are differences of loops may be negative.
-    top, left = (min([0, *(cell[axis] for cell in cells)]) for axis in (0, 1))
-    bottom, right = (max([least, *(cell[axis] + 1 for cell in cells)]) for axis, least in enumerate(panel.least))
-    shown = np.zeros((bottom - top, right - left, 4))
-    looks = to_rgba(_OTHERS), to_rgba(panel.colour, _TINT), to_rgba(panel.colour)
-    for layer, look in zip(panel.layers, looks, strict=True):
+    every = np.array([*panel.layers[0], (0, 0), np.subtract(panel.least, 1)])
+    (top, left), (bottom, right) = every.min(axis=0), every.max(axis=0)
+    levels = np.zeros((bottom - top + 1, right - left + 1))
+    for level, layer in enumerate(panel.layers, 1):
         for row, column in layer:
-            shown[row - top, column - left] = look
-    axes.set_anchor("N")
-    axes.imshow(shown, extent=(left - 0.5, right - 0.5, bottom - 0.5, top - 0.5), interpolation="none")
-    for first, end, axis in ((left, right, axes.xaxis), (top, bottom, axes.yaxis)):
-        axis.set_ticks(range(first, end, -(-(end - first) // 5)))
-        axis.set_ticks([each - 0.5 for each in range(first, end + 1)], minor=True)
-    axes.grid(which="minor", color="#bbbbbb", linewidth=0.4)
-    axes.tick_params(which="both", length=0, labelsize=6)
+            levels[row - top, column - left] = level
+    colours = ListedColormap(["white", _OTHERS, to_rgba(panel.colour, _TINT), panel.colour])
+    grid = {"edgecolors": "#bbbbbb", "linewidth": 0.4}
+    axes.pcolormesh(range(left, right + 1), range(top, bottom + 1), levels, cmap=colours, vmin=0, vmax=3, **grid)
+    axes.set(aspect="equal", anchor="N")
+    axes.invert_yaxis()
+    axes.locator_params(nbins=5, integer=True)
+    axes.tick_params(length=0, labelsize=6)
     axes.set_title(panel.title, fontsize=8, color=panel.colour, weight="bold")
     axes.set_xlabel(panel.labels[0], fontsize=7)
     axes.set_ylabel(panel.labels[1], fontsize=7)

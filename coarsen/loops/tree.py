@@ -6,7 +6,7 @@ Nodes are equal that differ in their places alone.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -277,6 +277,17 @@ def with_parts(node: Node, change: Callable[[Expression], Expression]) -> Node:
     return dataclasses.replace(node, **{name: changed(value) for name, value in _values(node).items()})
 
 
+def with_blocks(statement: Statement, change: Callable[[tuple[Statement, ...]], Iterable[Statement]]) -> Statement:
+    """Return a statement with others in place of the blocks directly inside of it."""
+    match statement:
+        case For() | Region():
+            return dataclasses.replace(statement, body=tuple(change(statement.body)))
+        case If(then=then, otherwise=otherwise):
+            then = tuple(change(then))
+            return dataclasses.replace(statement, then=then, otherwise=tuple(change(otherwise)))
+    return statement
+
+
 def replaced(node: Node, others: Mapping[Expression, Expression]) -> Node:
     """Return an expression or a statement with others in the place of some of the expressions inside of it."""
     return with_parts(node, lambda each: others[each] if each in others else replaced(each, others))
@@ -296,6 +307,16 @@ def inside(expression: Expression) -> Iterator[Expression]:
     yield expression
     for part in parts_of(expression):
         yield from inside(part)
+
+
+def names_in(expression: Expression) -> frozenset[str]:
+    """Return the names in an expression."""
+    return frozenset(each.variable.name for each in inside(expression) if isinstance(each, Name))
+
+
+def elements_in(expression: Expression) -> list[Element]:
+    """Return the elements in an expression, in the order in which they are written."""
+    return [each for each in inside(expression) if isinstance(each, Element)]
 
 
 def targets_in(statements: Sequence[Statement]) -> Iterator[Expression]:

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("coarsen")
 _Read = TypeVar("_Read")
 
-# The decision on launches of which nothing is known.
-AS_IT_IS = Decision(Variant(), "nothing is remembered of such launches; tune=True searches")
-
 
 class Known(NamedTuple):
     """The knowledge of a program about a class of launches.
@@ -63,7 +60,8 @@ class Remembered(Policy):
             None where these stay as they are.
     """
 
-    # What is done about a choice that no longer holds, and where nothing can be read.
+    # What is said where nothing is remembered, of a choice that no longer holds, and where nothing can be read.
+    _nothing = "nothing is remembered of such launches; tune=True searches"
     _what_then = "tune=True searches again"
     _unreadable = "what is remembered can't be read"
 
@@ -104,7 +102,7 @@ class Remembered(Policy):
             return self._with_macros(Decision(known.choice.variant, known.reason, is_exact=True), request)
         if not self._is_last:
             return None
-        return AS_IT_IS if known is None else Decision(Variant(), known.reason)
+        return Decision(Variant(), self._nothing if known is None else known.reason)
 
     def _with_macros(self, decision: Decision, request: LaunchRequest) -> Decision:
         """A decision with the sizes that its macros take, if it has any."""

@@ -206,7 +206,14 @@ def set_sorted(kernel: Any, arguments: SortedArguments) -> None:  # noqa: ANN401
 
 def pair_functions(args: tuple[Argument, ...]) -> tuple[Callable[..., Pairs], Callable[..., Pairs]]:
     """Return what sorts arguments of the same types as `sorted_by_kind`, faster."""
-    return _pair_functions(tuple(isinstance(value, _NUMBERS) for value in args))
+    return taking_functions(args, {place: place for place in range(len(args))})
+
+
+def taking_functions(
+    given: tuple[Argument, ...], places: Mapping[int, int]
+) -> tuple[Callable[..., Pairs], Callable[..., Pairs]]:
+    """Return what takes a kernel's arguments, by index, from places among others of the same types, sorted."""
+    return _pair_functions(tuple((*each, isinstance(given[each[1]], _NUMBERS)) for each in places.items()))
 
 
 def typed_pair_functions(types: tuple[Any, ...]) -> tuple[Callable[..., Pairs], Callable[..., Pairs]] | None:
@@ -235,10 +242,12 @@ def _typed_pair_functions(letters: tuple[str | None, ...]) -> tuple[Callable[...
 
 
 @lru_cache(maxsize=256)
-def _pair_functions(are_numbers: tuple[bool, ...]) -> tuple[Callable[..., Pairs], Callable[..., Pairs]]:
+def _pair_functions(
+    places: tuple[tuple[int, int, bool], ...],
+) -> tuple[Callable[..., Pairs], Callable[..., Pairs]]:
     parts: tuple[list[str], list[str]] = ([], [])
-    for index, is_number in enumerate(are_numbers):
-        parts[is_number].extend((str(index), f"a[{index}]"))
+    for index, place, is_number in places:
+        parts[is_number].extend((str(index), f"a[{place}]"))
     return tuple_function(parts[0]), tuple_function(parts[1])
 
 

@@ -23,7 +23,7 @@ from coarsen.runtime.launch import (
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.coarsening import Configuration, Level
 from coarsen.variant.placement import Place
-from coarsen.variant.transforms import NO_TILE, Transforms
+from coarsen.variant.transforms import DEFAULT, NO_TILE, Transforms
 from coarsen.variant.variant import Definitions, Variant
 
 if TYPE_CHECKING:
@@ -129,8 +129,11 @@ class VariantChoice(NamedTuple):
     def _candidates(self, launch: OriginalLaunch, wanted: Configuration) -> Iterator[DividedLaunch]:
         """Yield the launches to try, best first."""
         if not wanted:
-            if self._used.is_tiled and launch.local_size and is_plain(launch.global_size, launch.local_size):
-                yield DividedLaunch(launch.global_size, launch.local_size, (), transforms=self._used)
+            used, size = self._used.without_merging, launch.local_size
+            if used.is_tiled and not (size and is_plain(launch.global_size, size)):
+                used = used.without({"tile"})
+            if used != DEFAULT and is_plain(launch.global_size, size):
+                yield DividedLaunch(launch.global_size, size, (), transforms=used)
             return
         limits = limits_of(launch.device, self.original)
         sizes = launch.global_size, launch.local_size

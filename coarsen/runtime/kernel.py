@@ -356,8 +356,8 @@ class Kernel(NotedKernel):
         self, queue: pyopencl.CommandQueue, own: OwnLaunch, args: tuple[Argument, ...], wait_for: WaitList
     ) -> pyopencl.Event:
         """Make the launches of a version that takes several. Raises CoarsenError where none of them is made."""
-        assert own.steps is not None and own.sizes is not None, "of several launches"
-        return self._variants.sequence(own.steps).enqueue(queue, own.sizes, args, wait_for)
+        assert own.steps is not None, "of several launches"
+        return self._variants.sequence(own.steps).enqueue(queue, own, args, wait_for)
 
     def _launch_converted(
         self,

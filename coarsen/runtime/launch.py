@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
-from coarsen.variant.transforms import Transforms
+from coarsen.variant.transforms import DEFAULT, Transforms
 
 if TYPE_CHECKING:
     import pyopencl
@@ -68,7 +68,7 @@ class DividedLaunch(NamedTuple):
     @property
     def is_rewritten(self) -> bool:
         """Return True unless it is the original kernel that is launched."""
-        return bool(self.coarsenings) or (self.transforms is not None and self.transforms.is_tiled)
+        return bool(self.coarsenings) or (self.transforms or DEFAULT).without_merging != DEFAULT
 
     @property
     def steps(self) -> SequenceVersion | None:

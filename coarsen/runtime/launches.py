@@ -127,9 +127,9 @@ class KernelLaunches:
         if found is None:
             decision = self._asked(launch, request)
             found = self._carried_out(launch, decision)
-            _keep(self._decisions, key, decision)
+            keep(self._decisions, key, decision)
             self._careful.pop(key, None)
-            _keep(self._chosen if is_final else self._provisional, key, found)
+            keep(self._chosen if is_final else self._provisional, key, found)
             self._long += len(found.own.sizes.order) if found.own and found.own.sizes else 0
             if self._long > _MOST_LONG:
                 self._long = 0
@@ -151,7 +151,7 @@ class KernelLaunches:
         if assumptions not in known:
             found = self._carried_out(launch, self._decided(launch), assumptions)
             known = {**known, assumptions: found}
-            _keep(self._careful, key, known)
+            keep(self._careful, key, known)
         return known[assumptions]
 
     def otherwise(self, launch: OriginalLaunch, reason: str) -> DividedLaunch:
@@ -173,7 +173,7 @@ class KernelLaunches:
             own = OwnLaunch(launch, variant.definitions)
             wanted = replace(variant, local_size=launch.local_size or ())
             found = self._carried_out(launch, Decision(wanted, "one of several launches", is_exact=True, own=own))
-            _keep(self._exact, key, found)
+            keep(self._exact, key, found)
         launched = self.variant_of(found) if found.coarsenings else None
         if launched is not None and launched.is_conditional and passed is not None:
             launched = launched if self._holding(launched, launch.device, passed) == ALL_HOLD else None
@@ -324,7 +324,7 @@ class KernelLaunches:
         known = self._known.get(id(launch))
         if known is None or known[0] is not launch:
             known = launch, self._new_variant_of(launch)
-            _keep(self._known, id(launch), known)
+            keep(self._known, id(launch), known)
         return known[1]
 
     def allowed(
@@ -414,14 +414,18 @@ class KernelLaunches:
         if launch.note:
             occasion = self.name, launch.hindrance
             self.plan.say_once(occasion, f"kernel {self.name}: {launch.note} (said once, for all sizes)")
-        if launch.reason is None:
+        has_one = launch.reason is None and not launch.is_rewritten and math.prod(launch.global_size) <= 1
+        if has_one:
+            reason = "it has no more than one work-item, so there is nothing to merge and nothing to search"
+        elif launch.reason is None:
             reason = self.plan.reason(self.name, launch.is_rewritten, launch.note)
         else:
             reason = "; ".join(filter(None, (launch.reason, launch.note)))
         is_guess = bool(launch.coarsenings) and reason.startswith(GUESS)
         say = self.plan.say_once if is_guess else self.plan.tell_once
         how = "guessed" if is_guess else "chosen"
-        say((how, self.name), f"kernel {self.name} runs with {words_of(launch)}: {reason}")
+        # What is said of such a launch says nothing of others.
+        say((how, self.name, has_one), f"kernel {self.name} runs with {words_of(launch)}: {reason}")
 
 
 def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:
@@ -436,7 +440,7 @@ def _key(launch: OriginalLaunch) -> Hashable:
     return launch.device.int_ptr, *launch[1:]
 
 
-def _keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
+def keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
     """Put something among what is known, which does not grow for ever; another thread may clear it at once."""
     if len(known) >= _MOST_KNOWN:
         known.clear()
@@ -445,8 +449,8 @@ def _keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
 
 def words_of(launch: DividedLaunch) -> str:
     """Return in words what is launched."""
-    is_tiled = launch.is_rewritten and not launch.coarsenings
-    words = ["nothing merged" if is_tiled else names_of(launch.coarsenings)]
+    is_merged = bool(launch.coarsenings) or not launch.is_rewritten
+    words = [names_of(launch.coarsenings) if is_merged else "nothing merged"]
     if launch.is_rewritten and launch.transforms is not None:
         words += launch.transforms.words
     words += map(str, launch.arrays)

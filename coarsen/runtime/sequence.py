@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from operator import ge
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -12,15 +13,27 @@ from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.dispatch.launch_sizes import SequenceSizes, VersionSizes
 from coarsen.errors import CoarsenError
-from coarsen.runtime.arguments import ENQUEUE, Argument, SetArguments, WaitList, set_all
-from coarsen.runtime.launch import OriginalLaunch, SequenceVersion, Sizes
-from coarsen.runtime.launches import LaunchedVariant, added_values
+from coarsen.runtime.arguments import (
+    ENQUEUE,
+    SET_NUMBERS,
+    SET_REFERENCES,
+    Argument,
+    Pairs,
+    SetArguments,
+    WaitList,
+    sorted_by_kind,
+    taking_functions,
+)
+from coarsen.runtime.launch import OriginalLaunch, OwnLaunch, SequenceVersion, Sizes
+from coarsen.runtime.launches import LaunchedVariant, added_values, keep
 from coarsen.variant.variant import PassedArgument, Source
 
 _OUT_OF_ORDER = int(pyopencl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE)
 _COMPLETE = pyopencl.command_execution_status.COMPLETE
 # The number of sets that are kept; where more are in use at once, launches have some for themselves.
 MOST_SETS = 16
+# Plans of more launches are made anew at each call.
+_LONGEST_PLAN = 16
 _NUMBERS: Mapping[str, Callable[[int], Argument]] = MappingProxyType(
     {"int": np.int32, "uint": np.uint32, "long": np.int64, "ulong": np.uint64}
 )
@@ -38,47 +51,53 @@ class SequenceKernels:
         self.version = version
         self.kernels = [PlainKernel(each.program, each.function_name) for each in version.kernels]
         self._coarsened: dict[tuple[int, LaunchedVariant], pyopencl.Kernel | None] = {}
+        # How launches are made, by what was decided and the types of arguments.
+        self._plans: dict[Hashable, _Plan] = {}
         # One for each launch that may run at the same time.
         self._scratch: list[Scratch] = []
 
     def enqueue(
-        self, queue: pyopencl.CommandQueue, sizes: SequenceSizes, args: Sequence[Argument], wait_for: WaitList
+        self, queue: pyopencl.CommandQueue, own: OwnLaunch, args: tuple[Argument, ...], wait_for: WaitList
     ) -> pyopencl.Event:
         """Launch all, each after the one before it, and return the event that ends with the last.
 
         Args:
             queue: in order or not.
-            sizes: of the launches.
+            own: what was decided, with the sizes of the launches.
             args: the caller's.
             wait_for: events that the first waits for.
 
         Raises:
             NotLaunchedError: none of them was launched.
         """
-        in_order = in_order_handle(queue)
-        launcher = _Launcher(self, queue, sizes, args)
-        firsts = {place: number for number, place in reversed([*enumerate(sizes.order)])}
+        assert own.sizes is not None, "of several launches"
+        in_order, sizes = in_order_handle(queue), own.sizes
+        key = (id(own), *map(type, args))
+        plan = self._plans.get(key) or _Plan(self, own)
         try:
             scratch = self._free_scratch(queue, sizes.scratch, in_order) if sizes.scratch else None
-            launcher.scratch = () if scratch is None else scratch.buffers
-            for number in firsts.values():
-                launcher.set(number)
+            given = args if scratch is None else (*args, *scratch.buffers)
+            for number in plan.firsts.values():
+                plan.launch(number, given).set(given)
             if not sizes.order:
                 # Loops that run no time at all.
                 event: pyopencl.Event = pyopencl.enqueue_marker(queue, wait_for)
                 return event
-            event = launcher.enqueue(0, wait_for)
+            event = plan.launch(0, given).enqueue(queue, wait_for)
         except pyopencl.Error as error:
             raise NotLaunchedError(" ".join(str(error).split())[:200]) from None
         for number, place in enumerate(sizes.order[1:], 1):
             if scratch is not None:
                 scratch.used_by(event, in_order)
-            if firsts[place] != number:
-                launcher.set(number)
+            launch = plan.launch(number, given)
+            if plan.firsts[place] != number:
+                launch.set(given)
             # In a queue in order, each waits for all before it anyway.
-            event = launcher.enqueue(number, [event] if in_order is None else None)
+            event = launch.enqueue(queue, [event] if in_order is None else None)
         if scratch is not None:
             scratch.used_by(event, in_order)
+        if plan.is_of_types and len(sizes.order) <= _LONGEST_PLAN:
+            keep(self._plans, key, plan)
         return event
 
     def only_launch(self, sizes: SequenceSizes, count: int) -> tuple[pyopencl.Kernel, Sizes, Sizes | None] | None:
@@ -112,94 +131,120 @@ class SequenceKernels:
         return found
 
 
-class _How(NamedTuple):
-    """The way in which a launch among several is carried out: kernel, sizes, and what is passed besides."""
-
-    kernel: pyopencl.Kernel
-    global_size: Sizes | None
-    local_size: Sizes | None
-    added: Mapping[int, Argument]
+# The way in which a launch among several is carried out: kernel, sizes, and what is passed besides.
+_How = tuple[pyopencl.Kernel, Sizes | None, Sizes | None, Mapping[int, Argument]]
 
 
-class _Launcher:
-    """Sets the arguments of a sequence's launches and launches them, for one call."""
+class _Launch(NamedTuple):
+    """A launch of which all is known but the caller's arguments and scratch.
 
-    def __init__(
-        self,
-        sequence: SequenceKernels,
-        queue: pyopencl.CommandQueue,
-        sizes: SequenceSizes,
-        args: Sequence[Argument],
-    ) -> None:
-        self.scratch: Sequence[pyopencl.Buffer] = ()
-        self._sequence, self._queue, self._sizes, self._args = sequence, queue, sizes, args
+    `references` and `numbers` take from these what PyOpenCL's two setters want; nothing where an earlier launch of
+    the same call has set it. The `own` ones are the same in each call.
+    """
+
+    how: _How
+    references: Callable[[tuple[Argument, ...]], Pairs]
+    numbers: Callable[[tuple[Argument, ...]], Pairs]
+    own_references: Pairs
+    own_numbers: Pairs
+
+    def set(self, given: tuple[Argument, ...]) -> None:
+        """Set the arguments, of the caller's with the scratch behind them."""
+        if references := self.references(given) + self.own_references:
+            SET_REFERENCES(self.how[0], references)
+        if numbers := self.numbers(given) + self.own_numbers:
+            SET_NUMBERS(self.how[0], numbers)
+
+    def enqueue(self, queue: pyopencl.CommandQueue, wait_for: WaitList) -> pyopencl.Event:
+        """Launch what has its arguments."""
+        kernel, whole, local, _ = self.how
+        event: pyopencl.Event = ENQUEUE(queue, kernel, whole, local, None, wait_for, False, False)
+        return event
+
+
+class _Plan:
+    """The launches of a sequence as they were decided, by their numbers, for arguments of some types.
+
+    Attributes:
+        firsts: by the place of a kernel in the version, the number of its first launch.
+        is_of_types: whether nothing but the types of the caller's arguments matters.
+    """
+
+    def __init__(self, sequence: SequenceKernels, own: OwnLaunch) -> None:
+        assert own.sizes is not None, "of several launches"
+        # It keeps what was decided, by whose address it is found.
+        self._sequence, self._own, self._sizes = sequence, own, own.sizes
+        self.firsts = {place: number for number, place in reversed([*enumerate(own.sizes.order)])}
+        self.is_of_types = True
+        self._launches: dict[int, _Launch] = {}
         # Launches that are alike in all turns of a loop have the same sizes, as one object.
         self._hows: dict[tuple[int, int], _How] = {}
 
-    def set(self, number: int) -> None:
-        """Set the arguments of a launch; in further turns of the same sizes those that may differ."""
-        place, launch = self._sizes.order[number], self._sizes.launches[number]
-        numbers, passed = self._sizes.numbers[number], self._sequence.version.passed[place]
+    def launch(self, number: int, given: tuple[Argument, ...]) -> _Launch:
+        """Return a launch; `given` are the caller's arguments with the scratch behind them."""
+        if number not in self._launches:
+            self._launches[number] = self._made(number, given)
+        return self._launches[number]
+
+    def _made(self, number: int, given: tuple[Argument, ...]) -> _Launch:
+        """Make a launch; in further turns of the same sizes it sets what may differ alone."""
+        place, launch, numbers = (
+            self._sizes.order[number],
+            self._sizes.launches[number],
+            self._sizes.numbers[number],
+        )
+        behind = len(given) - len(self._sizes.scratch)
+        own: dict[int, Argument] = {}
+        taken: dict[int, int] = {}
+        for index, each in enumerate(self._sequence.version.passed[place]):
+            if each.source is Source.NUMBER:
+                own[index] = _NUMBERS[each.type](numbers[each.index])
+            elif each.source is Source.SCRATCH:
+                taken[index] = behind + each.index
+            elif each.index in launch.local_memory:
+                own[index] = pyopencl.LocalMemory(launch.local_memory[each.index])
+            else:
+                taken[index] = each.index
         how = self._hows.get((place, id(launch)))
-        values = {
-            index: _value(each, self._args, self.scratch, launch, numbers)
-            for index, each in enumerate(passed)
-            if how is None or each.source is Source.NUMBER or each.index in launch.local_memory
-        }
-        if how is None:
-            how = self._hows[place, id(launch)] = self._how(place, launch, values)
-        values |= how.added
-        set_all(how.kernel, values.keys(), values.values())
+        if how is not None:
+            taken = {}
+        else:
+            values = own | {index: given[at] for index, at in taken.items()}
+            how = self._hows[place, id(launch)] = self._how(place, launch, [values[k] for k in range(len(values))])
+        own |= how[3]
+        functions = taking_functions(given, {index: at for index, at in taken.items() if index not in own})
+        return _Launch(how, *functions, *sorted_by_kind(own.keys(), own.values()))
 
-    def enqueue(self, number: int, wait_for: WaitList) -> pyopencl.Event:
-        """Launch what has its arguments."""
-        kernel, whole, local, _ = self._hows[self._sizes.order[number], id(self._sizes.launches[number])]
-        event: pyopencl.Event = ENQUEUE(self._queue, kernel, whole, local, None, wait_for, False, False)
-        return event
-
-    def _how(self, place: int, launch: VersionSizes, values: Mapping[int, Argument]) -> _How:
-        step = self._sequence.version.coarsened[place]
-        as_written = _How(self._sequence.kernels[place], launch.global_size, launch.local_size, {})
+    def _how(self, place: int, launch: VersionSizes, values: Sequence[Argument]) -> _How:
+        sequence = self._sequence
+        step = sequence.version.coarsened[place]
+        as_written: _How = (sequence.kernels[place], launch.global_size, launch.local_size, {})
         if step is None:
             return as_written
         passed = SetArguments(len(values))
-        passed.note_all([*values.values()])
-        original = OriginalLaunch(
-            self._queue.device, launch.global_size or (), launch.local_size, passed.local_bytes
-        )
+        passed.note_all(values)
+        device = self._own.launch.device
+        original = OriginalLaunch(device, launch.global_size or (), launch.local_size, passed.local_bytes)
         divided, launched = step[0].exactly(original, step[1], passed)
+        # What is taken for granted of memory is looked at in each call.
+        self.is_of_types &= launched is not None and not (launched.is_conditional or passed.local_memory)
         if launched is None:
             return as_written
-        kernel = self._sequence.kernel_of(place, launched)
+        kernel = sequence.kernel_of(place, launched)
         added = added_values(launched.added, len(values), original, divided.own, passed.local_memory)
         if kernel is None or added is None:
             return as_written
-        return _How(kernel, divided.global_size, divided.local_size, added)
-
-
-def _value(
-    argument: PassedArgument,
-    args: Sequence[Argument],
-    scratch: Sequence[pyopencl.Buffer],
-    sizes: VersionSizes,
-    numbers: Sequence[int],
-) -> Argument:
-    """Return an argument of one of the launches."""
-    if argument.source is Source.SCRATCH:
-        return scratch[argument.index]
-    if argument.source is Source.NUMBER:
-        return _NUMBERS[argument.type](numbers[argument.index])
-    size = sizes.local_memory.get(argument.index)
-    return args[argument.index] if size is None else pyopencl.LocalMemory(size)
+        return kernel, divided.global_size, divided.local_size, added
 
 
 class Scratch:
     """The scratch buffers of one launch at a time, and the last event that uses them."""
 
-    __slots__ = ("_in_order_queue", "_last", "buffers")
+    __slots__ = ("_bytes", "_in_order_queue", "_last", "buffers")
 
     def __init__(self) -> None:
         self.buffers: tuple[pyopencl.Buffer, ...] = ()
+        self._bytes: tuple[int, ...] = ()
         self._in_order_queue: int | None = None
         self._last: pyopencl.Event | None = None
 
@@ -215,14 +260,12 @@ class Scratch:
 
         What a launch still uses stays until that is over: OpenCL keeps it.
         """
-        if len(self.buffers) == len(sizes) and all(
-            buffer.size >= size for buffer, size in zip(self.buffers, sizes, strict=True)
-        ):
+        if len(self._bytes) == len(sizes) and all(map(ge, self._bytes, sizes)):
             return
-        before = [buffer.size for buffer in self.buffers] or [0] * len(sizes)
-        self.buffers = ()
-        wanted = map(max, sizes, before)
+        wanted = tuple(map(max, sizes, self._bytes or sizes))
+        self.buffers, self._bytes = (), ()
         self.buffers = tuple(pyopencl.Buffer(context, pyopencl.mem_flags.READ_WRITE, size) for size in wanted)
+        self._bytes = wanted
 
     def used_by(self, event: pyopencl.Event, in_order_queue: int | None) -> None:
         """Note that a launch uses it until this event."""

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from pyopencl.tools import VectorArg, dtype_to_ctype
 
+from coarsen.base.names import is_opencl_word
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.stream.reduction_text import BUILTIN, Argument, parsed_arguments
@@ -95,8 +96,9 @@ class Actor:
                 )
                 raise RefusalError("stateful-actor", reason)
         for argument in self.given:
-            if is_own(argument.name) or BUILTIN.fullmatch(argument.name):
-                raise InvalidInputError(f"{self.name}: an argument can't be called '{argument.name}'")
+            name = argument.name
+            if is_own(name) or BUILTIN.fullmatch(name) or is_opencl_word(name):
+                raise InvalidInputError(f"{self.name}: an argument can't be called '{name}'")
         whole = {each.name for each in self.given if not is_array(each) and each.dtype.kind in "iu"}
         for word in ("pop", "push", "peek"):
             self._check_rate(word, whole)

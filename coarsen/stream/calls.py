@@ -8,7 +8,7 @@ the others   ─▶ arrays of the same types and shapes ─▶ `Kernel.repeat`
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from itertools import accumulate
 from operator import mul
 from typing import Any, NamedTuple
@@ -23,10 +23,9 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.enqueue import Ready
+from coarsen.runtime.launches import keep
 from coarsen.stream.reduction_text import Argument
 
-# The number of kinds of calls that are kept at hand.
-_MOST_KINDS = 256
 _FROM_THE_START = np.int64(0)
 _Array = pyopencl.array.Array
 
@@ -103,7 +102,7 @@ class Calls(threading.local):
         """
         if out is not None and type(out) is not _Array:
             return None
-        kind, passed, waiting = self._sorted(values, out, sizes)
+        kind, passed, waiting = sorted_call(values, out, sizes, has_offsets=not self._is_stream)
         call = self._known.get(kind)
         if call is None:
             return None
@@ -157,33 +156,48 @@ class Calls(threading.local):
         ready = self.kernel.called
         arrays = [values[place] for place in self._arrays] + [out] * (out is not None)
         if ready is not None and self._is_by_sizes and all(type(each) is _Array for each in arrays):
-            if len(self._known) >= _MOST_KINDS:
-                self._known.clear()
-            self._known[self._sorted(values, out, sizes)[0]] = _Call(ready, counts, shape, is_apart)
+            keep(self._known, sorted_call(values, out, sizes)[0], _Call(ready, counts, shape, is_apart))
 
-    def _sorted(
-        self, values: Sequence[Any], out: _Array | None, sizes: Hashable
-    ) -> tuple[Hashable, list[Any], list[pyopencl.Event]]:
-        """Return the kind of a call, by all that is checked of it, what it passes, and events to wait for."""
-        kind: list[Any] = [sizes, out is None]
-        passed: list[Any] = []
-        events: list[pyopencl.Event] = []
-        for value in values:
-            if type(value) is _Array:
-                memory, offset = value.base_data, value.offset
-                kind += type(memory), bool(offset), value.shape, value.strides, value.dtype
-                passed.append(memory)
-                if not self._is_stream:
-                    passed.append(np.int64(offset) if offset else _FROM_THE_START)
-                if value.events:
-                    events += value.events
-            else:
-                kind.append(type(value))
-                passed.append(value)
-        if out is not None:
-            kind += type(out.base_data), bool(out.offset), out.shape, out.strides, out.dtype
-            events += out.events
-        return tuple(kind), passed, events
+
+class Built:
+    """The calls of a reduction or a pipeline by context and device, each built when it is first asked for."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[pyopencl.Context, pyopencl.Device], Calls] = {}
+        self._building = threading.Lock()
+
+    def of(self, queue: pyopencl.CommandQueue, build: Callable[[pyopencl.CommandQueue], Calls]) -> Calls:
+        """Return what is built for a queue's device, by `build` the first time; other threads wait for that."""
+        key = queue.context, queue.device
+        with self._building:
+            if key not in self.known:
+                self.known[key] = build(queue)
+            return self.known[key]
+
+
+def sorted_call(
+    values: Sequence[Any], out: _Array | None = None, sizes: Hashable = None, *, has_offsets: bool = False
+) -> tuple[Hashable, list[Any], list[pyopencl.Event]]:
+    """Return the kind of a call, by all that is checked of it, what it passes, and events to wait for."""
+    kind: list[Any] = [sizes, out is None]
+    passed: list[Any] = []
+    events: list[pyopencl.Event] = []
+    for value in values:
+        if type(value) is _Array:
+            memory, offset = value.base_data, value.offset
+            kind += type(memory), bool(offset), value.shape, value.strides, value.dtype
+            passed.append(memory)
+            if has_offsets:
+                passed.append(np.int64(offset) if offset else _FROM_THE_START)
+            if value.events:
+                events += value.events
+        else:
+            kind.append(type(value))
+            passed.append(value)
+    if out is not None:
+        kind += type(out.base_data), bool(out.offset), out.shape, out.strides, out.dtype
+        events += out.events
+    return tuple(kind), passed, events
 
 
 def number(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 (of any type, then of this one)
@@ -195,6 +209,11 @@ def number(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 
     if found is None or (dtype.kind != "f" and found != value):
         raise InvalidInputError(f"{name} is a number of the type {dtype}, not {value!a:.60}")
     return found
+
+
+def is_buffer(value: object) -> bool:
+    """Return True for a buffer, one of a pool too."""
+    return isinstance(value, pyopencl.MemoryObjectHolder) and not isinstance(value, pyopencl.Image)
 
 
 def overlap(one: Any, other: Any) -> bool:  # noqa: ANN401 (arrays and buffers)
@@ -213,8 +232,11 @@ def _bytes_of(array: Any) -> tuple[Any, int, int]:  # noqa: ANN401 (an array or 
     return memory, first, first + size
 
 
-def check_array(array: pyopencl.array.Array, dtype: np.dtype[Any], name: str) -> None:
-    """Raise InvalidInputError for an array of another type, or whose elements lie otherwise than in C's order."""
+def check_array(array: Any, dtype: np.dtype[Any], name: str) -> None:  # noqa: ANN401 (whatever a caller gives)
+    """Raise InvalidInputError for what is no array, one of another type, or one that doesn't lie in C's order."""
+    if not isinstance(array, _Array):
+        how = "; make one: Array(queue, shape, dtype, data=buffer)" if is_buffer(array) else ""
+        raise InvalidInputError(f"{name} is an array of PyOpenCL's, not {array!a:.60}{how}")
     if array.dtype != dtype:
         raise InvalidInputError(f"{name} is of the type {array.dtype}, not {dtype}")
     if array.strides != (dtype.itemsize,) and not array.flags.c_contiguous:

@@ -29,6 +29,7 @@ from pyopencl.tools import dtype_to_ctype
 
 from coarsen.stream.actor import EDGE, HIDDEN, Actor, Rate, SplitJoin, Stage, branches_of, is_array
 from coarsen.stream.graph import c_text
+from coarsen.stream.reduction_text import chosen
 from coarsen.stream.stages import SIZES, Pipeline
 
 # Farther than any image is wide and high.
@@ -46,12 +47,11 @@ def fused_text(pipeline: Pipeline, place: str) -> tuple[str, str]:
 
     Args:
         pipeline: all of whose stages put out one element a firing.
-        place: of the element, an expression of type `int`.
+        place: of the element, an expression of type `long`.
     """
     writing = _Writing(pipeline, has_places=True, has_channels=False)
-    head = [f"#define {macro} 1" for macro in pipeline.fusions]
     functions = [line for number in range(len(pipeline.stages)) for line in writing.functions(number)]
-    return "\n".join((*head, *functions)), writing.value(pipeline.stages[-1], (place,), "input", "")
+    return "\n".join(functions), writing.value(pipeline.stages[-1], (place,), "input", "")
 
 
 class _Writing:
@@ -64,7 +64,7 @@ class _Writing:
     """
 
     def __init__(self, pipeline: Pipeline, has_places: bool, has_channels: bool = True) -> None:
-        self._pipeline, self._has_places = pipeline, has_places
+        self._pipeline, self._has_places, self._has_channels = pipeline, has_places, has_channels
         self._layouts = pipeline.layouts if has_channels else {}
         images = (each for each in pipeline.stages if isinstance(each, Actor) and each.border)
         self._has_interior = has_channels and any(images)
@@ -79,8 +79,7 @@ class _Writing:
         demanded = "__attribute__((reqd_work_group_size(WORK_GROUP)))"
         yield f"#ifdef WORK_GROUP\n#define STREAM_DEMANDED {demanded}\n#else\n#define STREAM_DEMANDED\n#endif"
         for macro, values in pipeline.macros.items():
-            yield f"#pragma coarsen values {','.join(map(str, values))}"
-            yield f"#define {macro} {values[0]}"
+            yield from chosen(macro, values)
         if self._layouts:
             # A function, since `stream_pops++` for a place is to be counted once.
             yield "int STREAM_TRANSPOSED(int at, int each, int count)"
@@ -161,12 +160,14 @@ class _Writing:
         before = self._pipeline.stages[place - 1] if place else None
         is_fusable = before is not None and f"FUSE_{before.name}" in self._pipeline.macros
         if before is not None and is_fusable:
-            yield f"#if FUSE_{before.name}"
+            yield from [f"#if FUSE_{before.name}"] if self._has_channels else []
             yield f"#define STREAM_SOURCE_{stage.name} STREAM_SOURCE_{before.name}"
             yield f"#define STREAM_ELEMENT_{stage.name}(place) {self.value(before, ('place',))}"
             yield f"#define STREAM_PIXEL_{stage.name}(x, y) {self.value(before, ('x', 'y'))}"
             if place in self._layouts:
                 yield f"#define STREAM_TAKEN_{stage.name}(at) {self.value(before, (f'{HIDDEN}first + (at)',))}"
+            if not self._has_channels:
+                return
             yield "#else"
         element = self._place(place, "place", is_in_work=True)
         yield f"#define STREAM_SOURCE_{stage.name} {stage.type}"

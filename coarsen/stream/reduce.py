@@ -13,7 +13,6 @@ from __future__ import annotations
 import logging
 import re
 import tempfile
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,8 +28,9 @@ from coarsen.devices.building import without_warnings
 from coarsen.drop_in.mode import TuneChoice, versions_mode
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.frontend.lower import compile_source
 from coarsen.policy.tuned_checks import TunedChoice, problem_of_device, problem_of_program, tuned_files
-from coarsen.stream.calls import Calls, check_array, number, overlap
+from coarsen.stream.calls import Built, Calls, check_array, is_buffer, number, overlap
 from coarsen.stream.laws import check_laws
 from coarsen.stream.reduction_choice import default_file, description_of, with_more_versions
 from coarsen.stream.reduction_text import (
@@ -192,8 +192,7 @@ class Reduce:
         self._files = tuned_files(tuned, None, "opencl_c")
         # By places of arrays, of which the map takes each element: whether those of all rows.
         self._of_all_rows = _plain_uses(operation)
-        self._built: dict[tuple[pyopencl.Context, pyopencl.Device], Calls] = {}
-        self._building = threading.Lock()
+        self._built = Built()
 
     @property
     def source(self) -> str:
@@ -228,7 +227,7 @@ class Reduce:
             DeviceError: the device has no numbers of the type double.
         """
         context, events = queue.context, [*(wait_for or ())]
-        calls = self._built.get((context, queue.device))
+        calls = self._built.known.get((context, queue.device))
         # Others are looked at each time.
         given = tuple(sizes.items()) if all(type(each) is int for each in sizes.values()) else None
         if calls is not None and given is not None:
@@ -239,7 +238,7 @@ class Reduce:
         length, rows = self._sizes(sizes, arrays)
         if out is not None:
             self._check_out(out, rows, arrays)
-        calls = calls or self._calls(queue, context)
+        calls = calls or self._built.of(queue, self._built_for)
         shape = (rows,) if self._operation.rows else ()
         result = calls.new(queue, context, shape, values) if out is None else out
         if rows == 0:
@@ -261,7 +260,7 @@ class Reduce:
             queue: where.
             sizes: the numbers of elements and of rows, by their names.
         """
-        found: TunedExplanation = self._calls(queue, queue.context).kernel.explain(**sizes)
+        found: TunedExplanation = self._built.of(queue, self._built_for).kernel.explain(**sizes)
         return found
 
     def describe(self, folder: Path, name: str = "reduction", largest: int = 1 << 24) -> Path:
@@ -291,6 +290,7 @@ class Reduce:
         largest: int = 1 << 24,
         inputs: int | None = None,
         store: str | None = None,
+        seconds: float | None = None,
     ) -> TunedFile:
         """Measure versions at sizes up to the largest, and choose among them from now on.
 
@@ -299,6 +299,7 @@ class Reduce:
             largest: the most elements in all to tune for.
             inputs: how many sizes; 24 if None.
             store: an SQLite file or URL that keeps what was measured, which is not measured again; None for none.
+            seconds: about how long it takes; as long as it takes if None.
 
         Returns:
             The tuned file, for `write` and, in other programs, `tuned`.
@@ -308,27 +309,41 @@ class Reduce:
             VerificationError: two versions have different results: the map reads what it may not.
         """
         # Imported late: they load what measures.
+        from coarsen.devices.discovery import open_device
+        from coarsen.devices.selection import find_device, find_working_device
         from coarsen.opencl_bench.inputs.over_inputs import tune_inputs
         from coarsen.tuning.engine.plan import Space
 
         with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
             path = self.describe(Path(folder), largest=largest)
+            place = find_working_device() if device is None else find_device(device)
+            untuned = default_file(self._operation, self._text, open_device(place), is_pinned=False)
+            # A search among all may pass these by.
+            known = with_more_versions(untuned, self._operation)
             only_parameters = Space(factors=(1,), strides=(1,), arrays=())
-            file = tune_inputs(path, device, inputs=inputs, space=only_parameters, store=store)
+            file = tune_inputs(
+                path,
+                place.index,
+                inputs=inputs,
+                space=only_parameters,
+                store=store,
+                first=tuple(each.variant for each in known.versions),
+                seconds=seconds,
+            )
         self._files = (file, *self._files)
-        self._built = {}
+        self._built = Built()
         return file
-
-    def _calls(self, queue: pyopencl.CommandQueue, context: pyopencl.Context) -> Calls:
-        """Return the kernel for a queue's device, of this thread, and what calls of it launched."""
-        key = context, queue.device
-        with self._building:
-            if key not in self._built:
-                self._built[key] = self._built_for(queue)
-            return self._built[key]
 
     def _built_for(self, queue: pyopencl.CommandQueue) -> Calls:
         """Build the program for a queue's device, and return its kernel."""
+        try:
+            return self._build(queue)
+        except pyopencl.RuntimeError:
+            # Where the text is wrong, clang says so in a line.
+            compile_source(self._text, OPTIONS)
+            raise
+
+    def _build(self, queue: pyopencl.CommandQueue) -> Calls:
         device, operation = queue.device, self._operation
         if np.dtype(np.float64) in operation.number_types and not device.double_fp_config:
             raise DeviceError(f"the device '{device.name.strip()}' has no numbers of the type double")
@@ -376,7 +391,7 @@ class Reduce:
                 check_array(value, argument.dtype, argument.name)
                 passed += (value.base_data, np.int64(value.offset))
                 events += value.events
-            elif isinstance(value, pyopencl.MemoryObject):
+            elif is_buffer(value):
                 passed += (value, np.int64(0))
             else:
                 raise InvalidInputError(

@@ -127,7 +127,8 @@ def with_more_versions(file: TunedFile, operation: Operation) -> TunedFile:
         if not access or (groups > 1 and local > 1)
     ]
     if operation.rows:
-        tried += [{"FORM": 1, "LOCAL": 32, "LANES": lanes} for lanes in (1, 4, 8)]
+        by_item = product((32, 256), (1, 4, 8))
+        tried += [{"FORM": 1, "LOCAL": local, "LANES": lanes} for local, lanes in by_item]
     more = (version_of(operation, each) for each in tried)
     return replace(file, versions=tuple(dict.fromkeys((*file.versions, *more))))
 
@@ -171,7 +172,9 @@ def _for_cpu(operation: Operation, units: int, device: pyopencl.Device) -> tuple
     """Return versions for a CPU beside the source's own, which is one work-item with 8 lanes, and a tree.
 
     Compilers that make vectors of work-items, such as Intel's, have a preferred width of 1: a group of 16 then is
-    a vector, whatever the operator. Others, such as PoCL's, make vectors of lanes, several at once of 64.
+    a vector, whatever the operator. They make vectors of the sum of one work-item too, as long as it has one: that
+    needs no tree of barriers, and where the memory is what takes time, it reads a fifth to a third faster. Others,
+    such as PoCL's, make vectors of lanes, several at once of 64.
 
     Args:
         operation: what is reduced.
@@ -187,27 +190,35 @@ def _for_cpu(operation: Operation, units: int, device: pyopencl.Device) -> tuple
 
     length, rows, of_items = operation.length, operation.rows, device.preferred_vector_width_float == 1
     one: Values = {"LOCAL": 16, "LANES": 4} if of_items else {"LANES": 64}
-    # Of rows one version fewer: a table has five at most.
-    several = max(_at_least(2 * units), _MANY_GROUPS * bool(rows))
-    few = _FEW_PLACES_ON_CPU if operation.finds_place else _FEW_ON_CPU
+    # What adds up vectors is made none of.
+    is_sum = _SUM.fullmatch(operation.operator) is not None and numbers_of(operation.dtype)[1] == 1
+    several = _at_least(2 * units)
+    arrays = [each.dtype.itemsize for each in operation.arguments if isinstance(each, VectorArg)]
+    few = (_FEW_PLACES_ON_CPU if operation.finds_place else _FEW_ON_CPU) // sum(arrays)
     tree: Tree = Split(length, few, version(one), version({**one, "GROUPS": several}))
     if rows:
         item: Values = {"FORM": 1, "LOCAL": 32}
-        long, is_sum = _LONG_ON_CPU, _SUM.fullmatch(operation.operator) is not None
-        # What adds up vectors is made none of.
-        is_sum = is_sum and numbers_of(operation.dtype)[1] == 1
+        wide = _WIDE_GROUPS * 256 * units
+
+        def by_rows(lanes: int) -> Tree:
+            narrow = {**item, "LANES": lanes}
+            return Split(rows, wide, version(narrow), version({**narrow, "LOCAL": 256}))
+
+        long = _LONG_ON_CPU
         if not of_items:
             medium = version({})
-            by_item: Tree = Split(length, _SHORT_ON_CPU, version({**item, "LANES": 1}), version(item))
+            longer = Split(length, _MIDDLE_ON_CPU, by_rows(4), by_rows(8))
+            by_item: Tree = Split(length, _SHORT_ON_CPU, by_rows(1), longer)
         else:
-            # Of a sum's elements it makes vectors by itself, where there are no lanes.
             medium = version(one if operation.finds_place else {"LANES": 1} if is_sum else {})
-            by_item, long = version({**item, "LANES": 4}), long if is_sum else long // 4
+            by_item, long = by_rows(4), long * (16 if len(arrays) > 1 else 1) if is_sum else long // 4
             if not operation.finds_place:
-                by_item = Split(length, _SHORT_ON_CPU, by_item, medium)
+                by_item = Split(length, _MIDDLE_ON_CPU, by_item, medium)
         shorter = Split(rows, 32 * units, medium, by_item)
         tree = Split(rows, units // 2, tree, Split(length, long, shorter, version(one)))
-    most = version({**one, "GROUPS": max(several, _MANY_GROUPS)})
+    most: Tree = version({**one, "GROUPS": max(several, _MANY_GROUPS)})
+    if of_items and is_sum:
+        most = Split(length, _CACHED_ON_CPU // sum(arrays), most, version({"GROUPS": _MOST_GROUPS}))
     return choices[1:], Split(length, _MANY_ON_CPU, tree, most)
 
 
@@ -238,17 +249,24 @@ def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
 
 
 # The number of elements up to which a work-item should have a row for itself, where there are many.
-_SHORT_ON_CPU, _SHORT_ON_GPU = 31, 128
-# Beyond so many a row should be as one alone is; of an operator that is no sum, beyond a quarter.
+_SHORT_ON_CPU, _MIDDLE_ON_CPU, _SHORT_ON_GPU = 31, 47, 128
+# Beyond so many a row should be as one alone is; of an operator that is no sum, beyond a quarter; of the sum of
+# several arrays, which take longer to read than to add, beyond 16 times as many.
 _LONG_ON_CPU = 1 << 11
 # What a compiler may regroup.
 _SUM = re.compile(r"\s*a\s*[+*]\s*b\s*")
 # That up to which 32 work-items are enough for a row.
 _NARROW_ON_GPU = 1024
-# The numbers of elements up to which one work-group is faster than several and a second launch.
-_FEW_ON_CPU, _FEW_PLACES_ON_CPU, _FEW_ON_GPU = 1 << 20, 1 << 17, 1 << 17
+# Up to so many bytes (on a GPU, elements) one work-group is faster than several and a second launch.
+_FEW_ON_CPU, _FEW_PLACES_ON_CPU, _FEW_ON_GPU = 1 << 21, 1 << 19, 1 << 17
+# That down to which rows are tuned for: points in space.
+_SHORTEST = 3
+# A CPU's work-group takes as long to start as some thousand elements: items are in as few as keep units busy.
+_WIDE_GROUPS = 8
 # Beyond so many elements there are at least so many work-groups: shorter sums have smaller errors.
-_MANY_ON_CPU, _MANY_GROUPS = 1 << 21, 256
+_MANY_ON_CPU, _MANY_GROUPS = 1 << 21, 64
+# More bytes than caches have, and the work-groups for one work-item each.
+_CACHED_ON_CPU, _MOST_GROUPS = 1 << 25, 1024
 
 
 def description_of(operation: Operation, file: str, largest: int, of_all_rows: Mapping[int, bool]) -> str:
@@ -273,8 +291,12 @@ def _description(operation: Operation, file: str, largest: int, of_all_rows: Map
     yield f"build_options = {quoted(OPTIONS)}"
     yield f"outputs = [{quoted(BUFFER)}]"
     yield f"roundings = {quoted(length)}"
+    # Results of parts that are no fewer than the elements would fill the memory where there are many rows.
+    yield f"where = {quoted([*operation.conditions, f'GROUPS <= {length}'])}"
     yield from ("", "[ndrange]", f"global_size = [{quoted(by_groups)}]", 'local_size = ["LOCAL"]')
-    ranges = f"{length} = [64, {largest}]" + (f", {rows} = [1, {max(1, largest // 64)}]" if rows else "")
+    ranges = f"{length} = [64, {largest}]"
+    if rows:
+        ranges = f"{length} = [{_SHORTEST}, {largest}], {rows} = [1, {max(1, largest // _SHORTEST)}]"
     yield from ("", "[inputs]", f"ranges = {{ {ranges} }}", "count = 24")
     if rows:
         yield f"limit = {quoted(f'{rows} * {length} <= {largest}')}"

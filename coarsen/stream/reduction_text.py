@@ -19,7 +19,7 @@ et al., "Adaptive Input-aware Compilation" (PLDI 2012), adds a partial result tw
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 from types import MappingProxyType
@@ -29,6 +29,7 @@ import numpy as np
 from pyopencl.cltypes import vec_type_to_scalar_and_count
 from pyopencl.tools import ScalarArg, VectorArg, dtype_to_ctype, get_arg_offset_adjuster_code, parse_arg_list
 
+from coarsen.base.names import is_opencl_word
 from coarsen.errors import InvalidInputError, one_line
 
 KERNEL, FINISH = "reduce", "reduce_finish"
@@ -103,6 +104,11 @@ class Operation:
         """The names of the sizes that the kernel takes after the arguments."""
         return (self.length, self.rows) if self.rows else (self.length,)
 
+    @property
+    def conditions(self) -> list[str]:
+        """What holds of the macros: one group has nothing to stride over, nor has a work-item."""
+        return ["ACCESS < GROUPS", *(["FORM * GROUPS <= 1"] if self.rows else [])]
+
     def parameters(self, *, is_pinned: bool = False) -> dict[str, tuple[int, ...]]:
         """Return the macros that may vary, each with its values, the default first.
 
@@ -149,7 +155,8 @@ def check_operation(operation: Operation) -> None:
             raise InvalidInputError(f"{what}: {text!r} is no expression in C without comments")
     names = [*(each.name for each in operation.arguments), *operation.sizes]
     for name in names:
-        if _OWN_NAMES.search(name) or name in _INDICES or BUILTIN.fullmatch(name) or not _SYMBOL.fullmatch(name):
+        is_taken = _OWN_NAMES.search(name) or name in _INDICES or BUILTIN.fullmatch(name) or is_opencl_word(name)
+        if is_taken or not _SYMBOL.fullmatch(name):
             raise InvalidInputError(f"an argument or a size can't be called {name!r}")
         if names.count(name) > 1:
             raise InvalidInputError(f"the name {name} is there twice, among arguments and sizes")
@@ -180,13 +187,11 @@ def _head(operation: Operation, is_pinned: bool) -> Iterator[str]:
     varying = operation.parameters(is_pinned=is_pinned)
     for name, values in (PINNED if is_pinned else PARAMETERS).items():
         if name in varying:
-            yield f"#pragma coarsen values {','.join(map(str, values))}"
-        yield f"#define {name} {values[0]}"
+            yield from chosen(name, values)
+        else:
+            yield f"#ifdef {name}\n#error {name} is not to be chosen here\n#endif\n#define {name} {values[0]}"
     if not is_pinned:
-        # One group has nothing to stride over.
-        yield "#pragma coarsen where ACCESS < GROUPS"
-        if operation.rows:
-            yield "#pragma coarsen where FORM * GROUPS <= 1"
+        yield from (f"#pragma coarsen where {each}" for each in operation.conditions)
         yield from (f"#pragma coarsen input {name} = {name}" for name in operation.sizes)
         yield "#define REDUCE_IN_ORDER"
     else:
@@ -197,6 +202,12 @@ def _head(operation: Operation, is_pinned: bool) -> Iterator[str]:
     if np.dtype(np.float64) in operation.number_types:
         yield "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
     yield operation.preamble
+
+
+def chosen(macro: str, values: Sequence[int]) -> Iterator[str]:
+    """Yield a macro that `-D` or the tuner may choose, with its values, the default first."""
+    yield f"#ifndef {macro}\n#pragma coarsen values {','.join(map(str, values))}"
+    yield f"#define {macro} {values[0]}\n#endif"
 
 
 def _combining(operation: Operation) -> str:

@@ -11,8 +11,7 @@ A reduction at the end looks at each element once, so what comes before it is ne
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,8 +29,9 @@ from coarsen.drop_in.mode import TuneChoice, versions_mode
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, aligned
 from coarsen.frontend.source_text import hash_with_headers
-from coarsen.stream.actor import Map, Stage, actors_of, check_neighbours, is_array
-from coarsen.stream.calls import Calls, number, overlap
+from coarsen.runtime.launches import keep
+from coarsen.stream.actor import Map, Stage, actors_of, check_name, check_neighbours, is_array
+from coarsen.stream.calls import Built, Calls, check_array, is_buffer, number, overlap, sorted_call
 from coarsen.stream.check_rates import check_rates
 from coarsen.stream.graph import MOST_FIRINGS, Channel, buffers, channels_of, repetitions
 from coarsen.stream.kernels import fused_text, opencl_text
@@ -100,6 +100,8 @@ class Stream:
             self.front = Stream(actors[:first], name=name, tuned=tuned, tune=tune) if first else None
             name, tuned = None, None
             actors = actors[first:] or [Map("element", "u", type=taken)]
+        if name is not None:
+            check_name(name, "a pipeline")
         name = name or "_".join(each.name for each in actors)[:_LONGEST_NAME]
         # A word alone may be a builtin function.
         self._pipeline = Pipeline(name if "_" in name else f"{name}_stream", tuple(actors))
@@ -117,8 +119,9 @@ class Stream:
         self._rated = tuple(each for each in rated if each.names - {"width", "height"})
         self._counts = tuple(map(parse_expression, self._pipeline.counts))
         self._is_by_shape = all(each.names <= {*self._pipeline.sizes} for each in self._rated)
-        self._built: dict[tuple[pyopencl.Context, pyopencl.Device], Calls] = {}
-        self._building = threading.Lock()
+        self._built = Built()
+        # By the kind of a call, what a reduction at the end is passed: sizes of an image, and its own.
+        self._reduced_sizes: dict[Hashable, tuple[tuple[Any, ...], dict[str, int]]] = {}
         self._tuned = TunedFile.read(Path(tuned)) if isinstance(tuned, str | Path) else tuned
         if end is not None:
             self.reduction = _fused(end, self._pipeline, tune)
@@ -171,17 +174,20 @@ class Stream:
         if self.reduction is not None:
             return self._reduced(self.reduction, queue, elements, out, wait_for, given)
         pipeline, context = self._pipeline, queue.context
-        calls = self._built.get((context, queue.device))
+        calls = self._built.known.get((context, queue.device))
         is_whole = given.keys() == pipeline.arguments.keys()
         values = (elements, *map(given.__getitem__, pipeline.arguments)) if is_whole else ()
         if calls is not None and is_whole:
             again = calls.again(queue, context, values, out, wait_for or (), may_be_in_place=pipeline.is_map)
             if again is not None:
                 return again
+        if out is not None:
+            check_array(out, pipeline.dtypes[-1], "out")
+            if out.offset:
+                raise InvalidInputError("out doesn't start where its buffer does: pass an array that does")
         call = self._prepared(elements, given)
-        count, calls = call.counts[-1], calls or self._calls(queue, context)
+        count, calls = call.counts[-1], calls or self._built.of(queue, self._built_for)
         found = calls.new(queue, context, call.shape, (elements,)) if out is None else out
-        _memory("out", found, pipeline.dtypes[-1])
         is_in_place = pipeline.is_map and found.base_data == call.passed[0]
         read = (each for each in call.passed[is_in_place:] if hasattr(each, "int_ptr"))
         if out is not None and count and any(overlap(out, each) for each in read):
@@ -210,7 +216,7 @@ class Stream:
         given: dict[str, Any],
     ) -> _Array:
         """Launch what is before the reduction, and then this."""
-        length, *rows = reduction.sizes
+        pipeline, (length, *rows) = self._pipeline, reduction.sizes
         sizes = {name: int(number(name, given.pop(name), np.dtype(np.int64))) for name in rows if name in given}
         if self.front is not None:
             own = {name: each for name, each in given.items() if name in self.arguments}
@@ -222,16 +228,26 @@ class Stream:
             elements = self.front(queue, elements, wait_for=wait_for, **{name: given[name] for name in others})
             elements.allocator = allocator
             given = own
-        call = self._prepared(elements, given)
-        lines = 1
-        for name in rows:
-            lines = sizes.setdefault(name, call.shape[0] if len(call.shape) > 1 else 1)
-        sizes[length] = call.counts[-1] // max(lines, 1)
-        if sizes[length] * lines != call.counts[-1]:
-            raise InvalidInputError(f"{call.counts[-1]} elements are not {lines} rows of equal length")
-        # Arrays themselves: one without elements has no memory.
-        passed = (*call.passed[1 : len(self._pipeline.sizes)], *self._values(given).values())
-        return reduction(queue, elements, *passed, out=out, wait_for=wait_for, **sizes)
+        is_known = self._is_by_shape and given.keys() == pipeline.arguments.keys()
+        values = [given[name] for name in pipeline.arguments if name in given]
+        kind, *_ = sorted_call([elements, *values], None, tuple(sizes.items()))
+        known = self._reduced_sizes.get(kind) if is_known else None
+        if known is None:
+            call = self._prepared(elements, given)
+            # Arrays themselves: one without elements has no memory.
+            values = [*self._values(given).values()]
+            lines = 1
+            for name in rows:
+                lines = sizes.setdefault(name, call.shape[0] if len(call.shape) > 1 else 1)
+            sizes[length] = call.counts[-1] // max(lines, 1)
+            if sizes[length] * lines != call.counts[-1]:
+                raise InvalidInputError(f"{call.counts[-1]} elements are not {lines} rows of equal length")
+            known = call.passed[1 : len(pipeline.sizes)], sizes
+            arrays = (given[name] for name, each in pipeline.arguments.items() if is_array(each))
+            if is_known and all(type(each) is _Array for each in (elements, *arrays)):
+                keep(self._reduced_sizes, kind, known)
+        passed, sizes = known
+        return reduction(queue, elements, *passed, *values, out=out, wait_for=wait_for, **sizes)
 
     def _prepared(self, elements: Any, given: dict[str, Any]) -> Call:  # noqa: ANN401
         """Return what kernels are passed. Raises InvalidInputError, as a call does."""
@@ -337,17 +353,9 @@ class Stream:
                 told += f"; the channel {where} is transposed, as {each} rows"
         return told
 
-    def _calls(self, queue: pyopencl.CommandQueue, context: pyopencl.Context) -> Calls:
-        """Return the kernel for a queue's device, of this thread, and what calls of it launched."""
-        key = context, queue.device
-        with self._building:
-            if key not in self._built:
-                self._built[key] = self._built_for(context, queue.device)
-            return self._built[key]
-
-    def _built_for(self, context: pyopencl.Context, device: pyopencl.Device) -> Calls:
-        """Build the program for a device, and return its kernel."""
-        pipeline = self._pipeline
+    def _built_for(self, queue: pyopencl.CommandQueue) -> Calls:
+        """Build the program for a queue's device, and return its kernel."""
+        pipeline, device = self._pipeline, queue.device
         versions = [next(versions_of(pipeline))] if self._mode is None else self.versions
         file = self._tuned or file_of(pipeline, self.source, versions, device)
         picker: TuneChoice | Policy = None
@@ -359,7 +367,7 @@ class Stream:
         dtypes = [*pipeline.dtypes, *(each.dtype for each in pipeline.arguments.values())]
         if np.dtype(np.float64) in dtypes and not device.double_fp_config:
             raise DeviceError("the device has no numbers of the type double")
-        program = Program(context, self.source, tune=picker, tuned=file).build([*OPTIONS], [device])
+        program = Program(queue.context, self.source, tune=picker, tuned=file).build([*OPTIONS], [device])
         arguments = (VectorArg(pipeline.dtypes[0], "elements"), *pipeline.arguments.values())
         name, dtype = pipeline.name, pipeline.dtypes[-1]
         return Calls(program, name, arguments, pipeline.sizes, dtype, file, is_stream=True)
@@ -395,7 +403,7 @@ class Stream:
 
 def _memory(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
     """Return the memory of an array. Raises InvalidInputError for another type, and for a part of a buffer."""
-    if isinstance(value, pyopencl.MemoryObject):
+    if is_buffer(value):
         return value
     if not isinstance(value, _Array) or value.offset or not value.flags.c_contiguous:
         raise InvalidInputError(f"{name} is neither a buffer nor an array in C's order that starts where one does")

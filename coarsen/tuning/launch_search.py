@@ -96,8 +96,8 @@ _LONG_DOUBLINGS = 2.0
 class _Facts:
     """Logarithms to base 2, for each dimension: factors of work-items and of work-groups, the local size over the
     launch's own, and the local size itself; then whether strides and wide accesses are used, arguments are
-    taken as distinct, how many trips of loops are copied at once, how many arrays lie otherwise, and which are
-    the only ones that are copied."""
+    taken as distinct, indices are long, how many trips of loops are copied at once, how many arrays lie otherwise,
+    and which are the only ones that are copied."""
 
     items: tuple[float, ...]
     groups: tuple[float, ...]
@@ -106,6 +106,7 @@ class _Facts:
     strided: float
     wide: float
     distinct: float
+    long: float
     tile: float
     arrays: float
     copied: tuple[str, ...]
@@ -184,6 +185,7 @@ class LaunchModel:
             float(any(coarsening.stride > 1 for coarsening in variant.coarsenings)),
             float(variant.is_coarsened and variant.transforms.wide_accesses),
             float(variant.is_coarsened and variant.transforms.distinct),
+            float(variant.transforms.long_indices),
             math.log2(max(variant.transforms.tile.trips, 1)),
             float(len(variant.arrays)),
             variant.transforms.tile.arrays,
@@ -205,6 +207,8 @@ def _effects(facts: _Facts) -> Iterator[float]:
     yield 0.1 * facts.wide * merged
     yield 0.5 * facts.distinct
     yield 0.1 * facts.distinct * merged
+    yield 0.5 * facts.long
+    yield 0.1 * facts.long * merged
     yield 0.5 * (facts.tile > 0)
     yield 0.1 * facts.tile
     yield 0.15 * (facts.tile > 0) * merged
@@ -233,6 +237,7 @@ def _place(facts: _Facts, copied: Sequence[str]) -> list[float]:
         facts.strided,
         facts.wide / _DOUBLINGS,
         facts.distinct / _DOUBLINGS,
+        facts.long / _DOUBLINGS,
         facts.tile / _LONG_DOUBLINGS,
         facts.arrays / _DOUBLINGS,
         *((name in facts.copied) / _DOUBLINGS for name in copied),

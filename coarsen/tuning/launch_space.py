@@ -2,6 +2,7 @@
 
 local sizes × (factors × strides of work-items, factors of work-groups) along each dimension × wide accesses
     × a guard, where the factors don't divide, × tiles inside of loops, where they can be made
+    × long indices, on CPUs
     at most two coarsenings at once, at most 64 work-items merged
 """
 
@@ -21,6 +22,7 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import for_distinct_memory, run_pipeline
 from coarsen.transform.coarsen import analyse
+from coarsen.transform.long_indices import indices_to_lengthen
 from coarsen.tuning.engine.plan import DeviceLimits, Space, limits_of
 from coarsen.tuning.measure.variant_launch import buffer_passed_twice
 from coarsen.tuning.settings import Tune
@@ -28,7 +30,7 @@ from coarsen.tuning.tuning_processes import LaunchToTune
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.space import ArrayChoices, TransformChoices
-from coarsen.variant.transforms import ASSUMING, NO_TILE, Tile, Transforms
+from coarsen.variant.transforms import ASSUMING, NO_TILE, DeviceKind, Tile, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
 FACTORS = (1, 2, 4, 8, 16, 32)
@@ -314,6 +316,13 @@ def _are_apart(benchmark: Benchmark, preset: str) -> bool:
     """Return True if no launch of the kernel passes a buffer twice."""
     launches = benchmark.launches(preset, benchmark.preset(preset).local_size, benchmark.own_definitions)
     return all(buffer_passed_twice(launch) is None for launch in launches if benchmark.coarsens(launch))
+
+
+def with_long_indices(space: Space, kernel: Kernel, kind: DeviceKind) -> Space:
+    """Return a space with long indices, for a CPU, where a kernel has indices that may become long."""
+    if kind is not DeviceKind.CPU or not indices_to_lengthen(kernel.function):
+        return space
+    return replace(space, transforms=replace(space.transforms, long_indices=(False, True)))
 
 
 # Launches for which tiles inside of loops are worth trying.

@@ -36,6 +36,7 @@ from coarsen.tuning.launch_space import (
     starting_points,
     tiled_starts,
     with_distinct,
+    with_long_indices,
     with_tiles,
     without_refused,
 )
@@ -185,11 +186,12 @@ class Tuning:
         return self._plan.local_sizes or (self._launch.benchmark.preset(self._launch.preset).local_size,)
 
     def _narrowed(self, space: Space) -> Space:
-        """The space without what is refused, and with distinct arguments where they gain something."""
+        """The space without what is refused, and with what may change the kernel's code for the better."""
         launch, kernel = self._launch, self._kernel
         if kernel is None or not launch.benchmark.dimensions:
             return space
         space = without_refused(space, kernel, launch.benchmark.dimensions)
+        space = with_long_indices(space, kernel, launch.transforms.device_kind)
         if not self._settings.distinct:
             return space
         if self._settings.tiles:
@@ -247,6 +249,7 @@ class Tuning:
             self._launch.transforms,
             wide_accesses=self._settings.wide_accesses,
             distinct=True in plan.transforms.distinct,
+            long_indices=True in plan.transforms.long_indices,
         )
 
         def is_in(variant: Variant) -> bool:
@@ -259,6 +262,8 @@ class Tuning:
         starts.sort(key=lambda start: (start != own, not start.is_coarsened, expected(start)))
         laid_out = [each for each in laid_out_starts(starts, plan.arrays or ()) if space.has(each)]
         starts[1:1] = filter(space.has, self._starts_of_macros())
+        if transforms.long_indices:
+            starts[1:1] = [replace(own, transforms=transforms)]
         # One of these comes early: a short search is to try a layout, too.
         starts = [*starts[:1], *laid_out[:1], *starts[1:], *laid_out[1:]]
         starts[2:2] = filter(is_in, self._tiled_starts(replace(transforms, wide_accesses=False)))

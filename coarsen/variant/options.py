@@ -2,6 +2,7 @@
 
     a field of      Coarsening      factor dim stride level             one value for each coarsening
                     Transforms      fast-path lock-step wide-accesses clean-up distinct tile
+                                    long-indices
                     Variant         any-size
                     ArrayPlan       layout order shape place pad        NAME=VALUE, for each array
 
@@ -36,6 +37,7 @@ class VariantKeywords(TransformKeywords, total=False):
             they compute alike.
         distinct: whether the pointers that a launch passes lead to distinct memory (`CoarsenedKernel.apart`); what
             loops accumulate in memory is kept in registers then.
+        long_indices: whether `int` indices with the place along dimension 0 are computed in 64 bits.
         device_kind: "cpu" or "gpu" where the kernel is for such a device alone, which decides whether some of the
             transforms pay; else "any".
     """

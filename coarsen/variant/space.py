@@ -1,7 +1,7 @@
 """A kernel's configuration space: named finite dimensions, and what may not be combined.
 
     local_size × -D NAME … × (factor_D × stride_D, group_factor_D) for each dimension D of the NDRange
-        × fast_path × lock_step × wide_accesses × clean_up × distinct × tile × any_size
+        × fast_path × lock_step × wide_accesses × clean_up × distinct × tile × long_indices × any_size
         × layout_NAME × order_NAME × memory_NAME for each argument NAME whose array may lie, or be read, otherwise
         × pad_NAME for each static local array NAME whose rows may be padded
         under constraints that are known before anything is compiled
@@ -27,7 +27,7 @@ from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.options import TRANSFORM_OPTIONS
 from coarsen.variant.pads import NO_PAD, Pad
 from coarsen.variant.placement import GLOBAL, Place
-from coarsen.variant.transforms import DEFAULT, NO_TILE, DeviceKind, Tile, Transforms, Use
+from coarsen.variant.transforms import DEFAULT, UNMERGED, DeviceKind, Tile, Transforms, Use
 from coarsen.variant.variant import Definitions, LocalSize, Variant
 
 Choice = tuple[int, ...]
@@ -74,8 +74,9 @@ class VariantSpace:
 
     Args:
         dimensions: `local_size`, `-D NAME`, `factor_D`, `stride_D`, `group_factor_D`, `fast_path`, `lock_step`,
-            `wide_accesses`, `clean_up`, `distinct`, `tile`, `any_size`, `layout_NAME`, `order_NAME`,
-            `memory_NAME`, `pad_NAME`; what is missing has its default value. A factor of 1 is no coarsening.
+            `wide_accesses`, `clean_up`, `distinct`, `tile`, `long_indices`, `any_size`, `layout_NAME`,
+            `order_NAME`, `memory_NAME`, `pad_NAME`; what is missing has its default value. A factor of 1 is no
+            coarsening.
         most_coarsenings: how many coarsenings a variant may have at once, over all dimensions and levels.
         most_merged: how many work-items may become one, the product of the factors.
         device_kind: what coarsened kernels are made for.
@@ -201,8 +202,8 @@ class VariantSpace:
 
     @cached_property
     def _of_uncoarsened(self) -> set[str]:
-        """The transforms where nothing is merged: tiles, unless each variant is to have one."""
-        return {each.name for each in self.dimensions if each.name == "tile" and NO_TILE in each.values}
+        """The transforms where nothing is merged, but for those that each variant is to have."""
+        return {d.name for d in self.dimensions if d.name in UNMERGED and getattr(DEFAULT, d.name) in d.values}
 
     @cached_property
     def _factors(self) -> tuple[int, ...]:
@@ -220,7 +221,7 @@ class VariantSpace:
 
 _TRANSFORMS = {*TRANSFORM_OPTIONS}
 # Dimensions of those spaces alone that have several values of them.
-_LATE = frozenset({"distinct", "tile"})
+_LATE = frozenset({"distinct", "tile", "long_indices"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +235,7 @@ class TransformChoices:
     any_size: tuple[bool, ...] = (False,)
     distinct: tuple[bool, ...] = (DEFAULT.distinct,)
     tile: tuple[Tile, ...] = (DEFAULT.tile,)
+    long_indices: tuple[bool, ...] = (DEFAULT.long_indices,)
 
     @classmethod
     def of(cls, transforms: Transforms) -> TransformChoices:
@@ -348,6 +350,6 @@ def _values_of(variant: Variant) -> dict[str, Any]:
         transforms = variant.transforms
         values |= {name: getattr(transforms, name) for name in _TRANSFORMS - {"any_size"}}
         values["any_size"] = variant.any_size
-    elif variant.transforms.is_tiled:
-        values["tile"] = variant.transforms.tile
+    else:
+        values |= variant.transforms.changes
     return values

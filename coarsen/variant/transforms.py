@@ -88,6 +88,8 @@ class Transforms:
             what loops accumulate in memory in registers; a launch must keep to it.
         tile: let a work-group copy what so many trips of inner loops read into local memory, of all arrays or of
             some. The local size is part of the code then, and what is written must be other memory.
+        long_indices: compute indices that the place along dimension 0 is a term of in 64 bits. Compilers for CPUs
+            may see only then that neighbouring work-items access neighbouring elements.
     """
 
     fast_path: Use = field(
@@ -137,11 +139,25 @@ class Transforms:
             "is_late": True,
         },
     )
+    long_indices: bool = field(
+        default=False,
+        metadata={
+            "help": "Compute int indices of neighbours in 64 bits, for compilers for CPUs.",
+            "words": "long indices",
+            "is_late": True,
+        },
+    )
 
     @property
     def is_tiled(self) -> bool:
         """Return True if loops are to have tiles."""
         return self.tile != NO_TILE
+
+    @property
+    def without_merging(self) -> Transforms:
+        """Return those that change a kernel of which nothing is merged, too."""
+        used: dict[str, Any] = {name: getattr(self, name) for name in UNMERGED if name in self.changes}
+        return Transforms(device_kind=self.device_kind, **used) if used else DEFAULT
 
     @property
     def assuming(self) -> frozenset[str]:
@@ -169,6 +185,8 @@ class Transforms:
 
 
 ASSUMING = frozenset(each.name for each in fields(Transforms) if "assumes" in each.metadata)
+# Those that change a kernel of which nothing is merged, too.
+UNMERGED = ("tile", "long_indices")
 DEFAULT = Transforms()
 
 
@@ -181,6 +199,7 @@ class TransformKeywords(TypedDict, total=False):
     clean_up: bool
     distinct: bool
     tile: str
+    long_indices: bool
 
 
 def transforms_of(device_kind: str = DeviceKind.ANY, **chosen: Unpack[TransformKeywords]) -> Transforms:

@@ -27,7 +27,8 @@ Definitions = tuple[tuple[str, str], ...]
 class Variant:
     """The coarsening of a kernel, its transforms, and the launch and the macros that this is for.
 
-    Of a kernel that is not coarsened, the tile alone has an effect: else the default transforms stand there.
+    Of a kernel that is not coarsened, tiles and long indices alone have an effect: all other transforms are the
+    default ones.
 
     Args:
         local_size: that of the original launch, in work-items, one entry for each dimension; empty where it
@@ -60,9 +61,7 @@ class Variant:
         object.__setattr__(self, "definitions", tuple(sorted(self.definitions)))
         object.__setattr__(self, "arrays", _chosen_plans(self.arrays))
         if not self.coarsenings:
-            used = self.transforms
-            plain = Transforms(device_kind=used.device_kind, tile=used.tile) if used.is_tiled else DEFAULT
-            object.__setattr__(self, "transforms", plain)
+            object.__setattr__(self, "transforms", self.transforms.without_merging)
             object.__setattr__(self, "any_size", False)
 
     @property
@@ -77,12 +76,12 @@ class Variant:
 
     @property
     def is_rewritten(self) -> bool:
-        """Return True if anything is merged, or loops have tiles."""
-        return bool(self.coarsenings) or self.transforms.is_tiled
+        """Return True if the kernel is not the one that was written, wherever arrays lie."""
+        return bool(self.coarsenings) or self.transforms.without_merging != DEFAULT
 
     @property
     def is_original(self) -> bool:
-        """Return True if it is as written: nothing is merged, no loop has tiles, no array lies otherwise."""
+        """Return True if it is as written, and no array lies otherwise."""
         return not self.is_rewritten and not self.arrays
 
     @property

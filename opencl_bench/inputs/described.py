@@ -32,9 +32,10 @@ from coarsen.opencl_bench.workloads.described.description import (
     LaunchDescription,
     LocalDescription,
     ScalarDescription,
+    is_scratch,
     needs,
 )
-from coarsen.opencl_bench.workloads.described.read import is_scratch, read_description
+from coarsen.opencl_bench.workloads.described.read import read_description
 from coarsen.tuning.workload.benchmark import (
     Argument,
     Benchmark,

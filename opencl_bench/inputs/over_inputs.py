@@ -40,7 +40,7 @@ from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_d
 from coarsen.tuning.engine.observer import CollectingObserver, SweepObserver
 from coarsen.tuning.engine.plan import Space
 from coarsen.tuning.engine.speedups import is_uncertain
-from coarsen.tuning.launch_space import lowered_own, with_distinct
+from coarsen.tuning.launch_space import lowered_own, with_distinct, with_long_indices
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.progress import Remeasure
 from coarsen.tuning.records.measurement import Measurement, Method
@@ -71,6 +71,7 @@ class OverInputs:
         method: how they are measured.
         distinct: whether versions may take arguments as distinct beside what `space` says, where that changes the
             code.
+        first: versions that each search tries before its own.
         seconds: about how long it takes: half of it searches, and as many versions as the rest allows are measured
             at all inputs; what is uncertain then is measured again where nothing could be chosen otherwise. None:
             as long as it takes.
@@ -81,6 +82,7 @@ class OverInputs:
     stage_one: StageOneSettings = field(default_factory=StageOneSettings)
     method: Method = field(default_factory=Method)
     distinct: bool = False
+    first: tuple[Variant, ...] = ()
     seconds: float | None = None
 
     def __post_init__(self) -> None:
@@ -135,10 +137,12 @@ def tune_over_inputs(
     default = Variant(benchmark.preset(presets[0]).local_size, definitions=benchmark.own_definitions)
     # What would make no tuned file is refused before anything is measured.
     check_sized(description.features, *described_versions(description, (default,)))
-    plan = VersionsPlan(path, device.index, presets, (default,), default, method=settings.method)
+    plan = VersionsPlan(path, device.index, presets, (default, *settings.first), default, settings.method)
     space = settings.space
     kernel = lowered_own(benchmark, device.macros) if settings.distinct else None
     if kernel is not None:
+        kind = device_kind_of(device.device_types)
+        space = with_long_indices(space, kernel, kind)
         space = with_distinct(space, benchmark, presets[0], kernel)
     collector = CollectingObserver(observer or SweepObserver())
     started, first, seconds = time.monotonic(), settings.stage_one, settings.seconds
@@ -154,15 +158,9 @@ def tune_over_inputs(
         versions = search_versions(plan, points, space, store, first, collector, pool)
         check_default(collector.rows, default)
         deadline = math.inf if seconds is None else started + seconds
-        if seconds is not None:
-            now = time.monotonic()
-            # Where the store has the whole search, its rows say what a row takes.
-            took = [each.compile_seconds + each.measure_seconds for each in collector.rows]
-            row = (now - started) / collector.measured if collector.measured else sum(took) / max(len(took), 1)
-            if row:
-                versions = versions[: max(_LEAST_VERSIONS, int((deadline - now) / row / len(points)))]
         rows = _measured(replace(plan, versions=versions), store, collector, pool, deadline)
     wrong = with_wrong_results(rows)
+    versions = tuple(dict.fromkeys(row.candidate for row in rows))
     right = tuple(each for each in without_repeated(versions, rows, benchmark) if each not in wrong)
     times, left_out = measured_times(rows, points, right, default)
     file = tuned_file(description, device, times, is_cold=settings.method.cold_cache)
@@ -172,18 +170,32 @@ def tune_over_inputs(
 def _measured(
     plan: VersionsPlan, store: Store, observer: SweepObserver, pool: CompilePool, deadline: float
 ) -> Sequence[Measurement]:
-    """Measure all versions at all inputs, those once more whose intervals are too wide.
+    """Measure versions at all inputs, as many of the first as there is time for until the deadline.
 
-    After the deadline, of `time.monotonic`, that is done only where they are too many.
+    Rows whose intervals are too wide are measured once more, after the deadline, of `time.monotonic`, only where
+    these are too many.
 
     Raises:
         VerificationError: the default version has wrong results at an input.
         DeviceError: many intervals are too wide the second time, too.
     """
-    rows = measure_versions(plan, store, observer, pool=pool).rows
+    count = len(plan.versions) if deadline == math.inf else _LEAST_VERSIONS
+    while True:
+        begun = time.monotonic()
+        tried = replace(plan, versions=plan.versions[:count])
+        rows = measure_versions(tried, store, observer, pool=pool).rows
+        now = time.monotonic()
+        # One more takes what each of these took.
+        more = int((deadline - now) / (now - begun) * count) if count < len(plan.versions) else 0
+        if more < 1:
+            break
+        count += more
     doubtful, most, times = sum(map(is_uncertain, rows)), _MOST_DOUBTFUL * len(rows), " once"
     if doubtful and (doubtful > most or time.monotonic() < deadline):
-        rows, times = measure_versions(plan, store, observer, Remeasure.UNCERTAIN, pool).rows, " a second time too"
+        rows, times = (
+            measure_versions(tried, store, observer, Remeasure.UNCERTAIN, pool).rows,
+            " a second time too",
+        )
         doubtful, most = sum(map(is_uncertain, rows)), _MOST_DOUBTFUL * len(rows)
     said = f"the machine is busy: the intervals of {doubtful} of {len(rows)} measurements are too wide"
     if doubtful > most:
@@ -251,6 +263,8 @@ def tune_inputs(
     space: Space | None = None,
     method: Method | None = None,
     store: str | Path | None = None,
+    first: tuple[Variant, ...] = (),
+    seconds: float | None = None,
 ) -> TunedFile:
     """Tune a kernel over inputs: measure versions, and find which of them is to run for which input.
 
@@ -262,6 +276,8 @@ def tune_inputs(
         method: how to time; as `coarsen tune` does if None.
         store: an SQLite file or URL that keeps the rows: what it has already is not measured again. None: they are
             kept nowhere.
+        first: versions that a search tries before its own.
+        seconds: about how long it takes; as long as it takes if None.
 
     Returns:
         The versions and how one is chosen, with the times as evidence. `write` writes it for
@@ -277,8 +293,13 @@ def tune_inputs(
     list_inputs(path)
     check_described(path)
     usual = OverInputs()
-    settings = replace(
-        usual, inputs=inputs, space=space or usual.space, method=method or usual.method, distinct=space is None
+    settings = OverInputs(
+        inputs,
+        space or usual.space,
+        method=method or usual.method,
+        distinct=space is None,
+        first=first,
+        seconds=seconds,
     )
     with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
         url = str(Path(folder) / "store.sqlite") if store is None else str(store)

@@ -95,6 +95,7 @@ def stage_one(
     space_of: Callable[[int], SearchSpace],
     search: Callable[[int, SearchRequest], Found | None],
     settings: StageOneSettings | None = None,
+    first: Sequence[Choice] = (),
 ) -> StageOne:
     """Search on some inputs for the versions to measure on all.
 
@@ -103,6 +104,7 @@ def stage_one(
         space_of: returns the space of an input, by its number. All spaces have the same axes.
         search: searches the space of an input; None where the default version does not run there.
         settings: how to search.
+        first: what each search tries after what was best on the nearest inputs, before its own choices.
 
     Raises:
         InvalidInputError: there are no inputs, or a package is missing.
@@ -122,7 +124,8 @@ def stage_one(
     for number in searched:
         budget = _without_last(settings.budget(spaces[number]))
         seed = settings.seed ^ zlib.crc32(inputs[number].name.encode())
-        request = SearchRequest(settings.searcher, budget, seed, first=best_of_others(number)[:_WARM])
+        warm = (*best_of_others(number)[:_WARM], *first)
+        request = SearchRequest(settings.searcher, budget, seed, first=warm)
         if (result := search(number, request)) is not None:
             found[number] = result
     winners = {number: best_of_others(number) for number in found}
@@ -174,7 +177,7 @@ def search_versions(
     """Search on some inputs for the versions that are worth measuring at all of them.
 
     Args:
-        plan: where and how; `presets` and `versions` are not looked at.
+        plan: where and how; each search tries its `versions` first. `presets` are not looked at.
         inputs: all that there are; the name of each is its preset.
         space: what to search.
         store: where the rows go, one committed transaction each.
@@ -211,5 +214,6 @@ def search_versions(
                 _, searched = search_points(context, benchmark, space_of(number), request)
             return None if searched is None else searched.found
 
-        result = stage_one(inputs, space_of, search, settings)
+        known = [first.choice_of(version) for version in plan.versions if first.has(version)]
+        result = stage_one(inputs, space_of, search, settings, known)
     return tuple(dict.fromkeys((plan.default, *map(first.variant, result.choices))))

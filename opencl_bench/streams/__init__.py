@@ -34,6 +34,7 @@ from coarsen.opencl_bench.studies.reductions import fixed
 from coarsen.opencl_bench.studies.turns import Run, Way
 from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_choice import default_file
+from coarsen.stream.versions import LOCAL_SIZES
 
 # What can be switched off: several operations as one; a version for each size.
 PARTS = ("fusion", "choice")
@@ -108,12 +109,20 @@ def plain(queue: cl.CommandQueue, kernel: str, size: Sizes, *given: Any, local: 
         kernel: its name.
         size: the work-items.
         given: what it is passed: arrays of PyOpenCL's, an `int`, a `float`.
-        local: the work-items of a work-group; the device chooses if 0.
+        local: the work-items of a work-group that it demands; 0 for whole groups of a usual size, of which the
+            kernel, which is passed `size` first, leaves out what is beyond.
     """
     kinds = {int: np.int32, float: np.float32}
-    passed = [each.data if hasattr(each, "data") else kinds[type(each)](each) for each in given]
+    first = () if local else (int(each) for each in size)
+    passed = [each.data if hasattr(each, "data") else kinds[type(each)](each) for each in (*first, *given)]
     made = cl.Kernel(plain_program(queue.context), kernel)
-    return partial(made, queue, tuple(size), (local,) if local else None, *passed)
+    return partial(made, queue, *((tuple(size), (local,)) if local else whole(size)), *passed)
+
+
+def whole(size: Sizes) -> tuple[Sizes, Sizes]:
+    """Return the global and the local size of a launch in whole work-groups, as large as those of pipelines."""
+    group = tuple(map(int, LOCAL_SIZES[len(size)]))
+    return tuple(-(-each // own) * own for each, own in zip(size, group, strict=True)), group
 
 
 def as_vectors(array: Any) -> Any:  # noqa: ANN401 (of PyOpenCL's, whose types are unfinished)

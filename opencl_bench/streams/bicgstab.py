@@ -26,7 +26,7 @@ import pyopencl.array
 from pyopencl.cltypes import float2
 
 import coarsen
-from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, as_vectors, chosen, plain_program
+from coarsen.opencl_bench.streams import Problem, Program, Sizes, Without, as_vectors, chosen, plain_program, whole
 from coarsen.opencl_bench.studies.reductions import ours as reduction
 from coarsen.opencl_bench.studies.turns import Run, Way, goes_on
 from coarsen.opencl_bench.studies.yardsticks import CLBlast
@@ -142,7 +142,7 @@ class _ByArrays:
         self._queue, self._rows = queue, cast(Any, cl.Kernel(plain_program(queue.context), "rows"))
 
     def product(self, m: cl.array.Array, v: cl.array.Array, to: cl.array.Array) -> None:
-        self._rows(self._queue, m.shape[:1], None, np.int32(m.shape[1]), m.data, v.data, to.data)
+        self._rows(self._queue, *whole(m.shape[:1]), *map(np.int32, m.shape), m.data, v.data, to.data)
 
     def dot(self, one: cl.array.Array, other: cl.array.Array) -> float:
         return float(cl.array.dot(one, other, queue=self._queue).get())

@@ -1,12 +1,15 @@
 /*
  * The programs on streams as one writes them first: a kernel for each operation, with its results in memory.
- * Images are as large as the launch. `pairs` and `select_two` are launched in work-groups of 256.
+ * `pairs` and `select_two` demand work-groups of 256. The others are launched in whole ones, and told how many
+ * work-items they need.
  */
 
 // products: a work-item for a row; a work-group for a pair, as NVIDIA's SDK has it in scalarProd.
-kernel void rows(int width, global const float *m, global const float *v, global float *result)
+kernel void rows(int count, int width, global const float *m, global const float *v, global float *result)
 {
     const size_t row = get_global_id(0);
+    if (row >= count)
+        return;
     float sum = 0;
     for (int i = 0; i < width; ++i)
         sum += m[row * width + i] * v[i];
@@ -37,18 +40,23 @@ float at(global const float *image, int width, int height, int x, int y)
     return x < 0 || y < 0 || x >= width || y >= height ? 0 : image[y * width + x];
 }
 
-kernel void along(int dx, int dy, global const float *taps, global const float *from, global float *to)
+kernel void along(int width, int height, int dx, int dy, global const float *taps, global const float *from,
+                  global float *to)
 {
-    const int x = get_global_id(0), y = get_global_id(1), width = get_global_size(0), height = get_global_size(1);
+    const int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width || y >= height)
+        return;
     float sum = 0;
     for (int k = -8; k <= 8; ++k)
         sum += taps[8 + k] * at(from, width, height, x + k * dx, y + k * dy);
     to[y * width + x] = sum;
 }
 
-kernel void mean_of_five(global const float *from, global float *to)
+kernel void mean_of_five(int width, int height, global const float *from, global float *to)
 {
-    const int x = get_global_id(0), y = get_global_id(1), width = get_global_size(0), height = get_global_size(1);
+    const int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width || y >= height)
+        return;
     float sum = from[y * width + x];
     sum += at(from, width, height, x - 1, y) + at(from, width, height, x + 1, y);
     sum += at(from, width, height, x, y - 1) + at(from, width, height, x, y + 1);
@@ -56,27 +64,34 @@ kernel void mean_of_five(global const float *from, global float *to)
 }
 
 // ocean
-kernel void slope(int dx, int dy, global const float *heights, global float *slopes)
+kernel void slope(int width, int height, int dx, int dy, global const float *heights, global float *slopes)
 {
-    const int x = get_global_id(0), y = get_global_id(1), width = get_global_size(0), height = get_global_size(1);
+    const int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width || y >= height)
+        return;
     const int i = y * width + x, step = dy * width + dx;
     const int is_inside = x > 0 && y > 0 && x < width - 1 && y < height - 1;
     slopes[i] = is_inside ? heights[i + step] - heights[i - step] : 0;
 }
 
 // monte-carlo: paths along 0, options along 1.
-kernel void payoffs(float rate, float volatility, global const float *normals, global const float *price,
-                    global const float *strike, global const float *years, global float *payoffs)
+kernel void payoffs(int paths, int options, float rate, float volatility, global const float *normals,
+                    global const float *price, global const float *strike, global const float *years,
+                    global float *payoffs)
 {
-    const size_t path = get_global_id(0), option = get_global_id(1), paths = get_global_size(0);
+    const size_t path = get_global_id(0), option = get_global_id(1);
+    if (path >= paths || option >= options)
+        return;
     const float drift = (rate - 0.5f * volatility * volatility) * years[option];
     const float end = price[option] * exp(drift + volatility * sqrt(years[option]) * normals[path]);
     payoffs[option * paths + path] = fmax(end - strike[option], 0.0f);
 }
 
-kernel void sum_powers(int power, int paths, global const float *payoffs, global float *sums)
+kernel void sum_powers(int options, int power, int paths, global const float *payoffs, global float *sums)
 {
     const size_t option = get_global_id(0);
+    if (option >= options)
+        return;
     float sum = 0;
     // By parts: a long sum of positive numbers in one order is far off.
     for (int first = 0; first < paths; first += 1024) {
@@ -128,9 +143,12 @@ select_two(int n, float penalty, global const float *f, global const float *y, g
     }
 }
 
-kernel void square_distance(int features, global const float *m, global const long *to, global float *distances)
+kernel void square_distance(int rows, int features, global const float *m, global const long *to,
+                            global float *distances)
 {
     const size_t row = get_global_id(0);
+    if (row >= rows)
+        return;
     float sum = 0;
     for (int i = 0; i < features; ++i) {
         const float off = m[row * features + i] - m[*to * features + i];
@@ -139,9 +157,11 @@ kernel void square_distance(int features, global const float *m, global const lo
     distances[row] = sum;
 }
 
-kernel void update(float sign, float gamma, global const float *moved, global const float *distances,
+kernel void update(int n, float sign, float gamma, global const float *moved, global const float *distances,
                    global float *f)
 {
     const size_t i = get_global_id(0);
+    if (i >= n)
+        return;
     f[i] += sign * moved[0] * exp(-gamma * distances[i]);
 }

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -39,6 +39,7 @@ HIGH = "(y[i] > 0 ? alpha[i] < penalty : alpha[i] > 0) ? f[i] : INFINITY"
 LOW = "(y[i] > 0 ? alpha[i] > 0 : alpha[i] < penalty) ? f[i] : -INFINITY"
 SQUARE = "(m[row][i] - m[{place}[0] * features + i]) * (m[row][i] - m[{place}[0] * features + i])"
 GIVEN = "const float *d, const float *moved, float gamma"
+_Array: TypeAlias = cl.array.Array
 
 
 def distances(places: Sequence[str]) -> Reduce:
@@ -74,7 +75,7 @@ class Trainer:
     def __init__(
         self,
         queue: cl.CommandQueue,
-        points: cl.array.Array,
+        points: _Array,
         labels: NDArray[np.float32],
         penalty: float,
         gamma: float,
@@ -82,59 +83,63 @@ class Trainer:
     ) -> None:
         if {*np.unique(labels)} != {-1, 1}:
             raise InvalidInputError("labels are 1 and -1, and there have to be points of both")
-        n, features = points.shape
+        self._queue, self._penalty, self._gamma, self._without = queue, penalty, gamma, without
+        n = points.shape[0]
         self._y = y = cl.array.to_device(queue, labels)
         self._f, self.alpha = f, alpha = [cl.array.zeros(queue, n, np.float32) for _ in range(2)]
-        self._moved = moved = cl.array.zeros(queue, 2, np.float32)
-        high, low = (cl.array.zeros(queue, 1, np.int64) for _ in range(2))
+        self._moved = cl.array.zeros(queue, 2, np.float32)
+        places = [cl.array.zeros(queue, 1, np.int64) for _ in range(2)]
         is_fused = not {"fusion", "coarsen"} & {*without}
         # Distances to both places lie side by side, or apart.
         near = [cl.array.zeros(queue, each, np.float32) for each in ((2 * n,) if is_fused else (n, n))]
-        state = f, y, alpha, np.float32(penalty)
         total = "alpha[i] - 0.5f * alpha[i] * y[i] * (f[i] + y[i])"
-        self._dual = partial(Reduce("a + b", identity="0", map=total, arguments=STATE), queue, *state)
-
-        def reduce(made: Reduce, *given: Any, out: cl.array.Array) -> Run:  # noqa: ANN401
-            return partial(chosen(made, queue, without), queue, *given, out=out)
-
-        def update(expression: str, d: cl.array.Array) -> Run:
-            made = pipeline(Map("update", expression, arguments=GIVEN))
-            return partial(made, queue, f, out=f, d=d, moved=moved, gamma=gamma)
-
+        dual = Reduce("a + b", identity="0", map=total, arguments=STATE)
+        self._dual = partial(dual, queue, f, y, alpha, np.float32(penalty))
         kernel = coarsen.Program(queue.context, SOURCE.read_text(encoding="utf-8")).build().take_step
-        words = high.data, low.data, np.int32(3 - len(near)), near[0].data, np.float32(gamma), np.float32(penalty)
-        step = partial(kernel, queue, (1,), None, *words, *(each.data for each in (f, y, alpha, moved)))
-        self.steps: list[Run]
-        if "coarsen" in without:
-            self.steps = [
-                plain(queue, "select_two", (256,), n, penalty, f, y, alpha, high, low, local=256),
-                plain(queue, "square_distance", (n,), features, points, high, near[0]),
-                plain(queue, "square_distance", (n,), features, points, low, near[1]),
-                step,
-                plain(queue, "update", (n,), 1.0, gamma, moved, near[0], f),
-                plain(queue, "update", (n,), -1.0, gamma, moved, near[1], f),
-            ]
-            return
-        self.steps = [
-            reduce(Reduce.argmin(STATE, map=HIGH), *state, out=high),
-            reduce(Reduce.argmax(STATE, map=LOW), *state, out=low),
+        words = np.int32(3 - len(near)), near[0].data, np.float32(gamma), np.float32(penalty)
+        moving = (each.data for each in (f, y, alpha, self._moved))
+        step = partial(kernel, queue, (1,), None, *(each.data for each in places), *words, *moving)
+        made = self._plain_steps if "coarsen" in without else self._steps
+        self.steps: list[Run] = made(points, places, near, step)
+
+    def _plain_steps(
+        self, points: _Array, places: Sequence[_Array], near: Sequence[_Array], step: Run
+    ) -> list[Run]:
+        """Return the launches of a step by kernels of `plain.cl`, a kernel for each operation."""
+        queue, f, (n, features) = self._queue, self._f, points.shape
+        state = self._penalty, f, self._y, self.alpha
+        apart = [*zip(places, near, (1.0, -1.0), strict=True)]
+        return [
+            plain(queue, "select_two", (256,), n, *state, *places, local=256),
+            *(plain(queue, "square_distance", (n,), features, points, place, d) for place, d, _ in apart),
+            step,
+            *(plain(queue, "update", (n,), sign, self._gamma, self._moved, d, f) for _, d, sign in apart),
         ]
-        if is_fused:
-            self.steps += [
-                reduce(distances(("high", "low")), points, high, low, out=as_vectors(near[0])),
-                step,
-                update("u + moved[0] * (exp(-gamma * d[2 * i]) - exp(-gamma * d[2 * i + 1]))", near[0]),
-            ]
-        else:
-            to_one = distances(("to",))
-            self.steps += [
-                *(reduce(to_one, points, place, out=d) for place, d in zip((high, low), near, strict=True)),
-                step,
-                *(
-                    update(f"u {sign} moved[0] * exp(-gamma * d[i])", d)
-                    for sign, d in zip("+-", near, strict=True)
-                ),
-            ]
+
+    def _steps(self, points: _Array, places: Sequence[_Array], near: Sequence[_Array], step: Run) -> list[Run]:
+        """Return the launches of a step by reductions and pipelines."""
+        f, state = self._f, (self._f, self._y, self.alpha, np.float32(self._penalty))
+
+        def reduce(made: Reduce, *given: Any, out: _Array) -> Run:  # noqa: ANN401
+            return partial(chosen(made, self._queue, self._without), self._queue, *given, out=out)
+
+        def update(expression: str, d: _Array) -> Run:
+            made = pipeline(Map("update", expression, arguments=GIVEN))
+            return partial(made, self._queue, f, out=f, d=d, moved=self._moved, gamma=self._gamma)
+
+        ends = (Reduce.argmin(STATE, map=HIGH), Reduce.argmax(STATE, map=LOW))
+        steps = [reduce(each, *state, out=place) for each, place in zip(ends, places, strict=True)]
+        if len(near) == 1:
+            both = reduce(distances(("high", "low")), points, *places, out=as_vectors(near[0]))
+            moved = "u + moved[0] * (exp(-gamma * d[2 * i]) - exp(-gamma * d[2 * i + 1]))"
+            return [*steps, both, step, update(moved, near[0])]
+        to_one = distances(("to",))
+        return [
+            *steps,
+            *(reduce(to_one, points, place, out=d) for place, d in zip(places, near, strict=True)),
+            step,
+            *(update(f"u {sign} moved[0] * exp(-gamma * d[i])", d) for sign, d in zip("+-", near, strict=True)),
+        ]
 
     def start(self) -> None:
         """Begin anew, with no weights."""

@@ -31,9 +31,9 @@ from coarsen.devices.selection import find_device
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.drop_in.loop_program import LoopProgram
 from coarsen.drop_in.program import Program
+from coarsen.loops import read_program
 from coarsen.loops.launches import each_launch, extents_in
-from coarsen.loops.program import read_program
-from coarsen.loops.splits import GROUP_SIZE, LANES
+from coarsen.loops.sums import GROUP_SIZE, LANES
 from coarsen.opencl_bench.studies.turns import Lines, Run, Way, goes_on, study
 from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, halide_products, installed, loopy_product
 from coarsen.tuning.settings import Tune

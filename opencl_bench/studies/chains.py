@@ -15,7 +15,6 @@ import pyopencl as cl
 import pyopencl.array
 
 from coarsen.api import coarsen
-from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.frontend.lower import compile_source
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.fused import FusedKernel, fuse
@@ -75,8 +74,7 @@ def fused_chain(whole: Stream, *, is_given_up: bool) -> FusedKernel:
     calls = [f"{parts.kernel(k)}({one}, {other}, n)" for k, (one, other) in enumerate(pairwise(ends))]
     options = [f"-D{macro}=0" for macro in parts.macros]
     given_up = ends[1:-1] if is_given_up else ()
-    # Without pragmas, `-D` chooses the values of macros.
-    return fuse(source_without_pragmas(whole.source), *calls, options=options, gives_up=given_up)
+    return fuse(whole.source, *calls, options=options, gives_up=given_up)
 
 
 def computed(u: Any, steps: Chain, total: Callable[[Any], Any]) -> Any:  # noqa: ANN401 (arrays of anybody's)
@@ -177,7 +175,7 @@ def weighed(image: Array, taps: Taps) -> Array:
 
 @cache
 def _compiled(source: str, *options: str) -> TranslationUnit:
-    return compile_source(source_without_pragmas(source), options=options)
+    return compile_source(source, options=options)
 
 
 @cache

@@ -7,10 +7,11 @@ size in 4 rows to a quarter of their elements; rows between powers of two are fo
 
 from __future__ import annotations
 
+import random
 import time
 from argparse import Namespace
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise, product
@@ -25,8 +26,20 @@ from pyopencl.reduction import ReductionKernel
 from pyopencl.tools import get_or_register_dtype, match_dtype_to_c_struct
 
 from coarsen.dispatch.tree import Leaf
+from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
-from coarsen.opencl_bench.studies.turns import Lines, Way, compared, correct, goes_on, in_turns, of_each
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.inputs.evidence import evidence_of
+from coarsen.opencl_bench.studies.turns import (
+    Lines,
+    Way,
+    compared,
+    correct,
+    goes_on,
+    in_turns,
+    of_each,
+    say_shares,
+)
 from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, installed
 from coarsen.policy.tuned_tree import TunedExplanation
 from coarsen.stream.actor import Actor, Map
@@ -68,15 +81,16 @@ HOST_ROUNDS, _HOST_CALLS = 100, 50
 _MOST_CALLS = 64
 
 
-def ours(what: str) -> Reduce:
-    """Return a reduction of ours."""
+def ours(what: str, tuned: TunedFile | None = None) -> Reduce:
+    """Return a reduction of ours, which chooses by a tuned file where there is one."""
     if what == "iamax":
-        return Reduce.argmax(_ONE, map="fabs(x[i])")
+        return Reduce.argmax(_ONE, map="fabs(x[i])", tuned=tuned)
     if what == "tmv":
-        mapped = "m[row][i] * v[i]"
-        return Reduce("a + b", identity="0", map=mapped, arguments=_MATRIX, rows="rows", length="width")
-    operator, identity, mapped, arguments = SUMS[what]
-    return Reduce(operator, identity=identity, map=mapped, arguments=arguments)
+        operator, identity, mapped, arguments = "a + b", "0", "m[row][i] * v[i]", _MATRIX
+        sizes = {"rows": "rows", "length": "width"}
+    else:
+        (operator, identity, mapped, arguments), sizes = SUMS[what], {}
+    return Reduce(operator, identity=identity, map=mapped, arguments=arguments, tuned=tuned, **sizes)
 
 
 def theirs(what: str, context: cl.Context) -> ReductionKernel:
@@ -123,29 +137,61 @@ def arrays_of(queue: cl.CommandQueue, what: str, n: int, rows: int = 1) -> tuple
     return [cl.array.to_device(queue, each) for each in values], wanted
 
 
-def tuned_for(what: str, asked: Namespace, largest: int) -> Reduce:
-    """Return a reduction of ours, tuned where that is asked for."""
-    reduction = ours(what)
-    if asked.tune:
-        reduction.tune(asked.device, largest=largest, inputs=asked.tune)
-    return reduction
+def tuned_file(queue: cl.CommandQueue, what: str, asked: Namespace, largest: int) -> TunedFile | None:
+    """Return the tuned file of a reduction, made now where it is missing; None where none is asked for.
+
+    Raises:
+        InvalidInputError: it is there, and of another device, driver or text.
+    """
+    if asked.tuned is None:
+        return None
+    path = asked.tuned / f"{what}.{asked.device}.json"
+    if not path.exists():
+        ours(what).tune(asked.device, largest=largest, seconds=asked.seconds).write(path)
+    file = TunedFile.read(path)
+    if not ours(what)._holds(file, queue.device):
+        raise InvalidInputError(f"{path} is of another device, driver or text of the kernels")
+    return file
+
+
+def held_out(file: TunedFile, asked: Namespace, least: int, most: int) -> list[int]:
+    """Return sizes that nobody knew when a tuned file was written: its bytes draw them, evenly over the logarithm.
+
+    None is a power of two, or a number of an input that the file was tuned over.
+    """
+    draw = random.Random(file.to_bytes() + f"{asked.seed} {most}".encode())
+    known = {value for each in evidence_of(file).times.inputs for value in each.features.values()}
+    found = set[int]()
+    while len(found) < asked.drawn:
+        size = round(least * (most / least) ** draw.random())
+        found |= {size} if size & (size - 1) and size not in known else set()
+    return sorted(found)
 
 
 def reductions(queue: cl.CommandQueue, asked: Namespace) -> Lines:
     """Yield the lines of reductions over sizes."""
     least, most = asked.powers or (6, 26)
-    sizes = [2**k for k in range(least, most + 1)] + [int(2 ** (k + 0.6)) for k in range(least, most, 3)]
-    yield "device", "what", "n", "pyopencl", "reduce", "q1", "ratio", "q3", "fixed", "version"
+    usual = [2**k for k in range(least, most + 1)] + [int(2 ** (k + 0.6)) for k in range(least, most, 3)]
+    yield "device", "what", "n", "pyopencl", "reduce", "q1", "ratio", "q3", "fixed", "version", "tuned"
 
     def of(what: str) -> Lines:
-        return rows(queue, what, sorted(sizes), tuned_for(what, asked, 2**most))
+        file = tuned_file(queue, what, asked, 2**most)
+        sizes = sorted(usual) if file is None else held_out(file, asked, 2**least, 2**most)
+        return rows(queue, what, sizes, file)
 
     yield from of_each(queue, asked.what or (*SUMS, "iamax"), of)
 
 
-def rows(queue: cl.CommandQueue, what: str, sizes: Sequence[int], tuned: Reduce) -> Lines:
+def chosen_by(what: str, file: TunedFile | None, untuned: str) -> dict[str, Reduce]:
+    """Return a reduction by how its version is chosen: as it comes, and by a tuned file if there is one."""
+    return {untuned: ours(what), **({} if file is None else {"tuned": ours(what, file)})}
+
+
+def rows(queue: cl.CommandQueue, what: str, sizes: Sequence[int], file: TunedFile | None) -> Lines:
     """Yield the lines of one kind of reduction."""
     own: Any = theirs(what, queue.context)
+    chosen = chosen_by(what, file, "reduce")
+    found = list[dict[str, float]]()
     others = {str(values): fixed(ours(what), values, queue.device) for values in FIXED}
     is_exact = what in ("max", "iamax")
     for n in sizes:
@@ -154,7 +200,9 @@ def rows(queue: cl.CommandQueue, what: str, sizes: Sequence[int], tuned: Reduce)
             # Long sums in one order have larger errors.
             tolerances = (0, 0) if is_exact else (1e-2, 1e-3)
             ways = {name: Way(partial(each, queue, *arrays), None, tolerances[0]) for name, each in others.items()}
-            ways["reduce"] = Way(partial(tuned, queue, *arrays), None, tolerances[1])
+            ways |= {
+                name: Way(partial(each, queue, *arrays), None, tolerances[1]) for name, each in chosen.items()
+            }
             ways["pyopencl"] = ways["reduce"]._replace(run=partial(own, *arrays, queue=queue))
             if what == "iamax":
                 ways["pyopencl"] = ways["pyopencl"]._replace(read=lambda found: found.get()["place"])
@@ -163,7 +211,10 @@ def rows(queue: cl.CommandQueue, what: str, sizes: Sequence[int], tuned: Reduce)
             ratio = np.quantile(times["pyopencl"] / times["reduce"], (0.25, 0.5, 0.75))
             best = min(others.keys() & medians.keys(), key=medians.__getitem__)
             told = [medians["pyopencl"], medians["reduce"], *ratio, medians[best]]
-            yield (n, *(f"{each:.4g}" for each in told), best)
+            tuned = f"{medians['tuned']:.4g}" if "tuned" in medians else ""
+            yield (n, *(f"{each:.4g}" for each in told), best, tuned)
+            found.append({name: medians[name] for name in medians.keys() - {"pyopencl"}})
+    say_shares(what, found, [*chosen])
 
 
 def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
@@ -180,9 +231,19 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
 
     stream, (u, *_) = pipeline(Map("gain", "0.5f * u"), Map("lift", "u + 0.25f")), arrays
     two = pipeline(Map("gain", "0.5f * u"), Actor("near", peek=2, work="push(peek(0) + peek(1)); pop();"))
-    ends, group = (stream(queue, u), two(queue, u)), (int(*LOCAL_SIZES[1]),)
-    bare = cl.Program(queue.context, stream.source).build([*OPTIONS]).gain_lift
-    bare.set_scalar_arg_dtypes([None, None, np.int32])
+    summed = pipeline(Map("half", "0.5f * u"), ours("sum"))
+    ends, group = [each(queue, u) for each in (stream, two, summed)], (int(*LOCAL_SIZES[1]),)
+    texts = ((stream, "gain_lift"), (two, "gain_near_gain"), (two, "gain_near"))
+    kernels = [cl.Kernel(cl.Program(queue.context, each.source).build([*OPTIONS]), name) for each, name in texts]
+    for each in kernels:
+        each.set_scalar_arg_dtypes([None, None, np.int32])
+    bare, first, second = (partial(each, queue, group, group) for each in kernels)
+    channel = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 256)
+
+    def launch_two() -> None:
+        first(buffers[0], channel, 64)
+        second(channel, ends[1].base_data, 64)
+
     ways: Mapping[str, Callable[[], object]] = {
         "kernel": lambda: launch(kept.base_data),
         "kernel, new buffer": lambda: launch(cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)),
@@ -190,10 +251,12 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
         "reduce, out": partial(dot, queue, *arrays, out=kept),
         "reduce": partial(dot, queue, *arrays),
         "pyopencl": partial(theirs("dot", queue.context), *arrays, queue=queue),
-        "pipeline's kernel": partial(bare, queue, group, group, buffers[0], ends[0].base_data, 64),
+        "pipeline's kernel": partial(bare, buffers[0], ends[0].base_data, 64),
         "pipeline, out": partial(stream, queue, u, out=ends[0]),
         "pipeline": partial(stream, queue, u),
+        "pipeline's two kernels": launch_two,
         "two kernels, out": partial(two, queue, u, out=ends[1]),
+        "sum at the end, out": partial(summed, queue, u, out=ends[2]),
     }
     found: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(1 + HOST_ROUNDS):
@@ -222,12 +285,25 @@ def shapes(total: int) -> Iterator[tuple[int, int, bool]]:
 def products(queue: cl.CommandQueue, asked: Namespace) -> Lines:
     """Yield the lines of products of matrices and vectors over shapes."""
     yield "device", "rows", "width", "judging", "what", "microseconds", "version"
-    totals = asked.totals or (1 << 20, 1 << 22, 1 << 24)
-    ways = {"chosen": tuned_for("tmv", asked, max(totals))}
+    with goes_on("tmv"):
+        totals = asked.totals or (1 << 20, 1 << 22, 1 << 24)
+        file = tuned_file(queue, "tmv", asked, max(totals))
+        for total in totals:
+            heights = [] if file is None else held_out(file, asked, 4, total // 4)
+            drawn = [(height, total // height, True) for height in heights]
+            yield from _product_lines(queue, file, drawn or shapes(total), f"tmv of {total}")
+
+
+def _product_lines(
+    queue: cl.CommandQueue, file: TunedFile | None, judged: Iterable[tuple[int, int, bool]], what: str
+) -> Lines:
+    """Yield the lines of products over some shapes."""
+    chosen = chosen_by("tmv", file, "chosen")
+    ways, found = {**chosen}, list[dict[str, float]]()
     for values in FIXED_BY_ROWS:
         words = " ".join(f"{name}={value}" for name, value in values.items())
         ways[words] = fixed(ours("tmv"), values, queue.device)
-    for height, width, is_judging in (shape for total in totals for shape in shapes(total)):
+    for height, width, is_judging in judged:
         with goes_on(f"{height}×{width}"):
             there, wanted = arrays_of(queue, "tmv", width, height)
             result = cl.array.zeros(queue, height, np.float32)
@@ -236,12 +312,14 @@ def products(queue: cl.CommandQueue, asked: Namespace) -> Lines:
             blas = partial(clblast, queue, buffers, (height, width))
             others = dict(installed(clblast=blas, cublas=partial(cublas, *(each.get() for each in there))))
             others |= dict(_by_pyopencl(queue, there[0], there[1], result))
-            kept = correct(f"{height}×{width}", runs | others, wanted, 2e-5 * width, {"chosen", *others})
-            told = ways["chosen"].explain(queue, rows=height, width=width).version.variant.definitions
-            version = " ".join(f"{name}={value}" for name, value in told)
+            kept = correct(f"{height}×{width}", runs | others, wanted, 2e-5 * width, {*chosen, *others})
+            found.append({})
             for name, microseconds, *_ in compared(queue, kept):
-                of_it = version if name == "chosen" else ""
-                yield queue.device.name.strip(), height, width, is_judging, name, microseconds, of_it
+                told = ways[name].explain(queue, rows=height, width=width).version if name in chosen else None
+                words = " ".join(f"{macro}={value}" for macro, value in told.variant.definitions) if told else ""
+                yield queue.device.name.strip(), height, width, is_judging, name, microseconds, words
+                found[-1] |= {name: float(microseconds)} if name in ways else {}
+    say_shares(what, found, [*chosen])
 
 
 def _by_pyopencl(
@@ -268,7 +346,7 @@ def breaks(queue: cl.CommandQueue, asked: Namespace) -> Lines:
     yield from of_each(
         queue,
         asked.what or ("sum", "dot", "tmv"),
-        lambda what: break_evens(queue, what, powers, tuned_for(what, asked, 2 ** powers[1])),
+        lambda what: break_evens(queue, what, powers, ours(what, tuned_file(queue, what, asked, 2 ** powers[1]))),
     )
 
 

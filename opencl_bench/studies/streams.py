@@ -17,7 +17,12 @@ same kernel by PyOpenCL.
 
 Lines of CSV on standard output. Microseconds are medians of 15 rounds in turns, several calls at a time until the
 queue is empty, the host's part included; `of_best` is the time of the fastest over the own. Results are compared
-with NumPy's. What is refused or fails is said on standard error. `--tune 12` tunes reductions for 12 sizes first.
+with NumPy's. What is refused or fails is said on standard error.
+
+With `--tuned FOLDER`, reductions choose by tuned files there, `sum.intel.json`, made first where they are
+missing. Their own bytes and `--seed` draw the sizes of `reductions` and `shapes`: none is a power of two, none
+was known when the file was written. `tuned` is one more way, beside what is chosen untuned; standard error says
+what share of the speed of the fastest version these have, and the best version for all sizes.
 `docs/explanation/streams.md` has what is asked, S1 to S4 and S6, after Samadi et al., "Adaptive Input-aware
 Compilation for Graphics Engines" (PLDI 2012).
 """
@@ -26,6 +31,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pyopencl as cl
 
@@ -52,6 +58,9 @@ if __name__ == "__main__":
             "--powers": {"nargs": 2, "type": int, "help": "of 2: the least size, the largest"},
             "--sizes": {"nargs": "*", "type": int, "help": "of chains: elements; of stencils: sides of images"},
             "--totals": {"nargs": "*", "type": int, "help": "of shapes: floats of a matrix"},
-            "--tune": {"type": int, "help": "how many sizes to tune reductions for before; none if left out"},
+            "--tuned": {"type": Path, "metavar": "FOLDER", "help": "of tuned files, made where they are missing"},
+            "--seconds": {"type": float, "default": 60, "help": "that a file takes, about (60)"},
+            "--drawn": {"type": int, "default": 14, "help": "how many sizes are drawn, of each total (14)"},
+            "--seed": {"type": int, "default": 2012, "help": "that they are drawn with (2012)"},
         },
     )

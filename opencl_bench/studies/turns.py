@@ -6,8 +6,9 @@ import argparse
 import csv
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from statistics import geometric_mean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,6 +125,26 @@ def compared(queue: cl.CommandQueue, runs: Mapping[str, Run]) -> Iterator[tuple[
         ratios = np.quantile(times[next(iter(runs))] / each, (0.25, 0.5, 0.75))
         numbers = medians[name], *ratios, min(medians.values()) / medians[name]
         yield name, *(f"{number:.4g}" for number in numbers)
+
+
+def say_shares(what: str, times: Sequence[Mapping[str, float]], chosen: Sequence[str]) -> None:
+    """Say on standard error what share of the speed of the fastest way some ways have: the mean, and the least.
+
+    Args:
+        what: is computed, in words.
+        times: of ways by name, at each size.
+        chosen: the ways that are told, and beside them the best of those that are there at all sizes.
+    """
+    named = set[str]().union(*times)
+    shares = {
+        name: [min(each.values()) / each[name] for each in times]
+        for name in named
+        if all(name in each for each in times)
+    }
+    means = {name: geometric_mean(each) for name, each in shares.items()}
+    best = max(means.keys() - {*chosen}, key=means.__getitem__, default=None)
+    for name in filter(means.get, (*chosen, best)):
+        print(f"{what}: {name}: {means[name]:.2f}, least {min(shares[name]):.2f}", file=sys.stderr, flush=True)
 
 
 COMPARED = ("way", "microseconds", "q1", "over_first", "q3", "of_best")

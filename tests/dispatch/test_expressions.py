@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +55,12 @@ def test_a_deep_or_long_text_does_no_harm(text: str) -> None:
         parse_expression(text).evaluate(VALUES)
     except InvalidInputError as error:
         assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("wrong", [["n"], {"n": 1}, None, 2.5])
+def test_what_is_no_text_is_refused(wrong: Any) -> None:  # noqa: ANN401 (whatever a caller gives)
+    with pytest.raises(InvalidInputError, match="may only have whole numbers"):
+        parse_expression(wrong)
 
 
 def test_too_long() -> None:

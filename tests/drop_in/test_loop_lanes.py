@@ -98,7 +98,7 @@ def test_what_is_found_is_launched_and_remembered(
 
 
 @pytest.mark.compiled_devices
-@patch("coarsen.loops.partial_sums.TERMS", 4)
+@patch("coarsen.loops.sums.TERMS", 4)
 def test_kernels_of_a_function_are_tuned_one_by_one(
     queue: cl.CommandQueue, store: str, lanes_found: Asked, said: Callable[[], list[str]], tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from coarsen.drop_in.loop_program import LoopProgram
 from coarsen.errors import InvalidInputError
-from coarsen.loops.program import read_program
+from coarsen.loops import read_program
 from coarsen.tuning.workload.element_types import Array
 from tests.loops.nests import NESTS
 

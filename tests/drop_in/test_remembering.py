@@ -252,3 +252,17 @@ kernel __attribute__((reqd_work_group_size(16, 1, 1))) void fill(global uint *al
     assert searched[0].launch.local_size == (16,)
     program.fill(queue, (COUNT,), (16,), filled)
     assert "remembered from" in (recorder.seen[-1].reason or "")
+
+
+def test_of_one_work_item_is_said_that_there_is_nothing_to_search(
+    context: cl.Context, queue: cl.CommandQueue, searched: list[LaunchRequest], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "coarsen")
+    program, _ = program_of(context, True)
+    Buffers(context, 1).launch(queue, program, (1,))
+    (said,) = [each for each in caplog.messages if "runs with" in each]
+    assert said.endswith("it has no more than one work-item, so there is nothing to merge and nothing to search")
+    assert not searched
+    # Of larger launches something else is said.
+    Buffers(context).launch(queue, program)
+    assert len([each for each in caplog.messages if "runs with" in each]) == 2

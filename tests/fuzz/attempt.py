@@ -124,6 +124,7 @@ def _transforms(fields: dict[str, Any]) -> Transforms:
         DeviceKind(fields["device_kind"]),
         fields["distinct"],
         Tile(fields["tile"]),
+        fields["long_indices"],
     )
 
 

@@ -24,6 +24,8 @@ from tests.fuzz.render import DATA, MAX_GROUP, source
 UNOPTIMISED = "-cl-opt-disable"
 # Of the trials, those that take arguments as distinct, as they are.
 _DISTINCT = 0.5
+# Of the trials, those with long indices.
+_LONG = 0.4
 # Of the trials, those that read `data` from another memory; of kernels with a local array, those that pad it.
 _PLACED, _PADDED = 0.4, 0.7
 # Of the trials, those that read boxes of an array; of these, those that copy them to local memory.
@@ -138,6 +140,7 @@ def trial_of(seed: int) -> Trial:
         replace(
             _transforms(chosen, random.Random(f"distinct {seed}").random() < _DISTINCT),
             tile=_tile(random.Random(f"named {seed}"), source(kernel)) if has_tiles else Tile(),
+            long_indices=random.Random(f"long {seed}").random() < _LONG,
         ),
         seed,
         optimise=chosen.random() < 0.25,

@@ -82,6 +82,7 @@ def _fewer_transforms(transforms: Transforms) -> Iterator[Transforms]:
         replace(transforms, lock_step=Use.NEVER),
         replace(transforms, wide_accesses=False),
         replace(transforms, distinct=False),
+        replace(transforms, long_indices=False),
         replace(transforms, tile=Tile()),
         replace(transforms, clean_up=False),
         replace(transforms, device_kind=DeviceKind.ANY),

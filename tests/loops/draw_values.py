@@ -168,7 +168,7 @@ class Expressions:
                     f"sqrtf(fabsf({one}))",
                     f"cosf({one})",
                     f"sin({one})",
-                    f"exp(-fabs({one}))",
+                    f"exp{'f' * ('exp' in self.names)}(-fabs({one}))",
                     f"powf(fabsf({one}) + 1, 0.5f)",
                     f"hypot({one}, {two})",
                 )

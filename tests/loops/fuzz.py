@@ -25,7 +25,9 @@ import pyopencl as cl
 from numpy.typing import NDArray
 
 from coarsen.devices.discovery import open_device
+from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import RefusalError
+from coarsen.loops.launches import extents_in
 from tests.loops.draw_nests import DrawnNest, drawn
 from tests.loops.ran import Arrays, Made, element_type, make, run_natively, run_on
 from tests.working_devices import devices_that_work, short_name
@@ -46,9 +48,12 @@ def inputs(nest: DrawnNest, made: Made, sizes: Sequence[int]) -> tuple[dict[str,
     for each in made.nest.arrays.values():
         if each.is_scalar and each.kind == "local":
             continue
-        own = drawn_arrays[each.spelled.split("->")[-1]]
-        extents = [int(given[size]) + pad for size, pad in own.dims]
-        shape = [GLOBAL_EXTENT] * len(extents) if own.spelling == "global" else extents
+        own = drawn_arrays.get(each.spelled.split("->")[-1])
+        if own is None:  # partial sums
+            shape = [max(1, parse_expression(text).evaluate(numbers)) for text in extents_in(made.nest, each)]
+        else:
+            extents = [int(given[size]) + pad for size, pad in own.dims]
+            shape = [GLOBAL_EXTENT] * len(extents) if own.spelling == "global" else extents
         type_ = element_type(made, each.name)
         numbers_in = random.random(shape) if type_.kind == "f" else random.integers(0, 10, shape)
         arrays[each.name] = numbers_in.astype(type_)

@@ -16,11 +16,11 @@ from coarsen.devices.building import build_uncached
 from coarsen.loops.clang_tree import functions_of
 from coarsen.loops.dependences import Dependence, limited
 from coarsen.loops.kernel_text import KernelText, kernel_text, macros_of, opencl_text, whole_type
+from coarsen.loops.kernels import nest_and_kernels
 from coarsen.loops.launches import Launching, each_launch, launches_of
-from coarsen.loops.native import NativeFunction, is_given
 from coarsen.loops.nest import Nest
-from coarsen.loops.partial_sums import nest_and_kernels
-from coarsen.loops.splits import GROUP_SIZE, LANES
+from coarsen.loops.program import NativeFunction, is_given
+from coarsen.loops.sums import GROUP_SIZE, LANES
 from coarsen.variant.coarsening import Coarsening, Level
 
 Arrays = Mapping[str, NDArray[Any]]

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from coarsen.loops.affine_of import nest_of
-from coarsen.loops.algorithm1 import Transformation, placements, transformation
 from coarsen.loops.dependences import analysed
 from coarsen.loops.nest import reuse_of
-from coarsen.loops.schedules import Band, Piece, bands, pieces_of
+from coarsen.loops.schedules import Band, Piece, Transformation, bands, pieces_of, placements, transformation
 from coarsen.loops.tree import CFunction
 from tests.loops.conftest import Analysed, Read
 from tests.loops.executed import Element, Executed, execute, pairs

@@ -109,6 +109,7 @@ def test_kernels_mean_what_c_means(name: str, queue: cl.CommandQueue, tmp_path: 
 TEXTS = {
     "a function called like one of OpenCL C": f"void dot(int n, float *a) {{ {FOR} a[i] = i; }}",
     "a function called like an array": "void sum(int n, float *sum) { for (int i = 0; i < n; i++) sum[i] = i; }",
+    "another one": f"void get_local_id(int n, float *barrier) {{ {FOR} barrier[i] = i; }}",
     "an array called like a function": """#include <math.h>
 void f(int n, float *exp, float *min, float *get_global_id, float *v_exp) {
     for (int i = 0; i < n && i < 9; i++) exp[i] = expf(min[i]) * 0 + get_global_id[i] - v_exp[i]; }""",

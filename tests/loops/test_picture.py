@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from coarsen.cli.main import main
 from coarsen.loops import picture as pictures
-from coarsen.loops.program import read_program
+from coarsen.loops import read_program
 
 FOLDER = Path(__file__).parents[2] / "opencl_bench" / "kernels" / "loops"
 LOCAL, CONSTANT, DIRECT, WORK_ITEMS = (to_rgba(each) for each in ("#d95f02", "#1b7f5c", "#3b6fb6", "#444444"))
@@ -30,11 +30,12 @@ def panels(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Axes]:
 
     monkeypatch.setattr(Figure, "savefig", written)
     assert pictures.picture(read_program(path), ".png").startswith(b"\x89PNG")
-    return [each for each in figures[0].axes if each.images]
+    return [each for each in figures[0].axes if each.collections]
 
 
 def cells(axes: Axes, colour: tuple[float, ...]) -> set[tuple[int, int]]:
-    shown = np.asarray(axes.images[0].get_array())
+    (mesh,) = axes.collections
+    shown = mesh.to_rgba(mesh.get_array())
     return {(int(row), int(column)) for row, column in np.argwhere(np.all(np.isclose(shown, colour), axis=2))}
 
 

@@ -110,7 +110,7 @@ _INSIDE = tempfile.TemporaryDirectory()
 def made(name: str, lanes: int = LANES) -> Made:
     folder = Path(_INSIDE.name, name.replace(" ", "_"))
     folder.mkdir(exist_ok=True)
-    with patch("coarsen.loops.partial_sums.TERMS", 4):
+    with patch("coarsen.loops.sums.TERMS", 4):
         return make(CASES[name][0], folder).with_lanes(lanes)
 
 

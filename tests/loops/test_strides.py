@@ -9,10 +9,9 @@ from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.operands import Argument
-from coarsen.loops.algorithm1 import transformation
 from coarsen.loops.kernel_text import KernelText, macros_of, opencl_text
 from coarsen.loops.nest import Access, Statement
-from coarsen.loops.schedules import bands, pieces_of
+from coarsen.loops.schedules import bands, pieces_of, transformation
 from tests.loops.nests import NESTS
 from tests.loops.test_kernels import made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import random
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -201,6 +202,15 @@ def test_scratch_is_made_once(
     assert [size for *_, size in made] == [1000]
     for each, event in zip(sums, events[4:], strict=True):
         each.check(event)
+
+
+def test_what_a_call_passes_is_not_kept(context: cl.Context, queue: cl.CommandQueue) -> None:
+    kernel, each = whole_program(context).total, Sum(context, 500)
+    counts = {sys.getrefcount(each.values)}
+    for _ in range(4):
+        each.check(kernel(queue, *SIZES, *each.arguments))
+        counts.add(sys.getrefcount(each.values))
+    assert kernel._ready and len(counts) == 1
 
 
 def test_one_launch_with_scratch(context: cl.Context, queue: cl.CommandQueue) -> None:

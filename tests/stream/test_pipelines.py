@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import le
@@ -21,7 +22,6 @@ from coarsen.dispatch.features import Feature
 from coarsen.dispatch.launch_sizes import sequence_function, size_inputs
 from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.opencl_bench.inputs.described import check_described, described_versions
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.workloads.described.read import read_description
@@ -135,11 +135,10 @@ def test_every_version_at_every_size(case: str, queue: cl.CommandQueue, caplog: 
 
 def test_a_channel_is_transposed(queue: cl.CommandQueue) -> None:
     step = pipeline(SPREAD, PAIRS)
-    text = source_without_pragmas(step.source, macros=["LAYOUT_spread"])
     channel, n = cl.array.zeros(queue, 8, np.float32), 12
     source = cl.array.to_device(queue, np.arange(n, dtype=np.float32))
     for layout, expected in (0, [0, -1, 3, -1, 6, -1, 9, -1]), (1, [0, 3, 6, 9, -1, -1, -1, -1]):
-        program = cl.Program(queue.context, text).build([f"-DLAYOUT_spread={layout}"])
+        program = cl.Program(queue.context, step.source).build([f"-DLAYOUT_spread={layout}"])
         program.spread_pairs_spread(queue, (16,), None, source.data, channel.data, np.int32(n))
         assert channel.get().tolist() == expected
     told = step.explain().splitlines()
@@ -149,6 +148,21 @@ def test_a_channel_is_transposed(queue: cl.CommandQueue) -> None:
     assert [dict(each.variant.definitions) for each in pipeline(GAIN, PAIRS).versions] == [
         {"FUSE_gain": fused, "LAYOUT_gain": layout} for fused, layout in (("1", "0"), ("0", "0"), ("0", "1"))
     ]
+
+
+def test_options_choose_macros() -> None:
+    step = pipeline(GAIN, Map("square", "u * u"))
+    calls = "gain_square_gain(input, t, n, k)", "gain_square(t, output, n, k)"
+    for value in (0, 1):
+        chosen: dict[str, Any] = {"options": [f"-DFUSE_gain={value}"]}
+        text = coarsen.coarsen(step.source, kernel="gain_square", **chosen).opencl_c
+        assert ("k * " in text) == bool(value)
+        assert coarsen.fuse(step.source, *calls, **chosen).opencl_c.count("k * ") == 1 + value
+    total = Reduce("a + b", identity="0", arguments="const float *x")
+    lanes = coarsen.coarsen(total.source, kernel="reduce", factor=1, options=["-DLANES=4"]).opencl_c
+    assert re.search(r"lanes\[4\]", lanes)
+    with pytest.raises(InvalidInputError, match="FORM is not to be chosen here"):
+        coarsen.coarsen(total.source, kernel="reduce", options=["-DFORM=1"])
 
 
 def test_an_interior_has_no_border(queue: cl.CommandQueue) -> None:
@@ -320,6 +334,8 @@ def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
         ({"h": own[2:]}, "h is neither a buffer nor an array"),
         ({"b": 1}, "the argument b is none of the actors'; there are k, h, taps"),
         ({"out": cl.array.zeros(queue, 8, np.float32)}, "out has 8 elements, and 6 come out"),
+        ({"out": own.base_data}, "out is an array of PyOpenCL's, not <pyopencl"),
+        ({"out": own[2:]}, "out doesn't start where its buffer does"),
     )
     for changed, words in changes:
         with pytest.raises(InvalidInputError) as error:
@@ -466,3 +482,25 @@ def test_the_description_has_the_same_versions(case: str, tmp_path: Path) -> Non
         is_transposed = [value for name, value in versions[0].variant.definitions if name.startswith("LAYOUT")]
         least, most = memory
         assert least == most if "0" not in is_transposed else all(map(le, least, most))
+
+
+def test_names_that_opencl_has() -> None:
+    for name in ("half", "global", "float4", "NAN", "max", "while"):
+        with pytest.raises(InvalidInputError, match="can't be called"):
+            Map("own", f"u * {name}", arguments=f"float {name}")
+    for name, second in (("get", "global_id"), ("convert", "int")):
+        with pytest.raises(InvalidInputError, match=f"a kernel can't be called {name}_{second}"):
+            pipeline(Map(name, "u"), Map(second, "u"))
+        assert pipeline(Map(name, "u"), Map(second, "u"), name="own").source
+    with pytest.raises(InvalidInputError, match="a pipeline can't be called"):
+        pipeline(GAIN, name="a b")
+
+
+def test_a_reduction_is_given_buffers_of_other_sizes(queue: cl.CommandQueue) -> None:
+    """What was found for a call is found again for arrays alone, whose sizes are known."""
+    total = pipeline(Map("gain", "k * u", arguments="float k"), SUM)
+    for turn in range(3):
+        for n in (8, 20):
+            own = cl.array.to_device(queue, np.arange(n, dtype=np.float32))
+            for elements in (own, own.base_data, own):
+                assert total(queue, elements, k=turn).get() == turn * n * (n - 1) / 2

@@ -111,8 +111,6 @@ def test_before_tuning_each_version_is_chosen_somewhere(kind: int, rows: str, qu
     file = default_file(reduction._operation, reduction.source, device, is_pinned=False)
     used = versions_of(file.tree)
     assert used | {file.default} == {*range(len(file.versions))}
-    # As many kernels as each program of the paper has at most.
-    assert len(used) <= 5
     # Whatever the kind of device, any version is right on any device.
     reduction._files = (file,)
     for count, width in ((1, 140_000), (1, 100), (1000, 3), (300, 300), (1, 2_200_000)):
@@ -152,6 +150,7 @@ def test_launches_in_flight_share_no_scratch(context: cl.Context) -> None:
         ({"arguments": "const float *x, int LANES"}, "can't be called"),
         ({"arguments": "const float *x, int n"}, "there twice"),
         ({"length": "min"}, "can't be called 'min'"),
+        ({"arguments": "const float *kernel"}, "can't be called 'kernel'"),
         ({"arguments": "const float4 *x"}, "none of char to"),
         ({"arguments": "const thing *x"}, "can't be read"),
         ({"arguments": "int x"}, "have no array"),
@@ -179,6 +178,7 @@ def test_arguments_are_checked(queue: cl.CommandQueue) -> None:
         ((x, x), {"n": -1}, "are not known"),
         ((x, x), {"n": 2.9}, "n is a number of the type int64"),
         ((x, x), {"out": x}, "out has 8 elements"),
+        ((x, x), {"out": x.base_data}, "out is an array of PyOpenCL's, not <pyopencl"),
     )
     scaled = Reduce("a + b", identity="0", map="k * x[i]", arguments="float *x, int k", checks_laws=False)
     for wrong in (1.5, "k", 2**40, None):

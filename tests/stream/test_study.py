@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
+from dataclasses import replace
 from math import log2
+from pathlib import Path
 
 import numpy as np
 import pyopencl as cl
 import pytest
 
+from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.errors import InvalidInputError
+from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.opencl_bench.inputs.evidence import Evidence
 from coarsen.opencl_bench.studies import chains, reductions, turns
+from coarsen.stream import Reduce
+from coarsen.stream.reduction_choice import default_file
 from coarsen.stream.reduction_text import PARAMETERS
 
 pytestmark = pytest.mark.compiled_devices
@@ -29,7 +38,19 @@ def test_fixed_versions_are_some_of_all() -> None:
 
 def asked(**given: object) -> Namespace:
     """What the command is asked for."""
-    return Namespace(**{"what": None, "powers": None, "sizes": None, "totals": None, "tune": None, **given})
+    return Namespace(
+        **{
+            "what": None,
+            "powers": None,
+            "sizes": None,
+            "totals": None,
+            "tuned": None,
+            "drawn": 2,
+            "seed": 1,
+            "seconds": 1,
+            **given,
+        }
+    )
 
 
 def test_a_line_for_each_size(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,6 +73,39 @@ def test_products_over_shapes(queue: cl.CommandQueue, monkeypatch: pytest.Monkey
     found = {line[1:5] for line in reductions.products(queue, asked(totals=[32]))}
     assert {(4, 8, False, "chosen"), (4, 8, False, "pyopencl"), (10, 3, True, "FORM=1 LOCAL=32")} <= found
     assert not any(turns.SAID.values())
+
+
+def test_held_out_sizes(
+    queue: cl.CommandQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tuned_by = (InputPoint("input-000", "", {"n": 100.0, "rows": 20.0, "width": 30.0}),)
+    written = list[TunedFile]()
+
+    def tune(reduction: Reduce, *_: object, **__: object) -> TunedFile:
+        file = default_file(reduction._operation, reduction.source, queue.device, is_pinned=False)
+        times = VersionTimes(tuned_by, (file.default_version.variant,), np.array([[1.0]]), 0)
+        written.append(replace(file, evidence=Evidence("reduction.toml", 0.05, times).to_json()))
+        return written[-1]
+
+    monkeypatch.setattr(Reduce, "tune", tune)
+    monkeypatch.setattr(reductions, "FIXED", reductions.FIXED[:1])
+    monkeypatch.setattr(reductions, "FIXED_BY_ROWS", reductions.FIXED_BY_ROWS[:1])
+    given = asked(what=["sum"], powers=(6, 8), totals=[4096], tuned=tmp_path, device="any")
+    first, again = ([*reductions.reductions(queue, given)][1:] for _ in range(2))
+    sizes = [line[2] for line in first]
+    assert sizes == [line[2] for line in again] == reductions.held_out(written[0], given, 64, 256)
+    assert len(written) == 1 and all(float(line[-1]) > 0 for line in first)
+    assert re.search(r"sum: tuned: [01]\.\d\d, least [01]\.\d\d\n", capsys.readouterr().err)
+    # Any other file has others.
+    other = replace(written[0], evidence={**written[0].evidence, "margin": 0.04})
+    drawn = [reductions.held_out(file, asked(seed=3, drawn=50), 64, 256) for file in (written[0], other)]
+    assert drawn[0] != drawn[1] and not {64, 100, 128, 256} & {*drawn[0], *drawn[1]}
+    shapes = {line[1:4] for line in reductions.products(queue, given) if line[4] == "tuned"}
+    assert shapes == {(rows, 4096 // rows, True) for rows in reductions.held_out(written[1], given, 4, 1024)}
+    assert not any(turns.SAID.values())
+    with pytest.raises(InvalidInputError, match="of another device"):
+        replace(written[0], driver="other").write(tmp_path / "sum.any.json")
+        reductions.tuned_file(queue, "sum", given, 256)
 
 
 @pytest.mark.parametrize(("what", "ways"), [("3 maps", 5), ("map and sum", 3)])

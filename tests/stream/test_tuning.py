@@ -56,6 +56,8 @@ def test_versions_as_they_are_described(
         assert check_described(path) == ()
         assert read_benchmark(path).presets.keys() >= {"input-000", "input-023"}
         description = read_description(path)
+        # Rows may be as short as points in space.
+        assert name != "rows" or min(each["width"] for each in description.sizes.values()) == 3
         file = default_file(operation, reduction.source, queue.device, is_pinned=False)
         assert description.kernel_arguments == file.arguments
         versions = tuple(version_of(operation, each) for each in tried)

@@ -100,12 +100,11 @@ class _Writer:
         shared = share_variables(self.liveness)
         pointees = Pointees(kernel, self.dataflow)
         signs = Signs(kernel, self.dataflow, pointees, shared)
-        self.names = Names(argument.name for argument in kernel.arguments)
-        # No variable may hide a function that the text calls.
-        called = (*map(builtin_name, kernel.callees), *map(stem, kernel.callees), *_OWN_FUNCTIONS)
-        for taken in (kernel.name, *called):
-            self.names.fixed(taken)
-        self.variables = Variables(kernel, self.dataflow, folding, pointees, signs, shared, self.names)
+        # No variable and no argument may hide a function that the text calls.
+        called = {*map(builtin_name, kernel.callees), *map(stem, kernel.callees), *_OWN_FUNCTIONS}
+        self.names = Names((*kernel.argument_names, kernel.name, *called))
+        parameters = {name: self.names.new(name) if name in called else name for name in kernel.argument_names}
+        self.variables = Variables(kernel, self.dataflow, folding, pointees, signs, shared, self.names, parameters)
         expressions = self.variables.expressions()
         self.translator = Translator(
             kernel=kernel,

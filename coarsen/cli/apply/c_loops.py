@@ -15,11 +15,12 @@ from coarsen.cli.messages import raise_last
 from coarsen.cli.output import print_line, write_result
 from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
-from coarsen.loops.program import NestProgram, check_islpy, read_program
+from coarsen.loops import check_islpy, read_program
 from coarsen.variant.options import ARRAY_OPTIONS, COARSENING_OPTIONS, TRANSFORM_OPTIONS
 
 if TYPE_CHECKING:
     from coarsen.loops.launches import Launching
+    from coarsen.loops.program import NestProgram
 
 PICTURES = (".svg", ".png", ".pdf")
 _TAKEN = ("file", "chosen", "explain", "kernel", "define", "include", "output")

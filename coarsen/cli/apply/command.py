@@ -21,7 +21,7 @@ from coarsen.cli.options import parsed_size
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table, write_result
 from coarsen.errors import InvalidInputError, RefusalError, printable
 from coarsen.ir.added_arguments import described_arguments
-from coarsen.loops.program import SUFFIX as C_SUFFIX
+from coarsen.loops import SUFFIX as C_SUFFIX
 from coarsen.pipeline import CoarsenedKernel, Observer
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.options import COARSENING_OPTIONS, TRANSFORM_OPTIONS

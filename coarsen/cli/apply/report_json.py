@@ -34,6 +34,7 @@ def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
         "coarsenings": [_coarsening(each, file) for each in report.coarsenings],
         "roles": [_role(each) for each in report.roles],
         "wide_accesses": made.wide_accesses and picked(made.wide_accesses, "loads wide_loads stores wide_stores"),
+        "long_indices": made.long_indices,
         "tiles": made.tiles and [asdict(array) for array in made.tiles.arrays],
         "distinct": _distinct(made.distinct, file) if made.distinct else None,
         "added_arguments": [_added(argument) for argument in report.added_arguments],

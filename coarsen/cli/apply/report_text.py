@@ -61,6 +61,9 @@ def _lines(report: KernelReport) -> Iterator[str]:
     if made.wide_accesses is not None:
         yield ""
         yield _wide(made.wide_accesses)
+    if made.long_indices is not None:
+        yield ""
+        yield f"Long indices: {made.long_indices or 'none'}"
     if made.tiles is not None:
         yield ""
         yield f"Tiles of {made.variant.transforms.tile.trips} trips:"

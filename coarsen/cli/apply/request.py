@@ -24,7 +24,7 @@ from coarsen.pipeline import CoarsenedKernel, LaidOutKernel, Observer, laid_out,
 from coarsen.variant.coarsening import Coarsening, Level, configuration_of
 from coarsen.variant.data_plan import ArrayPlan, array_plans
 from coarsen.variant.options import ARRAY_OPTIONS, TRANSFORM_OPTIONS
-from coarsen.variant.transforms import DeviceKind, Transforms
+from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Request:
     @property
     def factors(self) -> Sequence[int]:
         """Return the factors that were given, 1 where something else is asked for; none to have it predicted."""
-        is_rewritten = self.transforms.is_tiled or bool(self.arrays)
+        is_rewritten = self.transforms.without_merging != DEFAULT or bool(self.arrays)
         return self.asked.chosen["factor"] or ([1] if is_rewritten and self.asked.device is None else [])
 
     @property

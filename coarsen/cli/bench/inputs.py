@@ -12,7 +12,7 @@ from coarsen.cli.messages import note
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import InvalidInputError
-from coarsen.loops.program import SUFFIX as C_SUFFIX
+from coarsen.loops import SUFFIX as C_SUFFIX
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark, judge, records
 from coarsen.tuning.engine.plan import DeviceLimits, limits_of

@@ -139,8 +139,9 @@ class PlannedKernel:
         """Return the kernel under the plan of a configuration, at its launch."""
         axes = tuple(map(Axis.of, variant.coarsenings))
         guards = self._guards(variant, axes)
-        # Vector accesses are merged afterwards; what a tile saves is not counted.
-        transforms = replace(variant.transforms.without({"tile"}), wide_accesses=False)
+        # Vector accesses are merged afterwards; what a tile saves, and what makes indices long, is not counted.
+        used = variant.transforms.without({"tile"})
+        transforms = replace(used, wide_accesses=False, long_indices=False)
         is_guarded = variant.any_size
         key = (axes, guards, is_guarded, transforms)
         whole = (key, original.sizes, tuple(sorted(original.arguments.items())))

@@ -26,6 +26,7 @@ from coarsen.tuning.workload.benchmark import (
     Launch,
     LocalArgument,
     NullArgument,
+    ScratchArgument,
     Workload,
 )
 from coarsen.tuning.workload.driver_tools import round_up
@@ -143,9 +144,23 @@ class DeviceWorkload:
 
         Args:
             get_kernel: gives the kernel to use for a launch.
-            launches: on the workload's buffers.
+            launches: on the workload's buffers; scratch whose size they say is theirs from now on.
         """
+        self._place_scratch(launches)
         return [prepared_launch(self._queue, get_kernel(launch), launch, self._views) for launch in launches]
+
+    def _place_scratch(self, launches: Sequence[Launch]) -> None:
+        """Place scratch of just the size that launches need: one version's is no other's."""
+        needed: dict[str, int] = {}
+        for argument in (each for launch in launches for each in launch.arguments):
+            if isinstance(argument, ScratchArgument):
+                needed[argument.name] = max(argument.byte_count, needed.get(argument.name, 0))
+        for name, byte_count in needed.items():
+            contents = self.workload.buffers[name]
+            if self._buffers[name].view.size != byte_count:
+                contents = np.resize(contents, byte_count // contents.itemsize)
+                self._buffers[name] = placed = GuardedBuffer(self._queue, contents)
+                self._views[name] = placed.view
 
     def run(self, prepared: Sequence[Enqueue], clock: Clock = Clock.SUM) -> Durations:
         """Run what was prepared in order, and wait; by a span, the sum and the host's time stand beside it."""

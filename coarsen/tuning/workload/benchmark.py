@@ -49,6 +49,13 @@ class BufferArgument:
 
 
 @dataclass(frozen=True, slots=True)
+class ScratchArgument(BufferArgument):
+    """A buffer of the workload that its launches alone share, of as many bytes as they need of it."""
+
+    byte_count: int
+
+
+@dataclass(frozen=True, slots=True)
 class NullArgument:
     """A pointer that leads nowhere."""
 
@@ -208,7 +215,8 @@ class Benchmark:
     about it; `local_sizes` is empty then.
 
     `input_macros` are the macros that buffers or the reference depend on, where that is known: the workload is
-    then made once for all values of the others, at their default, so that scratch must suffice for each of them.
+    then made once for all values of the others, at their default. Scratch must suffice for each of them, unless
+    launches say how much they need (`ScratchArgument`).
     `buffers_fit_any_local_size`: the same of the local size, where a version is the default, whose results others
     are compared with. Both need `make_launches`.
 

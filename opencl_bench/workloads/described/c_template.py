@@ -7,12 +7,12 @@ from pathlib import Path
 
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError
-from coarsen.loops.expression_text import opencl_type
 from coarsen.loops.kernel_text import KernelText, whole_type
 from coarsen.loops.kernels import NestKernel
 from coarsen.loops.launches import LaunchIf, Launching, LaunchLoop, NestLaunch, extents_in, operations_in
 from coarsen.loops.program import NestProgram
-from coarsen.loops.splits import GROUP_SIZES, LANE_COUNTS
+from coarsen.loops.sums import GROUP_SIZES, LANE_COUNTS
+from coarsen.loops.writer import opencl_type
 from coarsen.opencl_bench.workloads.described.table import toml
 from coarsen.opencl_bench.workloads.described.template import LOCAL_SIZES
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coarsen.dispatch.expressions import Condition, Expression
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.loops import Loop
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
-from coarsen.loops.program import NestProgram
 from coarsen.opencl_bench.workloads.described.distributions import Filling
 from coarsen.opencl_bench.workloads.described.inputs import InputSpace
 from coarsen.opencl_bench.workloads.described.ndrange import NdRange, Quotient
@@ -23,6 +23,9 @@ from coarsen.opencl_bench.workloads.described.values import FileValues, SharedCo
 from coarsen.tuning.workload.benchmark import LocalSize, Size, whole_numbers
 from coarsen.tuning.workload.element_types import ElementType, ImageFormat, SamplerArgument, pixel_type
 from coarsen.variant.space import ArrayChoices
+
+if TYPE_CHECKING:
+    from coarsen.loops.program import NestProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,8 +296,8 @@ class Description:
 
     @property
     def workload_names(self) -> frozenset[str]:
-        """The names that buffers, images and the number of roundings depend on."""
-        filled = (each for each in self.arguments if isinstance(each, FilledDescription))
+        """The names that buffers, images and the number of roundings depend on; scratch is a version's own."""
+        filled = (each for each in self.arguments if isinstance(each, FilledDescription) and not is_scratch(each))
         needed = (names for each in filled for names in needs(each).values())
         roundings = self.roundings.names if self.roundings is not None else frozenset[str]()
         return roundings.union(*needed, *(contents.names for contents in self.contents))
@@ -341,6 +344,11 @@ def _content(argument: ArgumentDescription) -> list[object]:
     if isinstance(argument, LocalDescription):
         return [*said, argument.count.text, argument.in_bytes]
     return [*said, *(value if isinstance(value, int | float) else value.text for value in argument.value)]
+
+
+def is_scratch(argument: ArgumentDescription) -> bool:
+    """Return True for a buffer that only the launches share."""
+    return isinstance(argument, BufferDescription) and argument.is_scratch
 
 
 def needs(argument: ArgumentDescription) -> Mapping[str, frozenset[str]]:

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coarsen.base.files import MEBIBYTE, read_file
 from coarsen.base.limits import LONGEST_NAME
@@ -32,8 +33,8 @@ from coarsen.frontend.annotations import Annotations, read_annotations
 from coarsen.frontend.included import file_directives
 from coarsen.frontend.parameters import Parameter
 from coarsen.frontend.source_text import opencl_c_of
-from coarsen.loops.program import SUFFIX as C_SUFFIX
-from coarsen.loops.program import NestProgram, check_lane_macros, read_program
+from coarsen.loops import SUFFIX as C_SUFFIX
+from coarsen.loops import read_program
 from coarsen.opencl_bench.workloads.described.arguments import read_argument, read_pads, read_structures
 from coarsen.opencl_bench.workloads.described.check_names import check_names, check_parameter_use
 from coarsen.opencl_bench.workloads.described.description import (
@@ -43,6 +44,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     ImageDescription,
     LaunchDescription,
     SharedDescription,
+    is_scratch,
 )
 from coarsen.opencl_bench.workloads.described.inputs import KEY as INPUTS
 from coarsen.opencl_bench.workloads.described.inputs import (
@@ -67,6 +69,9 @@ from coarsen.opencl_bench.workloads.described.workload import (
 from coarsen.opencl_bench.workloads.included_files import LARGEST_SOURCE, check_included_files
 from coarsen.tuning.workload.benchmark import Benchmark, Clock, Launch, LocalSize, Preset, Size, whole_numbers
 from coarsen.variant.coarsening import DIMENSIONS
+
+if TYPE_CHECKING:
+    from coarsen.loops.program import NestProgram
 
 LARGEST_DESCRIPTION = MEBIBYTE
 
@@ -212,7 +217,7 @@ def _c_program(top: Table, file: Path) -> NestProgram | None:
         return None
     program = read_program(file, top.text("function"), _from_own_folder(top, top.texts("c_options", ())))
     try:
-        check_lane_macros(top.table(PARAMETERS).values, program.macros)
+        program.check_lane_macros(top.table(PARAMETERS).values)
     except InvalidInputError as error:
         raise top.error(PARAMETERS, f"{error}; coarsen describe --force writes it anew") from None
     return program
@@ -409,8 +414,3 @@ def _names(table: Table, arguments: Sequence[ArgumentDescription]) -> tuple[str,
         if name not in known:
             raise table.error("arguments", f"there is no argument '{name}'; there are {', '.join(known)}")
     return table.texts("arguments")
-
-
-def is_scratch(argument: ArgumentDescription) -> bool:
-    """Return True for a buffer that only the launches share."""
-    return isinstance(argument, BufferDescription) and argument.is_scratch

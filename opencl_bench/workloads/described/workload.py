@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coarsen.dispatch.expressions import Expression
 from coarsen.dispatch.loops import MOST_LAUNCHES
 from coarsen.errors import InvalidInputError
-from coarsen.loops.program import NestProgram
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
@@ -39,12 +39,16 @@ from coarsen.tuning.workload.benchmark import (
     LocalSize,
     NullArgument,
     ScalarArgument,
+    ScratchArgument,
     Size,
     Workload,
     whole_numbers,
 )
 from coarsen.tuning.workload.driver_tools import check_whole_groups
 from coarsen.variant.variant import Definitions
+
+if TYPE_CHECKING:
+    from coarsen.loops.program import NestProgram
 
 
 def make_workload(
@@ -301,7 +305,10 @@ def _argument(
     description: Description, index: int, argument: ArgumentDescription, values: Mapping[str, int]
 ) -> Argument:
     if isinstance(argument, FilledDescription):
-        return BufferArgument(argument.name)
+        if not isinstance(argument, BufferDescription) or not argument.is_scratch:
+            return BufferArgument(argument.name)
+        with at(description, f"arguments[{index}].elements"):
+            return ScratchArgument(argument.name, positive(argument.elements, values) * argument.type.byte_count)
     if isinstance(argument, SamplerDescription):
         return argument.sampler
     if isinstance(argument, SharedDescription):

@@ -20,11 +20,12 @@ from coarsen.opencl_bench.inputs import over_inputs
 from coarsen.opencl_bench.inputs.described import described_points, described_versions
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.evidence import evidence_of
+from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets, tune_over_inputs
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.tuning.engine.observer import CollectingObserver, SweepObserver
 from coarsen.tuning.engine.plan import Space
-from coarsen.tuning.records.measurement import Method
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Method
 from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant import Variant
 from tests.dispatch.files import chooser
@@ -88,6 +89,17 @@ def test_launches_of_versions_are_told_by_the_arguments(described: Path) -> None
         TunedLaunch("finish", ("height",), ("1",), (), ("sums", "parts")),
     )
     assert in_parts.scratch == (("parts", "(height * PARTS) * 4"),)
+
+
+@pytest.mark.compiled_devices
+def test_versions_whose_scratch_differs_are_compared(device: DeviceDescription, tmp_path: Path) -> None:
+    path = write_sums(tmp_path)
+    versions = [replace(variant("1"), definitions=(*variant("1").definitions[:3], ("PARTS", n))) for n in "24"]
+    plan = VersionsPlan(path, device.index, ("test",), tuple(versions), variant("0"), METHOD)
+    with open_store(str(tmp_path / "rows.sqlite")) as store:
+        rows = measure_versions(plan, store).rows
+    assert [row.candidate for row in rows] == [variant("0"), *versions]
+    assert {(row.invalidity, row.oracle) for row in rows[1:]} == {(Invalidity.CORRECT, CheckedAgainst.DEFAULT)}
 
 
 def test_a_sequence_whose_size_is_no_argument_is_refused(tmp_path: Path) -> None:

@@ -86,6 +86,21 @@ def test_a_search_starts_from_the_best_of_the_nearest_input() -> None:
     assert all(len(each.trace) == 10 for each in asked[:3])
 
 
+def test_what_a_search_may_pass_by_is_tried_first() -> None:
+    space = ConstrainedSpace((Axis("BLOCK", tuple(range(60))),), lambda choice: choice != (59,))
+    asked: list[Evaluator] = []
+
+    def search(_: int, request: SearchRequest) -> Found:
+        asked.append(FunctionEvaluator(space, lambda choice: 1.0 + abs(choice[0] - 50)))
+        return request.searcher.search(asked[-1], request.budget, request.seed, request.first)
+
+    settings = StageOneSettings(RandomSearcher(), limit=Budget(trials=5))
+    found = stage_one(points(3), lambda _: space, search, settings, [(50,), (59,), (3,)])
+    # After what was the best on the others.
+    assert [{trial.choice for trial in each.trace[:2]} for each in asked] == [{(50,), (3,)}] * 3
+    assert found.choices[0] == (50,)
+
+
 @pytest.mark.parametrize(
     ("limit", "most"),
     [

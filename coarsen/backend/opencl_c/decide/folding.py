@@ -169,7 +169,7 @@ class _Planner:
         is_opaque = instruction.opcode == "select" and isinstance(instruction.type, TargetType)
         if uses.depth >= _MAXIMUM_DEPTH or is_opaque:
             return False
-        if self._is_free(instruction):
+        if self._is_free(instruction, uses):
             return True
         if uses.count != 1 or uses.site is None or self.sizes.get(uses.site, 0) >= _MAXIMUM_SIZE:
             return False
@@ -184,14 +184,15 @@ class _Planner:
         callee = instruction.callee
         return ".with.overflow" in callee or callee == "__translate_sampler_initializer"
 
-    def _is_free(self, instruction: Instruction) -> bool:
+    def _is_free(self, instruction: Instruction, uses: _Uses) -> bool:
         if instruction.opcode in ("bitcast", "ptrtoint", "inttoptr"):
             return isinstance(instruction.type, PointerType) and isinstance(
                 instruction.operands[0].type, PointerType
             )
         if instruction.opcode in ("sext", "zext"):
             is_scalar = isinstance(instruction.type, IntegerType)
-            return is_scalar and not _is_condition(instruction.operands[0].type)
+            is_named = uses.count > 1 and self._keeps_name(instruction, uses)
+            return is_scalar and not is_named and not _is_condition(instruction.operands[0].type)
         if instruction.opcode == "extractelement":
             return len(self.dataflow.operands(instruction)) < 2
         if instruction.opcode == "shufflevector":

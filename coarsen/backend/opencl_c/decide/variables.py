@@ -12,8 +12,6 @@ from coarsen.backend.opencl_c.c.types import (
     CHAR,
     EVENT,
     INT,
-    SCALARS,
-    VECTOR_COUNTS,
     CType,
     Opaque,
     Pointer,
@@ -27,6 +25,7 @@ from coarsen.backend.opencl_c.c.types import (
 from coarsen.backend.opencl_c.decide.constants import Constant, Zero, parse_constant
 from coarsen.backend.opencl_c.decide.folding import Dataflow, Folding
 from coarsen.backend.opencl_c.decide.pointees import Pointees, Signs
+from coarsen.base.names import OPENCL_WORDS, is_opencl_word
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.instruction import Instruction, alignment, source_element_type
 from coarsen.ir.graph.operands import ValueKind
@@ -61,6 +60,7 @@ class Variables:
         signs: Signs,
         shared: Mapping[str, str],
         names: Names,
+        parameters: Mapping[str, str],
     ) -> None:
         self.kernel = kernel
         self.dataflow = dataflow
@@ -69,6 +69,7 @@ class Variables:
         self.signs = signs
         self.shared = shared
         self.names = names
+        self.parameters = parameters
         self.types: dict[str, CType] = {}
         self.arrays: list[PrivateArray] = []
         self.initial_values = initial_values(kernel)
@@ -95,7 +96,7 @@ class Variables:
 
     def _argument(self, argument: str) -> Expression:
         type_ = self.pointees.arguments[argument]
-        place = Name(self.names.fixed(argument), type_)
+        place = Name(self.parameters[argument], type_)
         if isinstance(type_, Record):
             return address_of(place, Pointer(type_, AddressSpace.PRIVATE))
         return place
@@ -246,34 +247,14 @@ def _value(kernel: Kernel, instruction: Instruction, target: str) -> InitialValu
 # Names for C variables, made safe and unique: float → float_, a second x → x_2.
 
 _UNSAFE = re.compile(r"\W")
-_WORDS = """
-auto break case char const continue default do double else enum extern float for goto if inline int long
-register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
-bool half uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t true false kernel global local
-constant private generic read_only write_only read_write uniform pipe complex imaginary quad __kernel
-__global __local __constant __private __generic __read_only __write_only __read_write __attribute__ event_t
-sampler_t image1d_t image1d_array_t image1d_buffer_t image2d_t image2d_array_t image3d_t queue_t ndrange_t
-clk_event_t reserve_id_t cl_mem_fence_flags memory_order memory_scope NULL INFINITY NAN MAXFLOAT HUGE_VAL
-HUGE_VALF FLT_MAX FLT_MIN FLT_EPSILON INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN CHAR_BIT CHAR_MAX CHAR_MIN
-SCHAR_MAX SHRT_MAX SHRT_MIN ULONG_MAX UCHAR_MAX USHRT_MAX DBL_MAX DBL_MIN DBL_EPSILON M_E M_LOG2E M_LOG10E
-M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_SQRT2 M_E_F M_PI_F M_PI_2_F M_1_PI_F linux unix i386 asm
-typeof main index_t
-"""
-_PATTERNS = re.compile(r"(?:atomic_|convert_|as_|CLK_|CL_|__)\w*|vload\d+|vstore\d+")
-RESERVED = frozenset(_WORDS.split()) | {f"{name}{count}" for name in SCALARS for count in (*VECTOR_COUNTS, "")}
 
 
 class Names:
     """Hands out names that nothing else has."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = set(RESERVED) | set(taken)
+        self._taken = {*OPENCL_WORDS, *taken}
         self._next: dict[str, int] = {}
-
-    def fixed(self, name: str) -> str:
-        """Return a name that must stay as it is (an argument's)."""
-        self._taken.add(name)
-        return name
 
     def new(self, wish: str) -> str:
         """Return a free name: the wished one, or that with a number."""
@@ -293,7 +274,7 @@ class Names:
         name = _UNSAFE.sub("_", wish)
         if not name or name[0].isdigit():
             name = f"value_{name}".rstrip("_")
-        return f"{name}_" if name in RESERVED or _PATTERNS.fullmatch(name) else name
+        return f"{name}_" if is_opencl_word(name) else name
 
 
 # The source's names of a kernel's values, as their origins have them, and those of labels.

@@ -83,15 +83,15 @@ def kernel_text(
             f"constant sampler_t {translator.sampler_names[number]} = {text};"
             for number, text in translator.requirements.samplers.items()
         ],
-        list(_kernel(translator, [*([_INDENT, *_line(one)] for one in inner), *lines])),
+        list(_kernel(translator, variables.parameters, [*([_INDENT, *_line(one)] for one in inner), *lines])),
     ]
     return "\n\n".join("\n".join(group) for group in groups if group) + "\n"
 
 
-def _kernel(translator: Translator, lines: Iterable[Sequence[str]]) -> Iterator[str]:
+def _kernel(translator: Translator, names: Mapping[str, str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
     for added in described_arguments(translator.kernel.argument_names, translator.kernel.added_arguments):
         yield f"// {added.name}: {added.sentence}"
-    yield _signature(translator)
+    yield _signature(translator, names)
     yield "{"
     for line in lines:
         yield from wrapped(line)
@@ -126,11 +126,11 @@ def _writes_volumes(translator: Translator) -> bool:
     )
 
 
-def _signature(translator: Translator) -> str:
+def _signature(translator: Translator, names: Mapping[str, str]) -> str:
     kernel = translator.kernel
     size = kernel.required_work_group_size
     attribute = f"__attribute__((reqd_work_group_size({size[0]}, {size[1]}, {size[2]})))\n" if size else ""
-    arguments = [_argument(translator, argument) for argument in kernel.arguments]
+    arguments = [_argument(translator, argument, names[argument.name]) for argument in kernel.arguments]
     head = f"kernel {attribute}void {kernel.name}("
     one_line = f"{head}{', '.join(arguments)})"
     if len(one_line) <= _WIDEST_SIGNATURE or not arguments:
@@ -138,12 +138,12 @@ def _signature(translator: Translator) -> str:
     return head + ",".join(f"\n{_INDENT}{argument}" for argument in arguments) + ")"
 
 
-def _argument(translator: Translator, argument: Argument) -> str:
+def _argument(translator: Translator, argument: Argument, name: str) -> str:
     type_ = translator.pointees.arguments[argument.name]
     if isinstance(type_, Opaque):
-        return f"{image_access(argument.type)} {type_} {argument.name}".lstrip()
+        return f"{image_access(argument.type)} {type_} {name}".lstrip()
     is_restrict = isinstance(type_, Pointer) and "restrict" in argument.qualifiers
-    return declared(type_, argument.name, "restrict" if is_restrict else "")
+    return declared(type_, name, "restrict" if is_restrict else "")
 
 
 def _tables(translator: Translator) -> dict[str, Declaration]:

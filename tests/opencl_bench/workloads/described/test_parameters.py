@@ -12,7 +12,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points, variant_space
-from coarsen.tuning.workload.benchmark import BufferArgument, Clock
+from coarsen.tuning.workload.benchmark import BufferArgument, Clock, ScratchArgument
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.workloads.described.conftest import Write
 from tests.opencl_bench.workloads.described.row_sums import write_sums
@@ -36,7 +36,7 @@ def test_pragmas_of_the_source_are_parameters(tmp_path: Path) -> None:
         "PARTS": ("2", "4"),
         "LU": ("1", "2", "4"),
     }
-    assert (read.other_kernels, read.clock, read.input_macros) == (("sum_parts", "finish"), Clock.SPAN, ("PARTS",))
+    assert (read.other_kernels, read.clock, read.input_macros) == (("sum_parts", "finish"), Clock.SPAN, ())
     assert read.kernel_file == tmp_path / "sum.cl"
     assert "#pragma" not in read.source
     check_kernel_of(tmp_path / "sum.toml")
@@ -66,7 +66,7 @@ def test_launches_and_scratch_follow_from_parameters(tmp_path: Path) -> None:
     parts, finish = workload.launches
     assert (parts.kernel, parts.global_size, parts.local_size) == ("sum_parts", (4, 128), (4, 16))
     assert (finish.kernel, finish.global_size, finish.local_size) == ("finish", (128,), (1,))
-    assert finish.arguments == (BufferArgument("sums"), BufferArgument("parts"))
+    assert finish.arguments == (BufferArgument("sums"), ScratchArgument("parts", 2048))
     assert workload.buffers["parts"].shape == (512,)
 
 
