@@ -30,16 +30,7 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.evidence import evidence_of
-from coarsen.opencl_bench.studies.turns import (
-    Lines,
-    Way,
-    compared,
-    correct,
-    goes_on,
-    in_turns,
-    of_each,
-    say_shares,
-)
+from coarsen.opencl_bench.studies.turns import Lines, Way, compared, correct, goes_on, in_turns, of_each, say_best
 from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, installed
 from coarsen.policy.tuned_tree import TunedExplanation
 from coarsen.stream.actor import Actor, Map
@@ -86,11 +77,12 @@ def ours(what: str, tuned: TunedFile | None = None) -> Reduce:
     if what == "iamax":
         return Reduce.argmax(_ONE, map="fabs(x[i])", tuned=tuned)
     if what == "tmv":
-        operator, identity, mapped, arguments = "a + b", "0", "m[row][i] * v[i]", _MATRIX
-        sizes = {"rows": "rows", "length": "width"}
-    else:
-        (operator, identity, mapped, arguments), sizes = SUMS[what], {}
-    return Reduce(operator, identity=identity, map=mapped, arguments=arguments, tuned=tuned, **sizes)
+        mapped = "m[row][i] * v[i]"
+        return Reduce(
+            "a + b", identity="0", map=mapped, arguments=_MATRIX, rows="rows", length="width", tuned=tuned
+        )
+    operator, identity, mapped, arguments = SUMS[what]
+    return Reduce(operator, identity=identity, map=mapped, arguments=arguments, tuned=tuned)
 
 
 def theirs(what: str, context: cl.Context) -> ReductionKernel:
@@ -214,7 +206,7 @@ def rows(queue: cl.CommandQueue, what: str, sizes: Sequence[int], file: TunedFil
             tuned = f"{medians['tuned']:.4g}" if "tuned" in medians else ""
             yield (n, *(f"{each:.4g}" for each in told), best, tuned)
             found.append({name: medians[name] for name in medians.keys() - {"pyopencl"}})
-    say_shares(what, found, [*chosen])
+    say_best(what, found, [*chosen])
 
 
 def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
@@ -317,7 +309,7 @@ def _product_lines(
                 words = " ".join(f"{macro}={value}" for macro, value in told.variant.definitions) if told else ""
                 yield queue.device.name.strip(), height, width, is_judging, name, microseconds, words
                 found[-1] |= {name: float(microseconds)} if name in ways else {}
-    say_shares(what, found, [*chosen])
+    say_best(what, found, [*chosen])
 
 
 def _by_pyopencl(
