@@ -49,7 +49,7 @@ STENCILS: Mapping[str, tuple[Taps, Taps]] = {
 IMAGES = (*((side, side) for side in (64, 128, 256, 512, 1024, 2048, 4096)), (333, 517), (1531, 2111))
 # As of a pipeline that isn't tuned: with work-groups of 64, a GPU is busy with starting these.
 _GROUP = int(*LOCAL_SIZES[1])
-GROUPS, FACTORS = ((64, 1), (16, 4), (32, 8)), (1, 2, 4)
+GROUPS, FACTORS = ((64, 4), (16, 4), (32, 8)), (1, 4)
 
 
 def named_chains() -> dict[str, Chain]:
@@ -178,6 +178,12 @@ def _compiled(source: str, *options: str) -> TranslationUnit:
     return compile_source(source, options=options)
 
 
+@cache
+def _built(context: cl.Context, text: str) -> cl.Kernel:
+    """The kernel of a text, once: versions have kernels in common."""
+    return cl.Program(context, text).build().all_kernels()[0]
+
+
 def stencil_versions(queue: cl.CommandQueue, what: str, stream: Stream) -> Iterator[tuple[str, Launches]]:
     """Yield how a pipeline may run, in words and as what makes its launches."""
     parts, seen = stream._pipeline, set[tuple[str, ...]]()
@@ -201,8 +207,8 @@ def stencil_versions(queue: cl.CommandQueue, what: str, stream: Stream) -> Itera
             # A macro may mean nothing beside others.
             if texts not in seen:
                 seen.add(texts)
-                built = [cl.Program(queue.context, text).build().all_kernels()[0] for text in texts]
-                kernels = [(kernel, each.source, each.stage + 1) for kernel, each in zip(built, made, strict=True)]
+                ends = ((each.source, each.stage + 1) for each in made)
+                kernels = [(_built(queue.context, text), *own) for text, own in zip(texts, ends, strict=True)]
                 yield words, partial(_launch, queue, kernels, group, factor)
 
 
