@@ -49,10 +49,6 @@ class _Names:
 
 
 INDEX, BOUND, CONDITION = "an index", "a loop's bound", "a condition"
-_DEPENDENT = {
-    BOUND: ("data-dependent-bound", "a loop's bound depends on what is computed"),
-    CONDITION: ("data-dependent-condition", "an if depends on what is computed"),
-}
 
 
 class Bindings:
@@ -153,9 +149,12 @@ class Bindings:
         found = self.read(expression)
         for part in tree.inside(found):
             if not _stays(part):
-                raise (
-                    RefusalError(*_DEPENDENT[what], part.place) if what != INDEX else not_affine(what, part.place)
-                )
+                if what == INDEX:
+                    raise not_affine(what, part.place)
+                if what == BOUND:
+                    reason = "a loop's bound depends on what is computed"
+                    raise RefusalError("data-dependent-bound", reason, part.place)
+                raise RefusalError("data-dependent-condition", "an if depends on what is computed", part.place)
             self.is_unsigned |= isinstance(part, tree.Operation) and part.is_unsigned and part.operator == "-"
         return found
 
