@@ -45,7 +45,6 @@ class _Reading:
         self._conditions: list[isl.Set] = []
         self._position: list[int] = [0]
         self._loops = 0
-        self._is_shared = False  # in a parallel region
         self._found: list[tuple[Statement, list[tree.Element], list[tree.Element]]] = []  # what it reads, writes
         self._assumed: dict[str, None] = {}
 
@@ -72,11 +71,7 @@ class _Reading:
 
     def _walk(self, statements: Sequence[tree.Statement]) -> None:
         for each in statements:
-            if (
-                isinstance(each, tree.Evaluate | tree.Other)
-                and each.is_return
-                and each is not self._function.body[-1]
-            ):
+            if getattr(each, "is_return", False) and each is not self._function.body[-1]:
                 raise unsupported("a return before the end", each.place)
             match each:
                 case tree.For():
@@ -95,12 +90,6 @@ class _Reading:
                         )
                 case tree.Evaluate():
                     self._evaluate(each)
-                case tree.Region():
-                    if self._is_shared or self._bindings.loops:
-                        raise unsupported("a parallel region inside of another or of a loop", each.place)
-                    self._is_shared = True
-                    self._walk(each.body)
-                    self._is_shared = False
                 case tree.Other(what=what) if not each.is_return:
                     is_loop = "loop" in what or what in ("a break", "a continue")
                     raise _loop_form(what, each.place) if is_loop else unsupported(what, each.place)
@@ -173,9 +162,6 @@ class _Reading:
         return Statement(name, self._bindings.loops, tuple(self._position), conditions, (), (), text, "", place)
 
     def _append(self, statement: Statement, reads: list[tree.Element], writes: list[tree.Element]) -> None:
-        is_divided = any("for" in each.words for loop in statement.loops for each in loop.directives)
-        if self._is_shared and not is_divided:
-            raise unsupported("what every thread of a parallel region does", statement.place)
         self._found.append((statement, reads, writes))
         self._position[-1] += 1
 

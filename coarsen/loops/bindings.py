@@ -17,12 +17,7 @@ from coarsen.loops.nest import Loop
 from coarsen.loops.writer import opencl_type
 
 # What isl's notation reads as something else, whatever the case of its letters.
-_KEYWORDS = frozenset(
-    (
-        *("and", "or", "not", "exists", "implies", "min", "max", "mod", "floor", "ceil", "floord", "ceild", "rat"),
-        *("true", "false", "nan", "infty"),
-    )
-)
+_KEYWORDS = "and or not exists implies min max mod floor ceil floord ceild rat true false nan infty".split()  # noqa: SIM905
 # Of the standard library: they read and write no memory that a program sees.
 PURE_FUNCTIONS = frozenset(f"{name}{suffix}" for name in MATHEMATICAL for suffix in ("", "f", "l"))
 PURE_FUNCTIONS |= {"abs", "labs", "llabs"}
@@ -382,7 +377,7 @@ def unsupported(what: str, place: SourcePosition) -> RefusalError:
 
 
 def _array(spelled: str, variable: tree.Variable, type_: str, depth: int = 0) -> Root | None:
-    """What a type says of the array that it leads to; None for a scalar, or pointers to pointers."""
+    """The array that a type leads to; None for a scalar, or pointers to pointers."""
     head, _, _ = type_.partition("[")
     extents: list[str | None] = [extent.strip() or None for extent in _EXTENTS.findall(type_)]
     stars = head.count("*")

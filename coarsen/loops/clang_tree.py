@@ -203,7 +203,7 @@ class _Reader:
         return tree.Declare(variable, value, text, _place_of(node, "loc"))
 
     def _directed(self, node: Node) -> Iterator[tree.Statement]:
-        """A directive's statement: a loop with the directive, a region of threads, or what can't be read."""
+        """A directive's statement: a loop with the directive, the loops of a region, or what can't be read."""
         place = _place_of(node)
         kind = node["kind"].removeprefix("OMP").removesuffix("Directive")
         words = tuple(re.sub(r"([A-Z])", r" \1", kind).lower().split())
@@ -212,7 +212,7 @@ class _Reader:
         directive = tree.Directive(words, clauses, place)
         body = self._block(_captured(node))
         if words == ("parallel",):
-            yield tree.Region(directive, body, place)
+            yield from (_divided(each, directive) for each in body)
         elif {"for", "simd", "distribute", "loop"} & {*words} and "taskloop" not in words:
             for each in body:
                 if isinstance(each, tree.For):
@@ -309,6 +309,16 @@ class _Reader:
         return read
 
 
+def _divided(statement: tree.Statement, region: tree.Directive) -> tree.Statement:
+    """A statement of a parallel region as its threads divide it; what each of them would do can't be read."""
+    words = {word for each in getattr(statement, "directives", ()) for word in each.words}
+    if isinstance(statement, tree.For) and "for" in words and "parallel" not in words:
+        return replace(statement, directives=(*statement.directives, region))
+    if isinstance(statement, tree.For | tree.If | tree.Declare):
+        return tree.with_blocks(statement, lambda block: [_divided(each, region) for each in block])
+    return tree.Other("what every thread of a parallel region does", statement.place)
+
+
 def _captured(node: Node) -> Node | None:
     """The statement that a directive stands before, out of what clang puts around it."""
     for each in node.get("inner", ()):
@@ -376,14 +386,14 @@ def _is_directive(node: Node) -> bool:
 
 
 def _bounds(node: Node) -> tuple[Node, Node]:
-    """Where a node begins and where its last word begins, in the user's file where a macro made it."""
+    """The places where a node and its last word begin, in the user's file where a macro made it."""
     span = node.get("range", {})
     first, last = span.get("begin", {}), span.get("end", {})
     return first.get("expansionLoc", first), last.get("expansionLoc", last)
 
 
 def _place_of(node: Node, which: str = "") -> SourcePosition:
-    """Where a node begins; where the name is that it declares, if `which` is `loc`."""
+    """The place where a node begins; that of the name which it declares, if `which` is `loc`."""
     first: Node = node[which] if node.get(which) else _bounds(node)[0]
     first = first.get("expansionLoc", first)
     return SourcePosition(first.get("line", 1), first.get("col", 1), first.get("file", ""))

@@ -107,11 +107,6 @@ def dependences(nest: Nest, arrays: Iterable[str] | None = None) -> tuple[Depend
 
 def _last(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
     """For each sink, the last source of its element before it in an order: a relation from that to the sink."""
-    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(sources).set_schedule_map(order)
-    try:
-        return info.compute_flow().get_must_dependence()
-    except isl.Error:  # it fails for some strides: "affine expression involves some of the domain dimensions"
-        pass
     # The latest of the times of all sources of an element before a sink, of pairs of a sink and an element.
     reading = sinks.domain_map()
     same = sinks.range_map().apply_range(sources.reverse())
@@ -230,10 +225,10 @@ def with_private_variables(nest: Nest) -> Nest:
 def _groups(nest: Nest, array: str, flows: Sequence[Dependence]) -> list[list[Statement]]:
     """The statements that access a variable, those apart between which no value of it goes."""
     using = {each.name: each for each in nest.statements if any(one.array == array for one in each.accesses)}
-    graph = networkx.Graph([(each.source, each.sink) for each in flows])
+    graph = networkx.Graph()
     graph.add_nodes_from(using)
-    groups = [[using[name] for name in using if name in group] for group in networkx.connected_components(graph)]
-    return sorted(groups, key=lambda group: [*using].index(group[0].name))
+    graph.add_edges_from((each.source, each.sink) for each in flows)
+    return [[using[name] for name in using if name in group] for group in networkx.connected_components(graph)]
 
 
 def _renamed(statement: Statement, access: Access, renamed: dict[tuple[str, str], tuple[str, int]]) -> Access:

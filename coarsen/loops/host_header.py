@@ -23,13 +23,6 @@ from coarsen.loops.writer import opencl_type
 # Bounds of loops may be negative where a size is 0, and isl's quotients go downwards.
 _DOWNWARDS = {Operation.QUOTIENT: "coarsen_quotient_downwards", Operation.REMAINDER: "coarsen_remainder_downwards"}
 _INVALID = "CL_INVALID_GLOBAL_WORK_SIZE"
-_CONTRACT = """\
- * It sets the kernels' arguments, which no other thread may do meanwhile, enqueues all launches, and waits for
- * none. Returned are OpenCL's codes: CL_INVALID_BUFFER_SIZE for a buffer that is too small, or an array with too
- * many elements for the kernels' whole numbers; CL_INVALID_GLOBAL_WORK_SIZE for too many work-items, or a loop
- * that counts too far;
- * CL_INVALID_ARG_VALUE for the same buffer as two arrays that have to be apart.
-"""
 
 
 def host_header(program: NestProgram) -> str:
@@ -60,7 +53,7 @@ class _Header:
             f" * made by coarsen {__version__}.\n *\n"
             f" *     cl_kernel kernels[{count}]; created of {name}.cl by the names in {name}_kernels\n"
             f" *     cl_int status = {name}_run({', '.join(('queue', 'kernels', *program.arguments))});\n"
-            f" *\n{_CONTRACT}{made} */\n#ifndef COARSEN_RUN_{name}\n#define COARSEN_RUN_{name}\n"
+            f"{made} */\n#ifndef COARSEN_RUN_{name}\n#define COARSEN_RUN_{name}\n"
         )
         yield ARITHMETIC
         yield Path(__file__).with_name("run.h").read_text("utf-8")
@@ -149,24 +142,18 @@ class _Header:
 
     def _run(self) -> str:
         name, given, nest = self._name, self._program.arguments, self._nest
-        queue, kernels, values, bytes_, status, context = (
-            free_name(each, (*given, *self._scratch))
-            for each in ("queue", "kernels", "values", "bytes", "status", "context")
+        queue, kernels, values, bytes_, status = (
+            free_name(each, (*given, *self._scratch)) for each in ("queue", "kernels", "values", "bytes", "status")
         )
-        lines = [f"struct {name}_values {values};", f"size_t {bytes_}[{max(1, len(self._arrays))}];"]
+        lines = [f"struct {name}_values {values};", f"size_t {bytes_}[{max(1, len(self._arrays))}] = {{0}};"]
         lines += [f"cl_mem {each} = NULL;" for each in self._scratch]
         numbers = {**self._program.macros, **{each: each for each in nest.parameters}}
         lines += [f"{values}.{each} = {numbers.get(each, 0)};" for each in self._values]
         lines.append(f"cl_int {status} = {name}_bytes(&{values}, {bytes_});")
-        if self._scratch:
-            lines.append(f"cl_context {context} = NULL;")
-            call = f"clGetCommandQueueInfo({queue}, CL_QUEUE_CONTEXT, sizeof {context}, &{context}, NULL)"
-            lines += _unless_failed(call, status)
         for number, array in enumerate(self._arrays):
             size = f"{bytes_}[{number}]"
-            made = f"clCreateBuffer({context}, CL_MEM_READ_WRITE, {size} ? {size} : 1, NULL, &{status})"
             if array.is_local:
-                lines += [f"if ({status} == CL_SUCCESS)", f"    {array.name} = {made};"]
+                lines.append(f"{array.name} = coarsen_create({queue}, {size}, &{status});")
             else:
                 lines += _unless_failed(f"coarsen_check_buffer({array.name}, {size})", status)
         for one, other in self._program.apart:

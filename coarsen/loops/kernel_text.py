@@ -77,8 +77,8 @@ def kernel_text(kernel: NestKernel) -> KernelText:
         constant = "" if array.name in written else "const "
         parameters.append(f"global {constant}{opencl_type(array.element, nest.place)} *restrict {array.name}")
     for name in (*numbers, *steps):
-        is_real = name in nest.types and name not in nest.parameters
-        parameters.append(f"{opencl_type(nest.types[name], nest.place) if is_real else whole} {name}")
+        type_ = whole if name in (*nest.parameters, *steps) else opencl_type(nest.types[name], nest.place)
+        parameters.append(f"{type_} {name}")
     head = _head(kernel.name, parameters)
     text = _function(head, lines)
     if shared:
@@ -241,7 +241,7 @@ class _Writing:
         code = {each.name: each for each in statements}
 
         def run(expression: tree.Expression) -> tree.Expression:
-            """The assignment of a statement in place of isl's call of it."""
+            """Return the assignment of a statement in place of isl's call of it."""
             if not isinstance(expression, tree.Call) or expression.function not in code:
                 return expression
             each = code[expression.function]

@@ -1,3 +1,7 @@
+/* A function NAME_run sets the kernels' arguments, which no other thread may do meanwhile, enqueues all launches,
+ * and waits for none. Returned are OpenCL's codes: CL_INVALID_BUFFER_SIZE for a buffer that is too small, or an
+ * array with too many elements for the kernels' whole numbers; CL_INVALID_GLOBAL_WORK_SIZE for too many work-items,
+ * or a loop that counts too far; CL_INVALID_ARG_VALUE for the same buffer as two arrays that have to be apart. */
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
 #endif
@@ -40,6 +44,17 @@ coarsen_bytes(const int64_t *extents, unsigned dimensions, size_t element, int64
             return CL_INVALID_BUFFER_SIZE;
     *bytes = (size_t)elements * element;
     return elements > most || (uint64_t)elements > SIZE_MAX / element ? CL_INVALID_BUFFER_SIZE : CL_SUCCESS;
+}
+
+/* A buffer for reading and writing; none where `status` says that something failed, before or now. */
+static inline cl_mem coarsen_create(cl_command_queue queue, size_t bytes, cl_int *status)
+{
+    cl_context context = NULL;
+    if (*status == CL_SUCCESS)
+        *status = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    if (*status != CL_SUCCESS)
+        return NULL;
+    return clCreateBuffer(context, CL_MEM_READ_WRITE, bytes ? bytes : 1, NULL, status);
 }
 
 static inline cl_int coarsen_check_buffer(cl_mem buffer, size_t bytes)

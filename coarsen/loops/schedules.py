@@ -169,8 +169,8 @@ class _Unknowns:
         self.all = isl.Set(f"{{ {self._space} : {' and '.join(wanted)} }}")
         """All functions."""
 
-    def distance(self, relation: isl.Map, least: int, sign: int = 1) -> isl.Set:
-        """Return the functions with `sign * (f(y) - f(x) - least) >= 0` for all pairs x -> y of a relation."""
+    def distance(self, relation: isl.Map, least: int, *, is_exact: bool = False) -> isl.Set:
+        """Return the functions with `f(y) - f(x) >= least` for all pairs x -> y; with `==` if it is exact."""
         *source, start = self._functions[relation.get_tuple_name(isl.dim_type.in_)]
         *sink, end = self._functions[relation.get_tuple_name(isl.dim_type.out)]
         inner = len(source) - len(self._parameters), len(sink) - len(self._parameters)
@@ -181,13 +181,13 @@ class _Unknowns:
             *(f"-{name}" for name in source[: inner[0]]),
             *sink[: inner[1]],
         ]
-        terms = ", ".join(f"{sign}*({each})" for each in differences)
-        values = isl.MultiAff(f"{{ {self._space} -> [{terms}] }}")
+        ends = [f"[{', '.join(f'{sign}*({each})' for each in differences)}]" for sign in (1, -1)[: 1 + is_exact]]
+        values = [isl.MultiAff(f"{{ {self._space} -> {each} }}") for each in ends]
         same = isl.Space.create_from_names(relation.get_ctx(), set=[], params=list(self._parameters))
         found = self.all
         for part in relation.align_params(same).remove_divs().get_basic_maps():
             kept = isl.Set.from_basic_set(part.wrap().coefficients()).flatten().reset_tuple_id()
-            found = found.intersect(kept.preimage_multi_aff(values))
+            found = reduce(isl.Set.intersect, map(kept.preimage_multi_aff, values), found)
         return found
 
     def simplest(self, allowed: isl.Set) -> dict[str, Coefficients] | None:
@@ -298,7 +298,7 @@ class _Question:
         """Yield accesses that can be served, the most first, with the times and the places that serve them."""
         every = ((each, self._adjacent(each)) for each in self._candidates[:MOST_REFERENCES])
         reachable = [(each, pairs) for each, pairs in every if not pairs.is_empty()]
-        same_time = [_at_distance(self._times, pairs, 0) for _, pairs in reachable]
+        same_time = [self._times.distance(pairs, 0, is_exact=True) for _, pairs in reachable]
         for count in range(len(reachable), -1, -1):
             for numbers in combinations(range(len(reachable)), count):
                 wanted = reduce(isl.Set.intersect, (same_time[number] for number in numbers), self._kept)
@@ -345,7 +345,7 @@ class _Question:
             rows: list[Coefficients] = []
             if own:
                 unknowns = _Unknowns(self._nest, [statement], self._fixed)
-                steps = (_at_distance(unknowns, pairs, 1) for pairs in own)
+                steps = (unknowns.distance(pairs, 1, is_exact=True) for pairs in own)
                 solved = unknowns.simplest(reduce(isl.Set.intersect, steps))
                 if solved is None or not adds_a_dimension(taken, solved[name]):
                     return None
@@ -373,11 +373,6 @@ class _Question:
 
         names = [name for name in statement.iterators if name not in self._fixed[statement.name]]
         return [tuple(int(name == other) for other in statement.iterators) for name in sorted(names, key=rank)]
-
-
-def _at_distance(unknowns: _Unknowns, pairs: isl.Map, distance: int) -> isl.Set:
-    """The functions that are as much further, no less and no more, for the second of all pairs."""
-    return unknowns.distance(pairs, distance).intersect(unknowns.distance(pairs, distance, -1))
 
 
 def _rows_inside(band: Band, name: str) -> Iterator[tuple[Coefficients, bool]]:

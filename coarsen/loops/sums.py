@@ -21,6 +21,7 @@ from coarsen.loops.affine_of import limits, step_of
 from coarsen.loops.dependences import REDUCTION, Dependence, carried_by, named
 from coarsen.loops.nest import Array, Coefficients, Loop, Nest, Statement, affine_text, free_name
 from coarsen.loops.schedules import adds_a_dimension, is_next_along
+from coarsen.loops.writer import number, operation
 
 LANES, GROUP_SIZE = "SPLIT", "GROUP_SIZE"
 """The macros of a kernel's text: how many lanes share a sum, and the work-items of a work-group.
@@ -74,7 +75,6 @@ class Split:
         first: the statements that every lane runs.
         depths: of those of them that are in a shared loop: its place among their loops.
         last: the statements that lane 0 runs, with one that adds the total in place of each shared loop.
-        loops: the shared loops.
     """
 
     dimension: int
@@ -82,7 +82,6 @@ class Split:
     first: tuple[Statement, ...]
     depths: Mapping[str, int]
     last: tuple[Statement, ...]
-    loops: tuple[Loop, ...]
 
 
 def split_of(
@@ -142,7 +141,6 @@ def split_of(
         tuple(_of_a_part(each, sums[each.name]) if each.name in sums else each for each in first),
         depths,
         tuple(last),
-        tuple(loops.values()),
     )
 
 
@@ -330,23 +328,20 @@ def _in_blocks(loop: tree.For, taken: set[str]) -> tree.For:
     place, width, own = loop.place, TERMS * abs(step), iterator.variable
     variable = replace(own, identity=f"{own.identity} block", name=_new(f"{own.name}_block", taken))
 
-    def of(sign: str, one: tree.Expression, other: tree.Expression | int) -> tree.Expression:
-        second = tree.Number(str(other), other, place) if isinstance(other, int) else other
-        return tree.Operation(sign, (one, second), place)
-
-    block: tree.Expression = tree.Name(variable, place)
+    block, size = tree.Name(variable, place), number(width)
     further, before = ("+", "<") if step > 0 else ("-", ">")
-    begin = of(further, start, of("*", block, width))
-    inner = of(before, iterator, of(further, begin, width))
+    begin = operation(further, start, operation("*", block, size))
+    inner = operation(before, iterator, operation(further, begin, size))
     outer: tree.Expression | None = None
     for relation, limit in limits(loop, own, step):
-        length = of("-", limit, start) if step > 0 else of("-", start, limit)
-        bound = of("<", block, of("/", of("+", length, width - (relation in "<>")), width))
-        outer = bound if outer is None else of("&&", outer, bound)
+        length = operation("-", *((limit, start) if step > 0 else (start, limit)))
+        up = operation("+", length, number(width - (relation in "<>")))
+        bound = operation("<", block, operation("/", up, size))
+        outer = bound if outer is None else operation("&&", outer, bound)
     assert loop.first is not None and loop.condition is not None, "it was read"
-    one = replace(loop, first=replace(loop.first, value=begin), condition=of("&&", loop.condition, inner))
-    first = tree.Declare(variable, tree.Number("0", 0, place), "", place)
-    count = tree.Assignment(block, "+", tree.Number("1", 1, place), place)
+    one = replace(loop, first=replace(loop.first, value=begin), condition=operation("&&", loop.condition, inner))
+    first = tree.Declare(variable, number(0), "", place)
+    count = tree.Assignment(block, "+", number(1), place)
     return tree.For(first, outer, count, (replace(one, directives=()),), place)
 
 
@@ -356,7 +351,7 @@ def _in_parts(loop: tree.For, sums: _Sums, taken: set[str]) -> Iterator[tree.Sta
     place = loop.place
     since = (iterator, start) if step > 0 else (start, iterator)
     is_plain = step > 0 and getattr(start, "value", None) == 0
-    index = iterator if is_plain else tree.Operation("-", since, place)
+    index = iterator if is_plain else operation("-", *since)
     parts: dict[tree.Expression, tree.Expression] = {}
     begun, kept, added = list[tree.Statement](), list[tree.Statement](), list[tree.Statement]()
     inner = outer = ""

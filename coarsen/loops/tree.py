@@ -204,15 +204,6 @@ class Declare:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
-    """The body of `#pragma omp parallel`, which several threads run."""
-
-    directive: Directive
-    body: tuple[Statement, ...]
-    place: SourcePosition = dataclasses.field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Other:
     """A statement that is not read further: `what` is how a reader calls it."""
 
@@ -221,7 +212,7 @@ class Other:
     is_return: bool = False
 
 
-Statement: TypeAlias = For | If | Evaluate | Declare | Region | Other
+Statement: TypeAlias = For | If | Evaluate | Declare | Other
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +243,7 @@ def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
     for each in statements:
         yield each
         match each:
-            case For() | Region():
+            case For():
                 yield from all_of(each.body)
             case If():
                 yield from all_of((*each.then, *each.otherwise))
@@ -280,7 +271,7 @@ def with_parts(node: Node, change: Callable[[Expression], Expression]) -> Node:
 def with_blocks(statement: Statement, change: Callable[[tuple[Statement, ...]], Iterable[Statement]]) -> Statement:
     """Return a statement with others in place of the blocks directly inside of it."""
     match statement:
-        case For() | Region():
+        case For():
             return dataclasses.replace(statement, body=tuple(change(statement.body)))
         case If(then=then, otherwise=otherwise):
             then = tuple(change(then))

@@ -229,7 +229,8 @@ class Reduce:
         context, events = queue.context, [*(wait_for or ())]
         calls = self._built.known.get((context, queue.device))
         # Others are looked at each time.
-        given = tuple(sizes.items()) if all(type(each) is int for each in sizes.values()) else None
+        is_whole = not sizes or all(type(each) is int for each in sizes.values())
+        given = tuple(sizes.items()) if is_whole else None
         if calls is not None and given is not None:
             found = calls.again(queue, context, values, out, events, given)
             if found is not None:
@@ -297,7 +298,7 @@ class Reduce:
         Args:
             device: its index or a part of its name; the first that works if None.
             largest: the most elements in all to tune for.
-            inputs: how many sizes; 24 if None.
+            inputs: how many sizes; if None 24, of rows 48.
             store: an SQLite file or URL that keeps what was measured, which is not measured again; None for none.
             seconds: about how long it takes; as long as it takes if None.
 

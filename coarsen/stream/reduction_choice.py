@@ -172,9 +172,9 @@ def _for_cpu(operation: Operation, units: int, device: pyopencl.Device) -> tuple
     """Return versions for a CPU beside the source's own, which is one work-item with 8 lanes, and a tree.
 
     Compilers that make vectors of work-items, such as Intel's, have a preferred width of 1: a group of 16 then is
-    a vector, whatever the operator. They make vectors of the sum of one work-item too, as long as it has one: that
-    needs no tree of barriers, and where the memory is what takes time, it reads a fifth to a third faster. Others,
-    such as PoCL's, make vectors of lanes, several at once of 64.
+    a vector, whatever the operator. A sum of one work-item they make vectors of as well: it needs no barriers, and
+    reads elements a fifth to a third faster where they come from memory. Others, such as PoCL's, make vectors of
+    lanes, several at once of 64.
 
     Args:
         operation: what is reduced.
@@ -189,31 +189,30 @@ def _for_cpu(operation: Operation, units: int, device: pyopencl.Device) -> tuple
         return Leaf(choices.index(values))
 
     length, rows, of_items = operation.length, operation.rows, device.preferred_vector_width_float == 1
-    one: Values = {"LOCAL": 16, "LANES": 4} if of_items else {"LANES": 64}
+    one: Values = {"LOCAL": 16, "LANES": 4} if of_items else {} if operation.finds_place else {"LANES": 64}
     # What adds up vectors is made none of.
     is_sum = _SUM.fullmatch(operation.operator) is not None and numbers_of(operation.dtype)[1] == 1
-    several = _at_least(2 * units)
+    # Of rows one version fewer: a table has five at most.
+    several = max(_at_least(2 * units), _MANY_GROUPS * bool(rows))
     arrays = [each.dtype.itemsize for each in operation.arguments if isinstance(each, VectorArg)]
     few = (_FEW_PLACES_ON_CPU if operation.finds_place else _FEW_ON_CPU) // sum(arrays)
     tree: Tree = Split(length, few, version(one), version({**one, "GROUPS": several}))
     if rows:
-        item: Values = {"FORM": 1, "LOCAL": 32}
-        wide = _WIDE_GROUPS * 256 * units
-
-        def by_rows(lanes: int) -> Tree:
-            narrow = {**item, "LANES": lanes}
-            return Split(rows, wide, version(narrow), version({**narrow, "LOCAL": 256}))
-
-        long = _LONG_ON_CPU
-        if not of_items:
-            medium = version({})
-            longer = Split(length, _MIDDLE_ON_CPU, by_rows(4), by_rows(8))
-            by_item: Tree = Split(length, _SHORT_ON_CPU, by_rows(1), longer)
+        narrow: Values = {"FORM": 1, "LOCAL": 32, "LANES": 4 if of_items else 8}
+        broad, wide, long = {**narrow, "LOCAL": 256}, _WIDE_GROUPS * 256 * units, _LONG_ON_CPU
+        medium: Tree
+        by_item: Tree
+        if of_items and not operation.finds_place:
+            medium = version({"LANES": 1} if is_sum else {})
+            by_item = Split(length, _SHORT_ON_CPU, version(broad), medium)
+            long = long // 4 if not is_sum else long if len(arrays) == 1 else 16 * long
         else:
-            medium = version(one if operation.finds_place else {"LANES": 1} if is_sum else {})
-            by_item, long = by_rows(4), long * (16 if len(arrays) > 1 else 1) if is_sum else long // 4
-            if not operation.finds_place:
-                by_item = Split(length, _MIDDLE_ON_CPU, by_item, medium)
+            medium = Split(length, long // 4, version(narrow), version(one))
+            by_item = Split(rows, wide, version(narrow), version(broad))
+            if of_items:
+                long //= 4
+            else:
+                by_item = Split(length, _SHORT_ON_CPU, version({**broad, "LANES": 1}), by_item)
         shorter = Split(rows, 32 * units, medium, by_item)
         tree = Split(rows, units // 2, tree, Split(length, long, shorter, version(one)))
     most: Tree = version({**one, "GROUPS": max(several, _MANY_GROUPS)})
@@ -249,9 +248,9 @@ def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
 
 
 # The number of elements up to which a work-item should have a row for itself, where there are many.
-_SHORT_ON_CPU, _MIDDLE_ON_CPU, _SHORT_ON_GPU = 31, 47, 128
-# Beyond so many a row should be as one alone is; of an operator that is no sum, beyond a quarter; of the sum of
-# several arrays, which take longer to read than to add, beyond 16 times as many.
+_SHORT_ON_CPU, _SHORT_ON_GPU = 40, 128
+# Beyond so many a row should be as one alone is. Where vectors are of work-items: beyond a quarter for what is no
+# sum, and beyond 16 times as many for sums of several arrays, which take longer to read than to add.
 _LONG_ON_CPU = 1 << 11
 # What a compiler may regroup.
 _SUM = re.compile(r"\s*a\s*[+*]\s*b\s*")
@@ -265,7 +264,7 @@ _SHORTEST = 3
 _WIDE_GROUPS = 8
 # Beyond so many elements there are at least so many work-groups: shorter sums have smaller errors.
 _MANY_ON_CPU, _MANY_GROUPS = 1 << 21, 64
-# More bytes than caches have, and the work-groups for one work-item each.
+# More bytes than caches hold; the work-groups for them, of one work-item each.
 _CACHED_ON_CPU, _MOST_GROUPS = 1 << 25, 1024
 
 
@@ -294,10 +293,11 @@ def _description(operation: Operation, file: str, largest: int, of_all_rows: Map
     # Results of parts that are no fewer than the elements would fill the memory where there are many rows.
     yield f"where = {quoted([*operation.conditions, f'GROUPS <= {length}'])}"
     yield from ("", "[ndrange]", f"global_size = [{quoted(by_groups)}]", 'local_size = ["LOCAL"]')
-    ranges = f"{length} = [64, {largest}]"
+    ranges, inputs = f"{length} = [64, {largest}]", 24
     if rows:
-        ranges = f"{length} = [{_SHORTEST}, {largest}], {rows} = [1, {max(1, largest // _SHORTEST)}]"
-    yield from ("", "[inputs]", f"ranges = {{ {ranges} }}", "count = 24")
+        # Where one version takes over from another is a line between two sizes, not a point.
+        ranges, inputs = f"{length} = [{_SHORTEST}, {largest}], {rows} = [1, {max(1, largest // _SHORTEST)}]", 48
+    yield from ("", "[inputs]", f"ranges = {{ {ranges} }}", f"count = {inputs}")
     if rows:
         yield f"limit = {quoted(f'{rows} * {length} <= {largest}')}"
     yield from ("", "[sizes.test]", f"{length} = 3001", *([f"{rows} = 3"] if rows else []))

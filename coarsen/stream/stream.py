@@ -125,6 +125,8 @@ class Stream:
         self._tuned = TunedFile.read(Path(tuned)) if isinstance(tuned, str | Path) else tuned
         if end is not None:
             self.reduction = _fused(end, self._pipeline, tune)
+            is_whole = self.front is None and len(end.sizes) == len(self._pipeline.sizes) == 1
+            self._is_plain = is_whole and self._pipeline.keeps_shape
         elif (many := len(next(versions_of(self._pipeline)).launches)) > MOST_LAUNCHES:
             raise InvalidInputError(f"a pipeline of {many} kernels is too long: {MOST_LAUNCHES} are possible")
         elif self._tuned is not None and self._tuned.source_hash != hash_with_headers(self.source, OPTIONS):
@@ -172,6 +174,10 @@ class Stream:
             InvalidInputError: an argument too many or too few, an array of another type or size, rates below 1.
         """
         if self.reduction is not None:
+            names, is_array = self._pipeline.arguments, type(elements) is _Array and not elements.offset
+            if self._is_plain and is_array and elements.size <= _MOST_ELEMENTS and given.keys() == names.keys():
+                # Maps of a whole array: the reduction looks at what it is given.
+                return self.reduction(queue, elements, *map(given.__getitem__, names), out=out, wait_for=wait_for)
             return self._reduced(self.reduction, queue, elements, out, wait_for, given)
         pipeline, context = self._pipeline, queue.context
         calls = self._built.known.get((context, queue.device))

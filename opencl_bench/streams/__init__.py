@@ -119,7 +119,7 @@ def plain(queue: cl.CommandQueue, kernel: str, size: Sizes, *given: Any, local: 
     return partial(made, queue, *((tuple(size), (local,)) if local else whole(size)), *passed)
 
 
-def whole(size: Sizes) -> tuple[Sizes, Sizes]:
+def whole(size: Sizes) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the global and the local size of a launch in whole work-groups, as large as those of pipelines."""
     group = tuple(map(int, LOCAL_SIZES[len(size)]))
     return tuple(-(-each // own) * own for each, own in zip(size, group, strict=True)), group

@@ -30,23 +30,14 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.evidence import evidence_of
-from coarsen.opencl_bench.studies.turns import (
-    Lines,
-    Way,
-    compared,
-    correct,
-    goes_on,
-    in_turns,
-    of_each,
-    say_shares,
-)
+from coarsen.opencl_bench.studies.turns import Lines, Way, compared, correct, goes_on, in_turns, of_each, say_best
 from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, installed
 from coarsen.policy.tuned_tree import TunedExplanation
 from coarsen.stream.actor import Actor, Map
 from coarsen.stream.reduce import Reduce
 from coarsen.stream.reduction_choice import default_file, version_of
 from coarsen.stream.reduction_text import OPTIONS
-from coarsen.stream.stream import pipeline
+from coarsen.stream.stream import Stream, pipeline
 from coarsen.stream.versions import LOCAL_SIZES
 
 _ONE, _TWO = "const float *x", "const float *x, const float *y"
@@ -86,11 +77,12 @@ def ours(what: str, tuned: TunedFile | None = None) -> Reduce:
     if what == "iamax":
         return Reduce.argmax(_ONE, map="fabs(x[i])", tuned=tuned)
     if what == "tmv":
-        operator, identity, mapped, arguments = "a + b", "0", "m[row][i] * v[i]", _MATRIX
-        sizes = {"rows": "rows", "length": "width"}
-    else:
-        (operator, identity, mapped, arguments), sizes = SUMS[what], {}
-    return Reduce(operator, identity=identity, map=mapped, arguments=arguments, tuned=tuned, **sizes)
+        mapped = "m[row][i] * v[i]"
+        return Reduce(
+            "a + b", identity="0", map=mapped, arguments=_MATRIX, rows="rows", length="width", tuned=tuned
+        )
+    operator, identity, mapped, arguments = SUMS[what]
+    return Reduce(operator, identity=identity, map=mapped, arguments=arguments, tuned=tuned)
 
 
 def theirs(what: str, context: cl.Context) -> ReductionKernel:
@@ -214,7 +206,7 @@ def rows(queue: cl.CommandQueue, what: str, sizes: Sequence[int], file: TunedFil
             tuned = f"{medians['tuned']:.4g}" if "tuned" in medians else ""
             yield (n, *(f"{each:.4g}" for each in told), best, tuned)
             found.append({name: medians[name] for name in medians.keys() - {"pyopencl"}})
-    say_shares(what, found, [*chosen])
+    say_best(what, found, [*chosen])
 
 
 def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
@@ -233,17 +225,15 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
     two = pipeline(Map("gain", "0.5f * u"), Actor("near", peek=2, work="push(peek(0) + peek(1)); pop();"))
     summed = pipeline(Map("half", "0.5f * u"), ours("sum"))
     ends, group = [each(queue, u) for each in (stream, two, summed)], (int(*LOCAL_SIZES[1]),)
-    texts = ((stream, "gain_lift"), (two, "gain_near_gain"), (two, "gain_near"))
-    kernels = [cl.Kernel(cl.Program(queue.context, each.source).build([*OPTIONS]), name) for each, name in texts]
-    for each in kernels:
-        each.set_scalar_arg_dtypes([None, None, np.int32])
-    bare, first, second = (partial(each, queue, group, group) for each in kernels)
-    channel = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 256)
+    channel = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, u.nbytes)
 
-    def launch_two() -> None:
-        first(buffers[0], channel, 64)
-        second(channel, ends[1].base_data, 64)
+    def kernel_of(step: Stream, name: str) -> Callable[..., object]:
+        made: Any = cl.Kernel(cl.Program(queue.context, step.source).build([*OPTIONS]), name)
+        made.set_scalar_arg_dtypes([None, None, np.int32])
+        return partial(made, queue, group, group)
 
+    bare = kernel_of(stream, "gain_lift")
+    first, second = (kernel_of(two, name) for name in ("gain_near_gain", "gain_near"))
     ways: Mapping[str, Callable[[], object]] = {
         "kernel": lambda: launch(kept.base_data),
         "kernel, new buffer": lambda: launch(cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)),
@@ -254,7 +244,7 @@ def host(queue: cl.CommandQueue, asked: Namespace) -> Lines:
         "pipeline's kernel": partial(bare, buffers[0], ends[0].base_data, 64),
         "pipeline, out": partial(stream, queue, u, out=ends[0]),
         "pipeline": partial(stream, queue, u),
-        "pipeline's two kernels": launch_two,
+        "pipeline's two kernels": lambda: (first(buffers[0], channel, 64), second(channel, ends[1].base_data, 64)),
         "two kernels, out": partial(two, queue, u, out=ends[1]),
         "sum at the end, out": partial(summed, queue, u, out=ends[2]),
     }
@@ -319,7 +309,7 @@ def _product_lines(
                 words = " ".join(f"{macro}={value}" for macro, value in told.variant.definitions) if told else ""
                 yield queue.device.name.strip(), height, width, is_judging, name, microseconds, words
                 found[-1] |= {name: float(microseconds)} if name in ways else {}
-    say_shares(what, found, [*chosen])
+    say_best(what, found, [*chosen])
 
 
 def _by_pyopencl(

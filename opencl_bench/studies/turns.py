@@ -127,7 +127,7 @@ def compared(queue: cl.CommandQueue, runs: Mapping[str, Run]) -> Iterator[tuple[
         yield name, *(f"{number:.4g}" for number in numbers)
 
 
-def say_shares(what: str, times: Sequence[Mapping[str, float]], chosen: Sequence[str]) -> None:
+def say_best(what: str, times: Sequence[Mapping[str, float]], chosen: Sequence[str]) -> None:
     """Say on standard error what share of the speed of the fastest way some ways have: the mean, and the least.
 
     Args:
@@ -143,7 +143,7 @@ def say_shares(what: str, times: Sequence[Mapping[str, float]], chosen: Sequence
     }
     means = {name: geometric_mean(each) for name, each in shares.items()}
     best = max(means.keys() - {*chosen}, key=means.__getitem__, default=None)
-    for name in filter(means.get, (*chosen, best)):
+    for name in (each for each in (*chosen, best) if each in means):
         print(f"{what}: {name}: {means[name]:.2f}, least {min(shares[name]):.2f}", file=sys.stderr, flush=True)
 
 

@@ -50,7 +50,8 @@ def inputs(nest: DrawnNest, made: Made, sizes: Sequence[int]) -> tuple[dict[str,
             continue
         own = drawn_arrays.get(each.spelled.split("->")[-1])
         if own is None:  # partial sums
-            shape = [max(1, parse_expression(text).evaluate(numbers)) for text in extents_in(made.nest, each)]
+            sizes_of = {key: int(number) for key, number in numbers.items()}
+            shape = [max(1, parse_expression(text).evaluate(sizes_of)) for text in extents_in(made.nest, each)]
         else:
             extents = [int(given[size]) + pad for size, pad in own.dims]
             shape = [GLOBAL_EXTENT] * len(extents) if own.spelling == "global" else extents

@@ -184,8 +184,8 @@ def test_buffers_of_its_own_in_a_queue_without_order(n: int, tmp_path: Path, con
     (tmp_path / "halves.c").write_text(SCRATCH)
     program = read_program(tmp_path / "halves.c")
     host = Host(program, tmp_path, queue, "-DHALVES_0_LOCAL_0=8")
-    check(program, host, queue, {"queue": n}, drawn({"in": n, "status": n // 2}))
-    assert host.status({"queue": 0}, buffers_of(queue, drawn({"in": 1, "status": 1}))) == 0
+    check(program, host, queue, {"queue": n}, drawn({"v_in": n, "status": n // 2}))
+    assert host.status({"queue": 0}, buffers_of(queue, drawn({"v_in": 1, "status": 1}))) == 0
 
 
 def test_what_does_not_fit_is_refused(tmp_path: Path, queue: pyopencl.CommandQueue) -> None:

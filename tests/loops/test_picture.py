@@ -66,6 +66,7 @@ def test_a_star_and_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_single_dimension_and_constant_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     found = drawn(FOLDER / "tmv.c", monkeypatch)
     assert cells(found["y[]"], CONSTANT) == {(0, j) for j in range(8)}
+    assert found["y[]"].get_ylim() == (0.5, -0.5)
     assert cells(found["a[][]"], DIRECT) == {(j, 1) for j in range(8)}
 
 

@@ -27,6 +27,10 @@ REFUSED = {
         f"int k = 0; {FOR} {{ k += b[i]; for (int j = 0; j < ^k; j++) f[j] = 1; }}",
     ),
     "a condition on data": ("data-dependent-condition", f"{FOR} if (^f[i] > 0) a[i] = 0;"),
+    "a condition on a number that is not whole": (
+        "data-dependent-condition",
+        f"const float q = ^x * 2; {FOR} if (i < q) a[i] = 0;",
+    ),
     "an unknown function": ("unknown-call", f"{FOR} a[i] = ^other(i);"),
     "a called pointer": ("unknown-call", f"{FOR} a[i] = ^pointed(i);"),
     "output": ("unknown-call", f'{FOR} ^printf("%d", i);'),
@@ -46,7 +50,7 @@ REFUSED = {
     "a bound on the wrong side": ("loop-form", "^for (int i = 1; i > n; i++) f[i] = 0;"),
     "another condition": ("loop-form", "^for (int i = 1; i != n; i++) f[i] = 0;"),
     "no condition": ("loop-form", "^for (int i = 1; ; i++) f[i] = 0;"),
-    "a counter of floats": ("loop-form", "^for (float x = 0; x < n; x++) f[0] = x;"),
+    "a counter of floats": ("loop-form", "^for (float y = 0; y < n; y++) f[0] = y;"),
     "an assignment inside": ("side-effect", f"{FOR} f[i] = ^g[i] = 0;"),
     "a goto": ("unsupported-statement", f"{FOR} {{ f[i] = 0; ^goto end; }} end: return;"),
     "a switch": ("unsupported-statement", f"{FOR} ^switch (i) {{ case 1: f[i] = 0; }}"),
@@ -71,7 +75,7 @@ REFUSED = {
     "no loop": ("no-loop", "f[0] = 1;"),
 }
 HEAD = "int printf(const char *, ...); float other(int); float first(float *);\n"
-PARAMETERS = "int n, int m, int *a, const int *b, float *f, float *g, float **rows, float (*pointed)(int)"
+PARAMETERS = "int n, int m, float x, int *a, const int *b, float *f, float *g, float **rows, float (*pointed)(int)"
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -111,7 +111,8 @@ def test_before_tuning_each_version_is_chosen_somewhere(kind: int, rows: str, qu
     file = default_file(reduction._operation, reduction.source, device, is_pinned=False)
     used = versions_of(file.tree)
     assert used | {file.default} == {*range(len(file.versions))}
-    assert len(used) <= 10
+    # As many kernels as each program of the paper has at most.
+    assert len(used) <= 5
     # Whatever the kind of device, any version is right on any device.
     reduction._files = (file,)
     for count, width in ((1, 140_000), (1, 100), (1000, 3), (300, 300), (1, 2_200_000)):

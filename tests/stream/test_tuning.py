@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +16,19 @@ from coarsen.cli.main import main
 from coarsen.cli.tune.options import TuneOptions
 from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.dispatch.launch_sizes import passed_arguments, sequence_function
-from coarsen.dispatch.tree import Leaf
+from coarsen.dispatch.tree import Leaf, answer
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
+from coarsen.models.inputs.regret_tree import regret_tree
+from coarsen.models.inputs.times import CPU_MARGIN, InputPoint, VersionTimes
 from coarsen.opencl_bench.inputs.described import check_described, described_versions
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.stream import Actor, Reduce, interpret, pipeline
 from coarsen.stream.reduction_choice import default_file, version_of
 from coarsen.tuning.records.measurement import Method
+from coarsen.variant.variant import Variant
 from tests.stream.forms import BY_ITEM, FORMS, summed
 
 pytestmark = pytest.mark.compiled_devices
@@ -90,6 +94,41 @@ def test_versions_as_they_are_described(
     assert reduction._holds(read, queue.device)
     assert not reduction._holds(replace(read, driver="another"), queue.device)
     assert not caplog.records
+
+
+# Microseconds of rows of a width on two cores: one item or a vector for each row, 32 rows at once, pieces of rows.
+LAWS: tuple[Callable[[int, int], float], ...] = (
+    lambda rows, width: 2 + ceil(rows / 2) * (0.08 + width * 3e-4),
+    lambda rows, width: 2 + ceil(rows / 2) * (0.25 + width * 1.5e-4),
+    lambda rows, width: 2 + ceil(rows / 64) * (0.1 + width * 0.0192),
+    lambda rows, width: 2 + ceil(rows / 64) * (0.4 + width * 0.0112),
+    lambda rows, width: 4 + 32 * rows * (0.08 + width / 64 * 3e-4) + rows * 0.05,
+)
+
+
+def test_the_sizes_that_are_described_tell_versions_apart(tmp_path: Path) -> None:
+    path = REDUCTIONS["rows"].describe(tmp_path, largest=1 << 22)
+    list_inputs(path)
+    sizes = [each for name, each in read_description(path).sizes.items() if name.startswith("input-")]
+    tuned = times_by_laws([(each["rows"], each["width"]) for each in sizes])
+    heights = [round(4 * (total / 16) ** (k / 40)) for total in (1 << 20, 1 << 22) for k in range(1, 40)]
+    shapes = [(rows, (1 << 20 + 2 * (k >= 39)) // rows) for k, rows in enumerate(heights)]
+    others = times_by_laws(shapes)
+    tree = regret_tree(tuned, CPU_MARGIN)
+    regrets = [others.regret[k, answer(tree, each.features)] for k, each in enumerate(others.inputs)]
+    assert np.exp(-np.mean(regrets)) > 0.95 and np.exp(-max(regrets)) > 0.75
+    # The best fixed version is far from that.
+    assert np.exp(-others.regret.mean(axis=0).min()) < 0.7
+
+
+def times_by_laws(shapes: Sequence[tuple[int, int]]) -> VersionTimes:
+    """The times of versions at rows of a width."""
+    inputs = [
+        InputPoint(f"{k}", f"{k}", {"rows": float(rows), "width": float(width)})
+        for k, (rows, width) in enumerate(shapes)
+    ]
+    seconds = np.array([[law(*shape) for law in LAWS] for shape in shapes])
+    return VersionTimes(tuple(inputs), tuple(Variant((k + 1,)) for k in range(len(LAWS))), seconds, 0)
 
 
 def test_what_is_tuned_for_another_reduction_is_not_used(
