@@ -181,7 +181,8 @@ def _compiled(source: str, *options: str) -> TranslationUnit:
 @cache
 def _built(context: cl.Context, text: str) -> cl.Kernel:
     """The kernel of a text, once: versions have kernels in common."""
-    return cl.Program(context, text).build().all_kernels()[0]
+    kernel: cl.Kernel = cl.Program(context, text).build().all_kernels()[0]
+    return kernel
 
 
 def stencil_versions(queue: cl.CommandQueue, what: str, stream: Stream) -> Iterator[tuple[str, Launches]]:
