@@ -203,17 +203,18 @@ def sorted_call(
 def number(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401 (of any type, then of this one)
     """Return a number as a kernel takes it. Raises InvalidInputError where it is none of the type."""
     try:
-        found = None if value is None or isinstance(value, str) else dtype.type(value)
+        found = None if value is None or isinstance(value, str | bytes) else dtype.type(value)
     except (TypeError, ValueError, OverflowError):
         found = None
-    if found is None or (dtype.kind != "f" and found != value):
+    # Of a list or an array NumPy makes an array.
+    if type(found) is not dtype.type or (dtype.kind != "f" and found != value):
         raise InvalidInputError(f"{name} is a number of the type {dtype}, not {value!a:.60}")
     return found
 
 
 def is_buffer(value: object) -> bool:
-    """Return True for a buffer, one of a pool too."""
-    return isinstance(value, pyopencl.MemoryObjectHolder) and not isinstance(value, pyopencl.Image)
+    """Return True for a buffer of a known size: one of a pool is larger than what was asked for."""
+    return isinstance(value, pyopencl.MemoryObject) and not isinstance(value, pyopencl.Image)
 
 
 def overlap(one: Any, other: Any) -> bool:  # noqa: ANN401 (arrays and buffers)
@@ -235,8 +236,8 @@ def _bytes_of(array: Any) -> tuple[Any, int, int]:  # noqa: ANN401 (an array or 
 def check_array(array: Any, dtype: np.dtype[Any], name: str) -> None:  # noqa: ANN401 (whatever a caller gives)
     """Raise InvalidInputError for what is no array, one of another type, or one that doesn't lie in C's order."""
     if not isinstance(array, _Array):
-        how = "; make one: Array(queue, shape, dtype, data=buffer)" if is_buffer(array) else ""
-        raise InvalidInputError(f"{name} is an array of PyOpenCL's, not {array!a:.60}{how}")
+        how = "of a buffer, Array(queue, shape, dtype, data=buffer) makes one"
+        raise InvalidInputError(f"{name} is an array of PyOpenCL's, not {array!a:.60}; {how}")
     if array.dtype != dtype:
         raise InvalidInputError(f"{name} is of the type {array.dtype}, not {dtype}")
     if array.strides != (dtype.itemsize,) and not array.flags.c_contiguous:

@@ -171,13 +171,8 @@ class Reduce:
         own, parsed = self._operation, parsed_arguments(arguments)
         operation = replace(own, map=map, arguments=parsed, preamble=f"{own.preamble}\n{preamble}")
         check_operation(operation)
-        return self._of(
-            operation,
-            self._files or None,
-            self._tune if tune is None else tune,
-            self._checks_laws,
-            self._is_pinned,
-        )
+        tune = self._tune if tune is None else tune
+        return self._of(operation, self._files or None, tune, self._checks_laws, self._is_pinned)
 
     def _begin(
         self, operation: Operation, tuned: TunedChoice, tune: TuneChoice, checks_laws: bool, reproducible: bool
@@ -279,9 +274,8 @@ class Reduce:
             raise InvalidInputError("reproducible launches have one order of operations: there is nothing to tune")
         (folder / f"{name}.cl").write_text(self._text, encoding="utf-8")
         path = folder / f"{name}.toml"
-        path.write_text(
-            description_of(self._operation, f"{name}.cl", largest, self._of_all_rows), encoding="utf-8"
-        )
+        text = description_of(self._operation, f"{name}.cl", largest, self._of_all_rows)
+        path.write_text(text, encoding="utf-8")
         return path
 
     def tune(
@@ -320,16 +314,10 @@ class Reduce:
             place = find_working_device() if device is None else find_device(device)
             untuned = default_file(self._operation, self._text, open_device(place), is_pinned=False)
             # A search among all may pass these by.
-            known = with_more_versions(untuned, self._operation)
-            only_parameters = Space(factors=(1,), strides=(1,), arrays=())
+            first = tuple(each.variant for each in with_more_versions(untuned, self._operation).versions)
+            space = Space(factors=(1,), strides=(1,), arrays=())
             file = tune_inputs(
-                path,
-                place.index,
-                inputs=inputs,
-                space=only_parameters,
-                store=store,
-                first=tuple(each.variant for each in known.versions),
-                seconds=seconds,
+                path, place.index, inputs=inputs, space=space, store=store, first=first, seconds=seconds
             )
         self._files = (file, *self._files)
         self._built = Built()
@@ -340,8 +328,11 @@ class Reduce:
         try:
             return self._build(queue)
         except pyopencl.RuntimeError:
-            # Where the text is wrong, clang says so in a line.
-            compile_source(self._text, OPTIONS)
+            try:
+                compile_source(self._text, OPTIONS)
+            except InvalidInputError as error:
+                # Where the text is wrong, clang says so in a line.
+                raise InvalidInputError(str(error).partition("\n")[0]) from None
             raise
 
     def _build(self, queue: pyopencl.CommandQueue) -> Calls:
@@ -388,16 +379,12 @@ class Reduce:
                 passed.append(number(argument.name, value, argument.dtype))
                 continue
             arrays.append((place, value))
-            if isinstance(value, pyopencl.array.Array):
+            if is_buffer(value):
+                passed += (value, np.int64(0))
+            else:
                 check_array(value, argument.dtype, argument.name)
                 passed += (value.base_data, np.int64(value.offset))
                 events += value.events
-            elif is_buffer(value):
-                passed += (value, np.int64(0))
-            else:
-                raise InvalidInputError(
-                    f"{argument.name} is an array of PyOpenCL's or a buffer, not {value!a:.60}"
-                )
         return passed, arrays
 
     def _sizes(self, given: dict[str, int], arrays: Sequence[tuple[int, Any]]) -> tuple[int, int]:
@@ -432,9 +419,8 @@ class Reduce:
 
     def _count(self, place: int, value: Any) -> int:  # noqa: ANN401 (an array or a buffer)
         """Return how many elements an array has."""
-        if isinstance(value, pyopencl.array.Array):
-            return int(value.size)
-        return int(value.size) // self._operation.arguments[place].dtype.itemsize
+        size = value.nbytes if isinstance(value, pyopencl.array.Array) else value.size
+        return int(size) // self._operation.arguments[place].dtype.itemsize
 
     def _check_out(self, out: pyopencl.array.Array, rows: int, arrays: Sequence[tuple[int, Any]]) -> None:
         """Raise InvalidInputError for an array that results can't go to."""

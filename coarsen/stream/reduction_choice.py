@@ -247,16 +247,17 @@ def _for_gpu(operation: Operation, units: int) -> tuple[list[Values], Tree]:
     return [one, several, shared, narrow, by_item], Split(operation.rows, 2 * units, few, many)
 
 
-# The number of elements up to which a work-item should have a row for itself, where there are many.
+# The number of elements up to which a work-item of a large group should have a row for itself, of many.
 _SHORT_ON_CPU, _SHORT_ON_GPU = 40, 128
-# Beyond so many a row should be as one alone is. Where vectors are of work-items: beyond a quarter for what is no
-# sum, and beyond 16 times as many for sums of several arrays, which take longer to read than to add.
+# Beyond so many a work-group should have a row. Where vectors are of work-items: beyond a quarter for what is no
+# sum, and beyond 16 times as many for sums of several arrays, which take longer to read than to add. Where vectors
+# are of lanes: beyond a quarter of few rows.
 _LONG_ON_CPU = 1 << 11
 # What a compiler may regroup.
 _SUM = re.compile(r"\s*a\s*[+*]\s*b\s*")
 # That up to which 32 work-items are enough for a row.
 _NARROW_ON_GPU = 1024
-# Up to so many bytes (on a GPU, elements) one work-group is faster than several and a second launch.
+# Up to so many bytes of all arrays (on a GPU, elements) one work-group is faster than several and a second launch.
 _FEW_ON_CPU, _FEW_PLACES_ON_CPU, _FEW_ON_GPU = 1 << 21, 1 << 19, 1 << 17
 # That down to which rows are tuned for: points in space.
 _SHORTEST = 3
@@ -324,14 +325,10 @@ def _description(operation: Operation, file: str, largest: int, of_all_rows: Map
         yield from _table(name, scalar="long", value=name)
     yield from _table(BUFFER, buffer=dtype_to_ctype(operation.result_dtype), elements=rows or "1")
     yield from _table(OFFSET, scalar="long", value=0)
-    count = f"{rows or 1} * GROUPS"
-    if operation.finds_place:
-        yield from (
-            *_table(PARTS, buffer="bytes", element_bytes=operation.part_bytes, elements=count),
-            "scratch = true",
-        )
-    else:
-        yield from (*_table(PARTS, buffer=dtype_to_ctype(operation.dtype), elements=count), "scratch = true")
+    part: dict[str, str | int] = {"buffer": "bytes", "element_bytes": operation.part_bytes}
+    if not operation.finds_place:
+        part = {"buffer": dtype_to_ctype(operation.dtype)}
+    yield from (*_table(PARTS, **part, elements=f"{rows or 1} * GROUPS"), "scratch = true")
     yield from _table(f"{PARTS}__offset", scalar="long", value=0)
 
 

@@ -55,6 +55,9 @@ _SYMBOL = re.compile(r"[A-Za-z_]\w*")
 # Functions that the kernels call.
 BUILTIN = re.compile(r"min|max|clamp|barrier|get_\w+")
 _INDICES = ("i", "row")
+# A product is a power of two where each of its factors is one.
+_PRODUCT = "GROUPS * LOCAL * LANES"
+_POWERS = f"#if {_PRODUCT} < 1 || ({_PRODUCT} & ({_PRODUCT} - 1)) || FORM < 0 || FORM > 1"
 Argument = VectorArg | ScalarArg
 
 
@@ -190,12 +193,14 @@ def _head(operation: Operation, is_pinned: bool) -> Iterator[str]:
             yield from chosen(name, values)
         else:
             yield f"#ifdef {name}\n#error {name} is not to be chosen here\n#endif\n#define {name} {values[0]}"
+    conditions = [f"LOCAL * LANES == {PINNED['LANES'][0]}"] if is_pinned else operation.conditions
+    yield from (f"#pragma coarsen where {each}" for each in conditions)
+    yield _POWERS + "".join(f" || !({each})" for each in conditions)
+    yield f"#error GROUPS, LOCAL and LANES are powers of two, FORM is 0 or 1, {', '.join(conditions)}\n#endif"
     if not is_pinned:
-        yield from (f"#pragma coarsen where {each}" for each in operation.conditions)
         yield from (f"#pragma coarsen input {name} = {name}" for name in operation.sizes)
         yield "#define REDUCE_IN_ORDER"
     else:
-        yield f"#pragma coarsen where LOCAL * LANES == {PINNED['LANES'][0]}"
         # The same bits on all devices: none makes one rounding of two, or a vector of a sum, as Intel's would.
         yield "#pragma OPENCL FP_CONTRACT OFF"
         yield '#define REDUCE_IN_ORDER _Pragma("clang loop vectorize(disable)")'

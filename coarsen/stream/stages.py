@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from coarsen.base.names import is_opencl_function, is_opencl_word
 from coarsen.dispatch.expressions import LONGEST_TEXT
 from coarsen.errors import InvalidInputError
 from coarsen.stream.actor import (
@@ -76,9 +75,6 @@ class Pipeline:
         names = [*self.arguments, *(each.name for each in self.actors), *joins]
         if twice := [name for name in names if names.count(name) > 1]:
             raise InvalidInputError(f"there are two of the name '{twice[0]}': give one of them another")
-        kernels = map(self.kernel, range(len(self.stages)))
-        if own := [name for name in kernels if is_opencl_word(name) or is_opencl_function(name)]:
-            raise InvalidInputError(f"a kernel can't be called {own[0]}: give the pipeline another name")
         for actor in self.actors:
             if actor.border and not self.is_image[actor.name]:
                 raise InvalidInputError(

@@ -22,6 +22,7 @@ import pyopencl.array
 from pyopencl.tools import VectorArg, dtype_to_ctype
 
 from coarsen.base.files import replace_file
+from coarsen.base.names import is_opencl_function, is_opencl_word
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import MOST_LAUNCHES, TunedVersion
@@ -43,7 +44,7 @@ from coarsen.stream.versions import description_of, file_of, versions_of
 if TYPE_CHECKING:
     from coarsen.runtime.advice import Policy
 
-# Rounded up to whole work-groups, an `int` has the number of each work-item.
+# Sizes are `int`s, and so are the places of an image's elements, of whole work-groups too.
 _MOST_ELEMENTS = 2**30
 _LONGEST_NAME = 60
 _Array = pyopencl.array.Array
@@ -90,6 +91,8 @@ class Stream:
         tune: TuneChoice = None,
     ) -> None:
         self._mode = versions_mode(tune)
+        if name is not None:
+            check_name(name, "a pipeline")
         self.front: Stream | None = None
         self.reduction: Reduce | None = None
         end = stages[-1] if stages and isinstance(stages[-1], Reduce) else None
@@ -100,8 +103,6 @@ class Stream:
             self.front = Stream(actors[:first], name=name, tuned=tuned, tune=tune) if first else None
             name, tuned = None, None
             actors = actors[first:] or [Map("element", "u", type=taken)]
-        if name is not None:
-            check_name(name, "a pipeline")
         name = name or "_".join(each.name for each in actors)[:_LONGEST_NAME]
         # A word alone may be a builtin function.
         self._pipeline = Pipeline(name if "_" in name else f"{name}_stream", tuple(actors))
@@ -123,10 +124,13 @@ class Stream:
         # By the kind of a call, what a reduction at the end is passed: sizes of an image, and its own.
         self._reduced_sizes: dict[Hashable, tuple[tuple[Any, ...], dict[str, int]]] = {}
         self._tuned = TunedFile.read(Path(tuned)) if isinstance(tuned, str | Path) else tuned
+        kernels = map(self._pipeline.kernel, range(len(actors)))
         if end is not None:
             self.reduction = _fused(end, self._pipeline, tune)
             is_whole = self.front is None and len(end.sizes) == len(self._pipeline.sizes) == 1
             self._is_plain = is_whole and self._pipeline.keeps_shape
+        elif own := [each for each in kernels if is_opencl_word(each) or is_opencl_function(each)]:
+            raise InvalidInputError(f"a kernel can't be called {own[0]}: give the pipeline another name")
         elif (many := len(next(versions_of(self._pipeline)).launches)) > MOST_LAUNCHES:
             raise InvalidInputError(f"a pipeline of {many} kernels is too long: {MOST_LAUNCHES} are possible")
         elif self._tuned is not None and self._tuned.source_hash != hash_with_headers(self.source, OPTIONS):
@@ -189,8 +193,7 @@ class Stream:
                 return again
         if out is not None:
             check_array(out, pipeline.dtypes[-1], "out")
-            if out.offset:
-                raise InvalidInputError("out doesn't start where its buffer does: pass an array that does")
+            _memory("out", out, pipeline.dtypes[-1])
         call = self._prepared(elements, given)
         count, calls = call.counts[-1], calls or self._built.of(queue, self._built_for)
         found = calls.new(queue, context, call.shape, (elements,)) if out is None else out
@@ -411,10 +414,9 @@ def _memory(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
     """Return the memory of an array. Raises InvalidInputError for another type, and for a part of a buffer."""
     if is_buffer(value):
         return value
-    if not isinstance(value, _Array) or value.offset or not value.flags.c_contiguous:
-        raise InvalidInputError(f"{name} is neither a buffer nor an array in C's order that starts where one does")
-    if value.dtype != dtype:
-        raise InvalidInputError(f"{name} is of {value.dtype}, not {dtype}")
+    check_array(value, dtype, name)
+    if value.offset:
+        raise InvalidInputError(f"{name} doesn't start where its buffer does: pass an array that does")
     return value.base_data
 
 

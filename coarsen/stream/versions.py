@@ -110,12 +110,9 @@ def file_of(
 
 
 def _arguments(pipeline: Pipeline) -> Iterator[KernelArgument]:
-    for name in ("input", "output"):
-        yield KernelArgument(name, ArgumentKind.BUFFER)
-    for name in pipeline.sizes:
-        yield KernelArgument(name, ArgumentKind.WHOLE)
-    for name, each in pipeline.arguments.items():
-        yield KernelArgument(name, kind_of(each))
+    yield from (KernelArgument(name, ArgumentKind.BUFFER) for name in ("input", "output"))
+    yield from (KernelArgument(name, ArgumentKind.WHOLE) for name in pipeline.sizes)
+    yield from (KernelArgument(name, kind_of(each)) for name, each in pipeline.arguments.items())
 
 
 def description_of(pipeline: Pipeline, file: str, given: Given) -> Iterator[str]:

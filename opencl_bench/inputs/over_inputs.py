@@ -168,7 +168,7 @@ def tune_over_inputs(
 
 
 def _measured(
-    plan: VersionsPlan, store: Store, observer: SweepObserver, pool: CompilePool, deadline: float
+    plan: VersionsPlan, store: Store, observer: CollectingObserver, pool: CompilePool, deadline: float
 ) -> Sequence[Measurement]:
     """Measure versions at all inputs, as many of the first as there is time for until the deadline.
 
@@ -181,21 +181,23 @@ def _measured(
     """
     count = len(plan.versions) if deadline == math.inf else _LEAST_VERSIONS
     while True:
-        begun = time.monotonic()
+        begun, before = time.monotonic(), observer.measured
         tried = replace(plan, versions=plan.versions[:count])
         rows = measure_versions(tried, store, observer, pool=pool).rows
         now = time.monotonic()
-        # One more takes what each of these took.
-        more = int((deadline - now) / (now - begun) * count) if count < len(plan.versions) else 0
+        spent, fresh = now - begun, observer.measured - before
+        if not fresh:
+            spent, fresh = sum(row.compile_seconds + row.measure_seconds for row in rows), len(rows)
+        # One more takes what a row took, at each input; those of the store took no time now.
+        others = (deadline - now) * fresh / max(spent, 1e-9) / len(plan.presets)
+        more = int(others) if count < len(plan.versions) else 0
         if more < 1:
             break
         count += more
     doubtful, most, times = sum(map(is_uncertain, rows)), _MOST_DOUBTFUL * len(rows), " once"
     if doubtful and (doubtful > most or time.monotonic() < deadline):
-        rows, times = (
-            measure_versions(tried, store, observer, Remeasure.UNCERTAIN, pool).rows,
-            " a second time too",
-        )
+        rows = measure_versions(tried, store, observer, Remeasure.UNCERTAIN, pool).rows
+        times = " a second time too"
         doubtful, most = sum(map(is_uncertain, rows)), _MOST_DOUBTFUL * len(rows)
     said = f"the machine is busy: the intervals of {doubtful} of {len(rows)} measurements are too wide"
     if doubtful > most:

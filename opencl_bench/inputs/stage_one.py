@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -214,6 +215,10 @@ def search_versions(
                 _, searched = search_points(context, benchmark, space_of(number), request)
             return None if searched is None else searched.found
 
-        known = [first.choice_of(version) for version in plan.versions if first.has(version)]
+        known = []
+        for version in plan.versions:
+            # Those that can't run at the first input may be the best at others.
+            with suppress(InvalidInputError):
+                known.append(first.choice_of(version))
         result = stage_one(inputs, space_of, search, settings, known)
     return tuple(dict.fromkeys((plan.default, *map(first.variant, result.choices))))

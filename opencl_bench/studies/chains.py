@@ -116,10 +116,7 @@ class ChainWays:
         whole = ceil(values.size / _GROUP) * _GROUP
         for word, kernel, names in self._kernels:
             passed = [given.get(name) or cl.array.empty_like(there).data for name in names]
-            yield (
-                word,
-                Way(partial(kernel, queue, (whole,), (_GROUP,), *passed), **own),
-            )
+            yield word, Way(partial(kernel, queue, (whole,), (_GROUP,), *passed), **own)
         yield "pyopencl", Way(partial(computed, there, self._steps, partial(cl.array.sum, queue=queue)))
         compute = partial(computed, steps=self._steps, total=lambda each: each.sum())
         yield from installed(

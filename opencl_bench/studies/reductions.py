@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from math import inf, log2
 from typing import Any
 
@@ -149,12 +149,13 @@ def tuned_file(queue: cl.CommandQueue, what: str, asked: Namespace, largest: int
 def held_out(file: TunedFile, asked: Namespace, least: int, most: int) -> list[int]:
     """Return sizes that nobody knew when a tuned file was written: its bytes draw them, evenly over the logarithm.
 
-    None is a power of two, or a number of an input that the file was tuned over.
+    None is a power of two, or a number of an input that the file was tuned over. There may be fewer of them.
     """
     draw = random.Random(file.to_bytes() + f"{asked.seed} {most}".encode())
     known = {value for each in evidence_of(file).times.inputs for value in each.features.values()}
-    found = set[int]()
-    while len(found) < asked.drawn:
+    unknown = (size for size in range(least, most + 1) if size & (size - 1) and size not in known)
+    count, found = len([*islice(unknown, asked.drawn)]), set[int]()
+    while len(found) < count:
         size = round(least * (most / least) ** draw.random())
         found |= {size} if size & (size - 1) and size not in known else set()
     return sorted(found)

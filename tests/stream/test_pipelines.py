@@ -161,8 +161,18 @@ def test_options_choose_macros() -> None:
     total = Reduce("a + b", identity="0", arguments="const float *x")
     lanes = coarsen.coarsen(total.source, kernel="reduce", factor=1, options=["-DLANES=4"]).opencl_c
     assert re.search(r"lanes\[4\]", lanes)
-    with pytest.raises(InvalidInputError, match="FORM is not to be chosen here"):
-        coarsen.coarsen(total.source, kernel="reduce", options=["-DFORM=1"])
+    rows = Reduce("a + b", identity="0", arguments="const float *x", rows="rows")
+    pinned = Reduce("a + b", identity="0", arguments="const float *x", reproducible=True)
+    for each, options, words in (
+        (total, ["-DFORM=1"], "FORM is not to be chosen here"),
+        (total, ["-DLANES=3"], "LANES are powers of two"),
+        (total, ["-DGROUPS=0"], "GROUPS, LOCAL and"),
+        (rows, ["-DFORM=2"], "FORM is 0 or 1"),
+        (rows, ["-DFORM=1", "-DGROUPS=4"], r"FORM \* GROUPS <= 1"),
+        (pinned, ["-DLOCAL=16"], r"LOCAL \* LANES == 256"),
+    ):
+        with pytest.raises(InvalidInputError, match=words):
+            coarsen.coarsen(each.source, kernel="reduce", options=options)
 
 
 def test_an_interior_has_no_border(queue: cl.CommandQueue) -> None:
@@ -330,8 +340,9 @@ def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
         ({"k": None}, "k is a number of the type float32"),
         ({"taps": 2.5}, "taps is a number of the type int32"),
         ({"taps": 0}, "a rate between gain and fir is 0"),
-        ({"h": cl.array.zeros(queue, 8, np.int32)}, "h is of int32, not float32"),
-        ({"h": own[2:]}, "h is neither a buffer nor an array"),
+        ({"h": cl.array.zeros(queue, 8, np.int32)}, "h is of the type int32, not float32"),
+        ({"h": own[2:]}, "h doesn't start where its buffer does"),
+        ({"k": np.ones(2)}, "k is a number of the type float32, not array([1., 1.])"),
         ({"b": 1}, "the argument b is none of the actors'; there are k, h, taps"),
         ({"out": cl.array.zeros(queue, 8, np.float32)}, "out has 8 elements, and 6 come out"),
         ({"out": own.base_data}, "out is an array of PyOpenCL's, not <pyopencl"),
@@ -347,7 +358,7 @@ def test_calls_that_are_refused(queue: cl.CommandQueue) -> None:
         pipeline(Map("plus", "u + h[i]", arguments="const float *h"))(queue, 2 * own, out=own, h=own)
     with pytest.raises(InvalidInputError, match="the argument h is missing"):
         step(queue, own, k=1, taps=3)
-    with pytest.raises(InvalidInputError, match="elements is of float64, not float32"):
+    with pytest.raises(InvalidInputError, match="elements is of the type float64, not float32"):
         step(queue, cl.array.zeros(queue, 8, np.float64), **given)
     with pytest.raises(InvalidInputError, match="is of another pipeline"):
         pipeline(GAIN, tuned=file_of(step._pipeline, step.source, step.versions, queue.device))
@@ -492,8 +503,11 @@ def test_names_that_opencl_has() -> None:
         with pytest.raises(InvalidInputError, match=f"a kernel can't be called {name}_{second}"):
             pipeline(Map(name, "u"), Map(second, "u"))
         assert pipeline(Map(name, "u"), Map(second, "u"), name="own").source
-    with pytest.raises(InvalidInputError, match="a pipeline can't be called"):
-        pipeline(GAIN, name="a b")
+        # The kernels of a reduction have its own names.
+        assert pipeline(Map(name, "u"), Map(second, "u"), SUM, name="own").reduction
+    for stages in ((GAIN,), (GAIN, SUM)):
+        with pytest.raises(InvalidInputError, match="a pipeline can't be called"):
+            pipeline(*stages, name="a b")
 
 
 def test_a_reduction_is_given_buffers_of_other_sizes(queue: cl.CommandQueue) -> None:
@@ -504,3 +518,7 @@ def test_a_reduction_is_given_buffers_of_other_sizes(queue: cl.CommandQueue) -> 
             own = cl.array.to_device(queue, np.arange(n, dtype=np.float32))
             for elements in (own, own.base_data, own):
                 assert total(queue, elements, k=turn).get() == turn * n * (n - 1) / 2
+    pooled = cl.array.zeros(queue, 1000, np.float32, allocator=MemoryPool(ImmediateAllocator(queue)))
+    for step in (SUM, total, pipeline(GAIN)):
+        with pytest.raises(InvalidInputError, match=r"array of PyOpenCL's, not .*PooledBuffer.*; of a buffer"):
+            step(queue, pooled.base_data, **({} if step is SUM else {"k": 1}))

@@ -183,12 +183,14 @@ def test_arguments_are_checked(queue: cl.CommandQueue) -> None:
         ((x, x), {"out": x.base_data}, "out is an array of PyOpenCL's, not <pyopencl"),
     )
     scaled = Reduce("a + b", identity="0", map="k * x[i]", arguments="float *x, int k", checks_laws=False)
-    for wrong in (1.5, "k", 2**40, None):
+    for wrong in (1.5, "k", b"1", 2**40, None, [1], np.ones(2)):
         with pytest.raises(InvalidInputError, match="k is a number of the type int32"):
             scaled(queue, x, wrong)
     for values, sizes, message in cases:
         with pytest.raises(InvalidInputError, match=message):
             dot(queue, *values, **sizes)
+    with pytest.raises(InvalidInputError, match=r"error: .*'q'[^\n]*\Z"):
+        Reduce("a + b", identity="0", map="q + x[i]", arguments="const float *x", checks_laws=False)(queue, x)
     norms = Reduce("a + b", identity="0", arguments="const float *x", rows="rows", checks_laws=False)
     whole = cl.array.arange(queue, 64, dtype=np.float32)
     memory = whole.base_data

@@ -100,6 +100,7 @@ def test_held_out_sizes(
     other = replace(written[0], evidence={**written[0].evidence, "margin": 0.04})
     drawn = [reductions.held_out(file, asked(seed=3, drawn=50), 64, 256) for file in (written[0], other)]
     assert drawn[0] != drawn[1] and not {64, 100, 128, 256} & {*drawn[0], *drawn[1]}
+    assert reductions.held_out(written[0], asked(seed=3, drawn=50), 14, 22) == [14, 15, 17, 18, 19, 21, 22]
     shapes = {line[1:4] for line in reductions.products(queue, given) if line[4] == "tuned"}
     assert shapes == {(rows, 4096 // rows, True) for rows in reductions.held_out(written[1], given, 4, 1024)}
     assert not any(turns.SAID.values())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -26,7 +27,7 @@ from coarsen.opencl_bench.inputs.described import check_described, described_ver
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.stream import Actor, Reduce, interpret, pipeline
-from coarsen.stream.reduction_choice import default_file, version_of
+from coarsen.stream.reduction_choice import default_file, version_of, with_more_versions
 from coarsen.tuning.records.measurement import Method
 from coarsen.variant.variant import Variant
 from tests.stream.forms import BY_ITEM, FORMS, summed
@@ -119,6 +120,24 @@ def test_the_sizes_that_are_described_tell_versions_apart(tmp_path: Path) -> Non
     assert np.exp(-np.mean(regrets)) > 0.95 and np.exp(-max(regrets)) > 0.75
     # The best fixed version is far from that.
     assert np.exp(-others.regret.mean(axis=0).min()) < 0.7
+
+
+def test_versions_that_cannot_run_at_the_first_input_are_tried_first(
+    queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = list[object]()
+
+    def stage(*given: Any) -> None:  # noqa: ANN401 (as `stage_one` takes it)
+        tried.extend(given[4])
+        raise InvalidInputError("seen")
+
+    monkeypatch.setattr("coarsen.opencl_bench.inputs.stage_one.stage_one", stage)
+    for reduction in (summed("float"), summed("float", rows="rows")):
+        file = default_file(reduction._operation, reduction.source, queue.device, is_pinned=False)
+        with pytest.raises(InvalidInputError, match="seen"):
+            reduction.tune(queue.device.name.strip(), largest=1 << 16)
+        assert len({*tried}) == len(with_more_versions(file, reduction._operation).versions)
+        tried.clear()
 
 
 def times_by_laws(shapes: Sequence[tuple[int, int]]) -> VersionTimes:

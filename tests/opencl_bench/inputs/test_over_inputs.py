@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -125,6 +127,32 @@ def test_a_busy_machine_is_measured_again_and_nothing_is_chosen_on_it(
         assert short.measured == 0 and len(short.times.versions) == 2
         monkeypatch.setattr(widest, math.inf)
         assert seen.measured > 0 and tune_over_inputs(described, device, store, SETTINGS).measured == 0
+
+
+@pytest.mark.parametrize(("stored", "measured"), [(0, 4), (1, 5), (2, 6), (8, 8)])
+def test_rows_of_the_store_do_not_tell_how_long_others_take(
+    stored: int, measured: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of eight versions at two inputs each row takes 10 seconds; there are 89."""
+    versions, seconds = tuple(Variant((k + 1,)) for k in range(8)), [0.0]
+    known = {(each, preset) for each in versions[:stored] for preset in ("a", "b")}
+
+    def measure(plan: VersionsPlan, _: object, observer: CollectingObserver, **__: object) -> CollectingObserver:
+        found = CollectingObserver(observer)
+        for row in ((each, preset) for each in plan.versions for preset in plan.presets):
+            seconds[0] += 0.01 if row in known else 10
+            kept: Any = SimpleNamespace(candidate=row[0], compile_seconds=4.0, measure_seconds=6.0)
+            found.stored(kept, row not in known)
+            known.add(row)
+        return found
+
+    monkeypatch.setattr(over_inputs, "measure_versions", measure)
+    monkeypatch.setattr(over_inputs, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
+    monkeypatch.setattr(over_inputs, "is_uncertain", lambda _: False)
+    plan, store = VersionsPlan("", "", ("a", "b"), versions, Variant((9,))), SimpleNamespace()
+    collector, pool = CollectingObserver(SweepObserver()), SimpleNamespace()
+    rows = over_inputs._measured(plan, cast(Any, store), collector, cast(Any, pool), 89)
+    assert len({row.candidate for row in rows}) == measured
 
 
 @pytest.mark.compiled_devices
