@@ -129,8 +129,8 @@ class Stream:
             self.reduction = _fused(end, self._pipeline, tune)
             is_whole = self.front is None and len(end.sizes) == len(self._pipeline.sizes) == 1
             self._is_plain = is_whole and self._pipeline.keeps_shape
-        elif own := [each for each in kernels if is_opencl_word(each) or is_opencl_function(each)]:
-            raise InvalidInputError(f"a kernel can't be called {own[0]}: give the pipeline another name")
+        elif wrong := [each for each in kernels if is_opencl_word(each) or is_opencl_function(each)]:
+            raise InvalidInputError(f"a kernel can't be called {wrong[0]}: give the pipeline another name")
         elif (many := len(next(versions_of(self._pipeline)).launches)) > MOST_LAUNCHES:
             raise InvalidInputError(f"a pipeline of {many} kernels is too long: {MOST_LAUNCHES} are possible")
         elif self._tuned is not None and self._tuned.source_hash != hash_with_headers(self.source, OPTIONS):
