@@ -24,7 +24,7 @@ import pyopencl
 
 from coarsen.errors import InternalError
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.runtime.advice import GUESS, Decision, LaunchRequest
+from coarsen.runtime.advice import Decision, LaunchRequest
 from coarsen.runtime.arguments import Argument, SetArguments
 from coarsen.runtime.choice import ALL_HOLD, Assumptions, VariantChoice
 from coarsen.runtime.launch import (
@@ -421,11 +421,9 @@ class KernelLaunches:
             reason = self.plan.reason(self.name, launch.is_rewritten, launch.note)
         else:
             reason = "; ".join(filter(None, (launch.reason, launch.note)))
-        is_guess = bool(launch.coarsenings) and reason.startswith(GUESS)
-        say = self.plan.say_once if is_guess else self.plan.tell_once
-        how = "guessed" if is_guess else "chosen"
         # What is said of such a launch says nothing of others.
-        say((how, self.name, has_one), f"kernel {self.name} runs with {words_of(launch)}: {reason}")
+        occasion = "chosen", self.name, has_one
+        self.plan.tell_once(occasion, f"kernel {self.name} runs with {words_of(launch)}: {reason}")
 
 
 def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:
