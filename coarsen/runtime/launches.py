@@ -45,6 +45,7 @@ from coarsen.runtime.launch import (
 )
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.placement import GLOBAL, PlacedArgument
+from coarsen.variant.transforms import UNMERGED
 from coarsen.variant.variant import Variant, shape
 
 # A launch that can't be looked at, since its queue is never empty, is held up so many times.
@@ -273,7 +274,7 @@ class KernelLaunches:
         if not is_as_advised:
             limits = "the launch's sizes and buffers, and the device, allow"
             reason = f"as near to what is advised ({decision.variant}) as {limits}"
-        used = found.transforms or (transforms if found.coarsenings else transforms.without({"tile"}))
+        used = found.transforms or (transforms if found.coarsenings else transforms.without(UNMERGED))
         return found._replace(transforms=used, reason=reason)
 
     def _as_programs(
