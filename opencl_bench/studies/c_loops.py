@@ -2,10 +2,10 @@
 
 The functions are those of `opencl_bench/kernels/loops`. Each is run as its kernels are written, and tuned from
 nothing, with and without tiles, in turns. Beside products run, where they are installed, PyTorch's (cuBLAS, TF32
-off), CLBlast's, NumPy's (OpenBLAS) and, of two matrices, loopy's and Halide's (`yardsticks.py` says how); beside all,
-what a copy takes within the device of as many bytes as the launches read and write, each array once for each launch.
-A line of CSV for each on standard output (`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls,
-the host's part included.
+off), CLBlast's, NumPy's (OpenBLAS) and, of two matrices, loopy's and Halide's (`yardsticks.py` says how); beside
+all, what a copy takes within the device of as many bytes as the launches read and write, each array once for each
+launch. A line of CSV for each on standard output (`opencl_bench/data/c_loops.csv`). Milliseconds are medians of
+whole calls, the host's part included.
 """
 
 from __future__ import annotations
