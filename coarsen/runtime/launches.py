@@ -423,8 +423,8 @@ class KernelLaunches:
         else:
             reason = "; ".join(filter(None, (launch.reason, launch.note)))
         # What is said of such a launch says nothing of others.
-        occasion = "chosen", self.name, has_one
-        self.plan.tell_once(occasion, f"kernel {self.name} runs with {words_of(launch)}: {reason}")
+        told = f"kernel {self.name} runs with {words_of(launch)}: {reason}"
+        self.plan.tell_once(("chosen", self.name, has_one), told)
 
 
 def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:

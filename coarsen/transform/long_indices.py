@@ -77,7 +77,7 @@ def lengthen_indices(kernel: Kernel) -> tuple[Module, int] | None:
     return module, len(indices)
 
 
-def _of_places(function: Function) -> dict[Operand, None]:
+def _of_places(function: Function) -> dict[Instruction, None]:
     """Return what is computed, by sums and conversions alone, of places along dimension 0, and these, in order."""
     instructions = [each for block in function.blocks for each in block.instructions]
     pending = [
