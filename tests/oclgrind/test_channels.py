@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pyopencl as cl
@@ -53,7 +54,7 @@ def test_pipelines(device: DeviceDescription, moved: Moved) -> None:
             file = file_of(whole._pipeline, whole.source, whole.versions, queue.device, number)
             own = pipeline(*stages, tuned=file)
             kept = sum(channels[name] for name, value in version.variant.definitions if value == "0")
-            assert moved(queue, lambda own=own: own(queue, x, out=out)) == N * (2 * FLOAT + 2 * kept)
+            assert moved(queue, partial(own, queue, x, out=out)) == N * (2 * FLOAT + 2 * kept)
         first = pipeline(stages[0])
         apart = moved(queue, lambda: total(queue, first(queue, x, out=out), out=end))
         fused = pipeline(stages[0], total)
@@ -71,7 +72,7 @@ def test_fuse(device: DeviceDescription, moved: Moved) -> None:
             made = fused_chain(whole, is_given_up=is_given_up)
             (kernel,) = cl.Program(watched.context, made.opencl_c).build().all_kernels()
             passed = [given.get(name) or np.int32(N) for name in made.kernel.argument_names]
-            bytes_moved = moved(queue, lambda k=kernel, p=passed: k(queue, (ITEMS,), (ITEMS,), *p))
+            bytes_moved = moved(queue, partial(kernel, queue, (ITEMS,), (ITEMS,), *passed))
             assert bytes_moved == N * (2 * FLOAT + 2 * kept)
             assert made.saved_bytes == 2 * (2 * FLOAT - kept)
             assert (arrays[-1].get() == 3).all()
