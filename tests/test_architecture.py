@@ -414,7 +414,6 @@ OPTION_NAMES: dict[str, set[str]] = {
         "coarsen.models.launch.model",
         "coarsen.pipeline",
         "coarsen.runtime.choice",
-        "coarsen.runtime.launches",
         "coarsen.runtime.plan",
         "coarsen.tuning.launch_search",
         "coarsen.tuning.launch_space",

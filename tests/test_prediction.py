@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyopencl as cl
 import pytest
 
 import coarsen
 from coarsen import prediction
-from coarsen.devices.discovery import DeviceDescription, open_device
+from coarsen.devices.discovery import open_device
 from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.features.feature_table import kernel_identity
 from coarsen.frontend.lower import lower
-from coarsen.models import LaunchModel, LaunchPrediction, Prediction, load_launch
+from coarsen.models import LaunchModel, LaunchPrediction, Prediction
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.variant import Variant
 from tests.cli.small_launch_model import small_launch_model, store_small_launch_model
@@ -100,57 +97,6 @@ def test_a_program_refuses_what_goes_with_a_factor_only(given: dict[str, Any]) -
     context = cl.Context([open_device(find_device("pocl"))])
     with pytest.raises(InvalidInputError, match="dim and stride go with a factor"):
         coarsen.Program(context, SCALE, **given)
-
-
-def run(device: DeviceDescription, local_size: tuple[int, ...] | None) -> tuple[coarsen.Program, bool]:
-    """A program whose factor is predicted, after one launch; and whether the launch was right."""
-    context = cl.Context([open_device(device)])
-    queue = cl.CommandQueue(context)
-    program = coarsen.Program(context, SCALE, tune="predict").build()
-    values = np.arange(ITEMS, dtype=np.int32)
-    flags = cl.mem_flags
-    source = cl.Buffer(context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=values)
-    target = cl.Buffer(context, flags.WRITE_ONLY, values.nbytes)
-    program.scale(queue, (ITEMS,), local_size, source, target, np.int32(3))
-    result = np.empty_like(values)
-    cl.enqueue_copy(queue, result, target)
-    return program, bool((result == 3 * values).all())
-
-
-def factor_of(program: coarsen.Program, device: DeviceDescription, local_size: tuple[int, ...]) -> int:
-    (opened,) = [found for found in program.context.devices if found == open_device(device)]
-    launch = program.scale.divided(opened, (ITEMS,), local_size)
-    return launch.coarsenings[0].factor if launch.coarsenings else 1
-
-
-def test_a_program_takes_the_factor_predicted_for_its_launch(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    model = load_launch()
-    monkeypatch.setattr(prediction, "_shipped", lambda: model)
-    device = find_device("pocl")
-    program, right = run(device, (4,))
-    assert right
-    factors = {}
-    for local_size in ((4,), (64,)):
-        factors[local_size] = coarsen.predict(SCALE, device="pocl", local_size=local_size).factor
-        assert factor_of(program, device, local_size) == factors[local_size]
-    assert factors[4,] in (2, 4) and factors[4,] != factors[64,], "the launch decides"
-    assert run(device, None)[1]
-    assert caplog.messages and all("a guess" in message for message in caplog.messages)
-
-
-def test_a_program_says_once_that_there_is_no_model_of_its_device(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    model = replace(small_launch_model(), card={"data": {"cases": {"pocl": 4}}})
-    monkeypatch.setattr(prediction, "_shipped", lambda: model)
-    with caplog.at_level(logging.WARNING, "coarsen"):
-        program, right = run(find_device("intel"), (64,))
-        assert factor_of(program, find_device("intel"), (32,)) == 1
-    assert right
-    (note,) = [message for message in caplog.messages if "no model" in message]
-    assert note.startswith("kernels stay as they are: there is no model of intel (Intel's CPU runtime")
 
 
 def test_the_shipped_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:

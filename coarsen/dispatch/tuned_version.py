@@ -165,7 +165,7 @@ def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) 
     if version.variant.transforms.is_tiled:
         raise InvalidInputError("a version has tiles inside of loops, which are for one local size: such has none")
     coarsened = any(launch.coarsened for launch in version.launches)
-    if coarsened and not version.variant.is_rewritten:
+    if coarsened and not version.variant.is_coarsened:
         raise InvalidInputError("a launch is coarsened, and its version says nothing of how")
     if version.is_sequence and version.variant.is_rewritten and not coarsened:
         raise InvalidInputError("a version of several launches is coarsened, and none of these is")

@@ -195,7 +195,7 @@ class LoopProgram:
         kernel, mode = text.kernel, mode_of(self._tune)
         is_split = kernel.split is not None and len(kernel.dimensions) == 1
         has_lanes = is_split and not self._program.has_own_lanes(kernel)
-        if not has_lanes or self._tuned is not None or mode is None or mode[0] is Otherwise.PREDICT:
+        if not has_lanes or self._tuned is not None or mode is None:
             return self._tune
         by_macros = partial(_by_lanes, text, self._program.macros, self._whole_type)
         if mode[0] is Otherwise.LEAVE:

@@ -14,13 +14,11 @@ from coarsen.tuning.settings import Tune
 # What `coarsen.Program` takes as `tune`.
 TuneChoice = bool | str | Tune | None
 REMEMBERED = "remembered"
-PREDICT = "predict"
 
 
 class Otherwise(enum.Enum):
     """The way to go on with a launch of which nothing is remembered."""
 
-    PREDICT = enum.auto()
     LEAVE = enum.auto()
     TUNE = enum.auto()
 
@@ -30,8 +28,7 @@ def mode_of(tune: object) -> tuple[Otherwise, Tune] | None:
 
     Args:
         tune: None or "remembered" for what is remembered, else the kernel as it is; True or `Tune(…)` for what is
-            remembered, else a search; "predict" for what is remembered, else a predicted factor, which nobody
-            measured; False for the kernel as it is.
+            remembered, else a search; False for the kernel as it is.
 
     Raises:
         InvalidInputError: it is something else; a package that tuning needs is missing.
@@ -43,24 +40,18 @@ def mode_of(tune: object) -> tuple[Otherwise, Tune] | None:
     if tune is True or isinstance(tune, Tune):
         _check_packages()
         return Otherwise.TUNE, Tune() if tune is True else tune
-    if tune == PREDICT:
-        return Otherwise.PREDICT, Tune()
-    raise InvalidInputError(f"tune is True, False, 'remembered', 'predict' or a coarsen.Tune, not {tune!r}")
+    raise InvalidInputError(f"tune is True, False, 'remembered' or a coarsen.Tune, not {tune!r}")
 
 
 def versions_mode(tune: object) -> tuple[Otherwise, Tune] | None:
-    """Return what a value of `tune` stands for where versions are chosen that nobody predicts.
+    """Return what a value of `tune` stands for where versions are chosen.
 
     Args:
         tune: as `mode_of` takes it, but None stands for no look at what is remembered.
 
     Raises:
-        InvalidInputError: as `mode_of`; "predict".
+        InvalidInputError: as `mode_of`.
     """
-    if tune == PREDICT:
-        raise InvalidInputError(
-            "versions are never predicted: tune is True, False, 'remembered' or a coarsen.Tune"
-        )
     return None if tune is None else mode_of(tune)
 
 
@@ -81,26 +72,14 @@ def policy_of(tune: TuneChoice | Policy, requested: Policy | None, form: Form) -
     policy = requested or (tune if isinstance(tune, Policy) else None)
     if policy is None and mode is not None:
         otherwise, settings = mode
-        remembered: Policy | None = None
         if form == "opencl_c" and otherwise is Otherwise.TUNE:
             # Imported late: a program that remembers measures nothing.
             from coarsen.drop_in.search import SearchNow
 
-            remembered = SearchNow(settings)
+            policy = SearchNow(settings)
         elif form == "opencl_c":
-            remembered = Remembered(settings, is_last=otherwise is Otherwise.LEAVE)
-        policy = with_guesses(remembered, otherwise)
+            policy = Remembered(settings)
     return policy
-
-
-def with_guesses(policy: Policy | None, otherwise: Otherwise) -> Policy | None:
-    """Return a policy and, where factors are to be predicted, one that does that after it."""
-    if otherwise is not Otherwise.PREDICT:
-        return policy
-    # Imported late: most programs predict nothing.
-    from coarsen.policy.predicted import FirstOf, Predicted
-
-    return Predicted() if policy is None else FirstOf(policy, Predicted())
 
 
 def _check_packages() -> None:

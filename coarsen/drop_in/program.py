@@ -63,9 +63,8 @@ class Program(pyopencl.Program):
         tune: how a kernel without a `factor` is coarsened. None, or "remembered": as is remembered of launches of
             such sizes on the device, else not at all. True, or a `coarsen.Tune` with settings: as is remembered,
             else the launch's variants are searched for some seconds, on copies of its buffers, in other processes,
-            and the best is remembered; what can't be tuned stays as it is. "predict": as is remembered, else by a
-            predicted factor along dimension 0, a guess that nobody measured; the first launch says so. False: not
-            at all. Or what decides: a `coarsen.runtime.advice.Policy`.
+            and the best is remembered; what can't be tuned stays as it is. False: not at all. Or what decides: a
+            `coarsen.runtime.advice.Policy`.
         factor: how many work-items, or work-groups, become one, at least 1; or one number for each of several
             dimensions; or either by kernel's name, `{"advect": 4, "clear": 16}`, where other kernels stay as they
             are. None leaves it to `tune`.
@@ -74,7 +73,7 @@ class Program(pyopencl.Program):
             name.
         kernels: the names of the kernels to coarsen; all if None.
         level: "item" merges work-items, "group" whole work-groups; one for all, or one each; or by kernel's name.
-        arrays: places and pads of arrays in kernels of a given or predicted factor (`coarsen.array_plan`), for all
+        arrays: places and pads of arrays in kernels of a given factor (`coarsen.array_plan`), for all
             kernels to coarsen, or by kernel's name. A launch whose buffers don't suit a place runs the same
             variant without places; what is remembered or a tuned file chooses has its arrays as they are written.
             Or how arrays lie, by the names of arguments, `{"bodies": coarsen.Layout.soa(body)}`: each kernel that
@@ -87,8 +86,8 @@ class Program(pyopencl.Program):
             it chooses the version that was found to be best for such launches. All its versions are built with the
             program. Where it can't be used (another device, driver, source, …) the kernel runs as it is written.
             Its kernels take no `factor`; `tune` is for the others.
-        transforms: as in `coarsen.coarsen`, `fast_path="always"` for example; of a predicted factor too. A launch
-            that does not keep to what one takes for granted (`distinct`, `wide_accesses`) runs without it.
+        transforms: as in `coarsen.coarsen`, `fast_path="always"` for example. A launch that does not keep
+            to what one takes for granted (`distinct`, `wide_accesses`) runs without it.
 
     Raises:
         InvalidInputError: a value out of range; a tuned file that can't be read, or not be used beside the rest;
@@ -189,7 +188,7 @@ class Program(pyopencl.Program):
         policy, tuned = self._policy, self._tuned_policy(files, options)
         if tuned is not None:
             # Imported late: most programs have no such file.
-            from coarsen.policy.predicted import FirstOf
+            from coarsen.policy.requested import FirstOf
 
             policy = tuned if policy is None else FirstOf(tuned, policy)
         self._plan = plan = self._new_plan(self, self._text, device_options(options), kernels, policy)

@@ -1,5 +1,5 @@
 """What decides how launches run: policies, each a value of `coarsen.runtime.advice.Policy`.
 
 requested: `Program(factor=…)`     remembered: `remembered.py`     search now: `coarsen/drop_in/search.py`
-predicted: `predicted.py`          nearest size: `nearest.py`      tuned file: `tuned.py`
+tuned file: `tuned.py`
 """

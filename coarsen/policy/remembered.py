@@ -55,7 +55,6 @@ class Remembered(Policy):
 
     Args:
         settings: where things are remembered, and what of it may be used.
-        is_last: whether no other policy is asked after this one.
         by_macros: gives the sizes of a launch of the program's one kernel, by values of its source's macros;
             None where these stay as they are.
     """
@@ -65,11 +64,8 @@ class Remembered(Policy):
     _what_then = "tune=True searches again"
     _unreadable = "what is remembered can't be read"
 
-    def __init__(
-        self, settings: Tune, is_last: bool = True, by_macros: Callable[[LaunchRequest], ByMacros] | None = None
-    ) -> None:
+    def __init__(self, settings: Tune, by_macros: Callable[[LaunchRequest], ByMacros] | None = None) -> None:
         self._settings = settings
-        self._is_last = is_last
         self._by_macros = by_macros
         self._known: dict[RememberedKey, Known] = {}
         # Read when the program was built, for the first launch of each class.
@@ -91,8 +87,8 @@ class Remembered(Policy):
         self._at_build.update((choice.key, choice) for choice in choices)
         return dict.fromkeys(choice.variant for choice in choices)
 
-    def choose(self, request: LaunchRequest) -> Decision | None:
-        """Return what is remembered, else the launch as it is; None where another policy is asked for that.
+    def choose(self, request: LaunchRequest) -> Decision:
+        """Return what is remembered, else the launch as it is.
 
         Raises:
             CoarsenError: nothing can be said of the launch.
@@ -100,8 +96,6 @@ class Remembered(Policy):
         known = self.known(request)
         if known is not None and known.choice is not None:
             return self._with_macros(Decision(known.choice.variant, known.reason, is_exact=True), request)
-        if not self._is_last:
-            return None
         return Decision(Variant(), self._nothing if known is None else known.reason)
 
     def _with_macros(self, decision: Decision, request: LaunchRequest) -> Decision:

@@ -1,14 +1,14 @@
-"""The policy of what a program asks for: factors for all kernels, or by name; and plans for their arrays."""
+"""The policy of what a program asks for: factors for all kernels, or by name, plans for arrays; one of several."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
-from coarsen.runtime.advice import Decision, LaunchRequest, Policy
+from coarsen.runtime.advice import Decision, KernelFile, LaunchRequest, Policy
 from coarsen.variant.coarsening import Configuration, Level, configuration_of
 from coarsen.variant.variant import Variant
 
@@ -126,3 +126,30 @@ def _checked(plans: Sequence[ArrayPlan]) -> _Plans:
                 f"{plan.argument} is to lie otherwise: give its coarsen.Layout by its name, arrays={{…: layout}}"
             )
     return chosen
+
+
+class FirstOf(Policy):
+    """Decides as the first of several policies that does."""
+
+    def __init__(self, *policies: Policy) -> None:
+        self._policies = policies
+
+        self.looks_at_arguments = any(policy.looks_at_arguments for policy in policies)
+
+    def file_of(self, kernel: str) -> KernelFile | None:
+        """Return the first tuned file that one of them has for a kernel."""
+        return next(filter(None, (policy.file_of(kernel) for policy in self._policies)), None)
+
+    def requested(self, kernel: str) -> Configuration | None:
+        """Return what the first of them that is asked for something is asked for."""
+        asked = (policy.requested(kernel) for policy in self._policies)
+        return next((each for each in asked if each is not None), None)
+
+    def known_variants(self, request: LaunchRequest) -> Iterable[Variant]:
+        """Return what any of them knows."""
+        return [variant for policy in self._policies for variant in policy.known_variants(request)]
+
+    def choose(self, request: LaunchRequest) -> Decision | None:
+        """Return the first decision; None where none of them has one."""
+        decisions = (policy.choose(request) for policy in self._policies)
+        return next((decision for decision in decisions if decision is not None), None)

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 PATIENCE = 10.0
 # From then on: whoever launches much before anything runs must not wait so long each time.
 IMPATIENCE = 0.05
-# Why a launch runs by a predicted factor.
-GUESS = "predicted for the device and the local size: a guess, which nobody measured here; tune=True does"
 
 
 class LaunchRequest(NamedTuple):

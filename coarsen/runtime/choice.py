@@ -118,7 +118,8 @@ class VariantChoice(NamedTuple):
         if self._used.is_tiled and not self.is_exact:
             # Without a tile the kernel may be coarsened all the same.
             without = self._used.without({"tile"})
-            return self._replace(transforms=without).best(launch, asked)._replace(transforms=without)
+            found = self._replace(transforms=without).best(launch, asked)
+            return found._replace(transforms=without) if found.coarsenings else found
         unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
         return unchanged._replace(note=note or None, hindrance=hindrance if note else None)
 

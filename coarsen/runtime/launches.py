@@ -24,7 +24,7 @@ import pyopencl
 
 from coarsen.errors import InternalError
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.runtime.advice import GUESS, Decision, LaunchRequest
+from coarsen.runtime.advice import Decision, LaunchRequest
 from coarsen.runtime.arguments import Argument, SetArguments
 from coarsen.runtime.choice import ALL_HOLD, Assumptions, VariantChoice
 from coarsen.runtime.launch import (
@@ -45,6 +45,7 @@ from coarsen.runtime.launch import (
 )
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.placement import GLOBAL, PlacedArgument
+from coarsen.variant.transforms import UNMERGED
 from coarsen.variant.variant import Variant, shape
 
 # A launch that can't be looked at, since its queue is never empty, is held up so many times.
@@ -273,7 +274,7 @@ class KernelLaunches:
         if not is_as_advised:
             limits = "the launch's sizes and buffers, and the device, allow"
             reason = f"as near to what is advised ({decision.variant}) as {limits}"
-        used = found.transforms or (transforms if found.coarsenings else transforms.without({"tile"}))
+        used = found.transforms or (transforms if found.coarsenings else transforms.without(UNMERGED))
         return found._replace(transforms=used, reason=reason)
 
     def _as_programs(
@@ -421,11 +422,9 @@ class KernelLaunches:
             reason = self.plan.reason(self.name, launch.is_rewritten, launch.note)
         else:
             reason = "; ".join(filter(None, (launch.reason, launch.note)))
-        is_guess = bool(launch.coarsenings) and reason.startswith(GUESS)
-        say = self.plan.say_once if is_guess else self.plan.tell_once
-        how = "guessed" if is_guess else "chosen"
         # What is said of such a launch says nothing of others.
-        say((how, self.name, has_one), f"kernel {self.name} runs with {words_of(launch)}: {reason}")
+        told = f"kernel {self.name} runs with {words_of(launch)}: {reason}"
+        self.plan.tell_once(("chosen", self.name, has_one), told)
 
 
 def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:

@@ -1,13 +1,11 @@
-"""What a program takes from the rest of the package: coarsened code of a kernel, and predicted factors.
+"""What a program takes from the rest of the package: coarsened code of a kernel.
 
-Both are kept on disk. A prediction is of a kernel on a device, by a model: a kernel's features are found once, not
-in every process.
+It is kept on disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -17,7 +15,6 @@ from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.text_cache.key import Key, digest_of, kept
 from coarsen.runtime.text_cache.store import Store
-from coarsen.runtime.text_cache.versions import prediction_versions
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant
 
@@ -75,17 +72,10 @@ class Code(NamedTuple):
         )
 
 
-class PredictedFactor(NamedTuple):
-    """The prediction for a kernel: the factor, 1 where it should stay as it is, and its dimension."""
-
-    factor: int
-    dimension: int
-
-
 class Toolchain:
-    """Coarsens and predicts for a program; a source is compiled once for all of its kernels and variants.
+    """Coarsens for a program; a source is compiled once for all of its kernels and variants.
 
-    A class that is derived from it may do either by other means.
+    A class that is derived from it may do so by other means.
 
     Args:
         macros: what sources may find out about their device.
@@ -117,57 +107,13 @@ class Toolchain:
         told = {"coarsened": kernel, "variant": encoded(variant), "form": form}
         return kept(self._store, Code, source, options, self.macros, told, make)
 
-    def predict(
-        self, source: str, options: Sequence[str], kernel: str, device: str, local_size: Sequence[int] | None
-    ) -> PredictedFactor:
-        """Predict the factor of a kernel along dimension 0, from the store where that was done before.
-
-        Args:
-            source: OpenCL C.
-            options: build options, one by one.
-            kernel: its name.
-            device: its index, as `coarsen devices` has it.
-            local_size: in work-items; None leaves it to the driver.
-
-        Raises:
-            DeviceError: nothing is known of such devices.
-            RefusalError: the kernel can't be read.
-            InvalidInputError: the source does not compile.
-        """
-        make = partial(self.predict_anew, source, options, kernel, device, local_size)
-        described = None if self._store is None else _described(device)
-        if described is None:
-            return make()
-        told = {"predicted": kernel, "local_size": local_size, "device": described}
-        return kept(self._store, PredictedFactor, source, options, self.macros, told, make, prediction_versions)
-
-    # Both import late: a program with explicit factors needs no models, one that finds its text no compiler.
+    # It imports late: a program that finds its text needs no compiler.
     def coarsen_anew(self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
         """As `coarsen`, without the store."""
         from coarsen.api import coarsen_variant
 
         unit = self._sources.unit(source, options, self.macros)
         return Code.of(coarsen_variant(unit, variant, kernel=kernel), form)
-
-    def predict_anew(
-        self, source: str, options: Sequence[str], kernel: str, device: str, local_size: Sequence[int] | None
-    ) -> PredictedFactor:
-        """As `predict`, without the store."""
-        from coarsen.frontend.lower import lower
-        from coarsen.prediction import predict_by_launch_model
-
-        lowered = lower(self._sources.unit(source, options, self.macros), kernel)
-        found = predict_by_launch_model(lowered, device, None, local_size)
-        return PredictedFactor(found.factor, found.dimension)
-
-
-def _described(index: str) -> dict[str, object] | None:
-    """Return what tells a device from others; at another place among the devices, it is the same one."""
-    # Imported late: most programs predict nothing.
-    from coarsen.devices.discovery import discover_devices
-
-    device = next((device for device in discover_devices() if device.index == index), None)
-    return None if device is None else {name: told for name, told in asdict(device).items() if name != "index"}
 
 
 # Sources that clang has compiled, each once for all of its kernels and variants.

@@ -109,7 +109,7 @@ class Operation:
 
     @property
     def conditions(self) -> list[str]:
-        """What holds of the macros: one group has nothing to stride over, nor has a work-item."""
+        """The conditions of the macros: one group has nothing to stride over, nor has a work-item."""
         return ["ACCESS < GROUPS", *(["FORM * GROUPS <= 1"] if self.rows else [])]
 
     def parameters(self, *, is_pinned: bool = False) -> dict[str, tuple[int, ...]]:

@@ -31,18 +31,14 @@ from coarsen.ir.types import IntegerType
 from coarsen.transform.names import TEMPORARY, like
 
 _SUMS = frozenset({Opcode.ADD, Opcode.SUB, Opcode.MUL})
+_PASSED_ON = _SUMS | {Opcode.TRUNC, Opcode.SEXT}
 _PLACES = frozenset({"get_global_id", "get_local_id"})
 _LONG, _INT = IntegerType(64), IntegerType(32)
 
 
 def indices_to_lengthen(function: Function) -> list[Instruction]:
     """Return the extended sums of a function that have the place along dimension 0 as a term."""
-    return [
-        each
-        for block in function.blocks
-        for each in block.instructions
-        if each.opcode is Opcode.SEXT and each.type == _LONG and _is_sum(each.operands[0]) and _has_place(each)
-    ]
+    return [each for each in _of_places(function) if _is_extension(each) and _is_sum(each.operands[0])]
 
 
 def lengthen_indices(kernel: Kernel) -> tuple[Module, int] | None:
@@ -57,30 +53,47 @@ def lengthen_indices(kernel: Kernel) -> tuple[Module, int] | None:
         return None
     module = kernel.editable_graph()
     function = module.function(kernel.name)
-    places: dict[Operand, Operand] = {}
-    found = indices_to_lengthen(function)
-    for index in found:
-        index.replace_all_uses(_long(index.operands[0], index, places))
-        index.erase()
-    for place, long in places.items():
-        _take_everywhere(place, long)
+    indices, of_places = indices_to_lengthen(function), _of_places(function)
+    long: dict[Operand, Operand] = {}
+    pending: list[Operand] = [index.operands[0] for index in indices]
+    while pending:
+        value = pending[-1]
+        assert isinstance(value, Instruction)
+        terms = [each for each in value.operands if each in of_places] if _is_sum(value) else []
+        missing = [each for each in terms if each not in long]
+        if missing:
+            pending += missing
+            continue
+        pending.pop()
+        if value not in long:
+            long[value] = _long_sum(value, long) if terms else _long_place(value)
+    for value, made in long.items():
+        for use in list(value.uses if isinstance(value, Instruction) else ()):
+            extension = use.user
+            if isinstance(extension, Instruction) and extension is not made and _is_extension(extension):
+                extension.replace_all_uses(made)
+                extension.erase()
     make_names_unique(function, module.structures)
-    return module, len(found)
+    return module, len(indices)
 
 
-def _take_everywhere(place: Operand, long: Operand) -> None:
-    """Let indices that are a place alone use its one extension, too."""
-    assert isinstance(place, Instruction)
-    for use in list(place.uses):
-        user = use.user
-        if (
-            isinstance(user, Instruction)
-            and user is not long
-            and user.opcode is Opcode.SEXT
-            and user.type == _LONG
-        ):
-            user.replace_all_uses(long)
-            user.erase()
+def _of_places(function: Function) -> dict[Instruction, None]:
+    """Return what is computed, by sums and conversions alone, of places along dimension 0, and these, in order."""
+    instructions = [each for block in function.blocks for each in block.instructions]
+    pending = [
+        each for each in instructions if builtin_name(each.callee) in _PLACES and each.arguments[0].number == 0
+    ]
+    found = set(pending)
+    while pending:
+        users = (use.user for use in pending.pop().uses)
+        fresh = {each for each in users if isinstance(each, Instruction) and each.opcode in _PASSED_ON} - found
+        found |= fresh
+        pending += fresh
+    return dict.fromkeys(each for each in instructions if each in found)
+
+
+def _is_extension(value: Instruction) -> bool:
+    return value.opcode is Opcode.SEXT and value.type == _LONG and value.operands[0].type == _INT
 
 
 def _is_sum(value: Operand) -> bool:
@@ -88,32 +101,24 @@ def _is_sum(value: Operand) -> bool:
     return isinstance(value, Instruction) and value.type == _INT and value.opcode in _SUMS and "nsw" in value.flags
 
 
-def _has_place(value: Operand) -> bool:
-    """Return True if a value is computed, by sums and conversions alone, of the place along dimension 0."""
-    if not isinstance(value, Instruction):
-        return False
-    if value.opcode is Opcode.CALL:
-        return builtin_name(value.callee) in _PLACES and value.arguments[0].number == 0
-    return value.opcode in {*_SUMS, Opcode.TRUNC, Opcode.SEXT} and any(map(_has_place, value.operands))
+def _long_place(place: Instruction) -> Operand:
+    """Extend a place after it is computed; it has a name, so that it is computed once in the text, too."""
+    assert place.block is not None
+    name = like(place)
+    display = DisplayName(f"long_{name.display.text}" if name.display.text else "long_index")
+    build = Builder(place.block, place.origin).after(place)
+    return build.cast(Opcode.SEXT, place, _LONG, NewName(f"{name.spelling}.long", display))
 
 
-def _long(value: Operand, index: Instruction, places: dict[Operand, Operand]) -> Operand:
-    """Return what a value of 32 bits is in 64, computed before an index where it isn't known.
+def _long_sum(value: Instruction, long: dict[Operand, Operand]) -> Operand:
+    """Compute a sum in 64 bits after it is computed in 32, of terms that are long, or extended for it."""
+    assert value.block is not None
+    build = Builder(value.block, value.origin).after(value)
 
-    Of a place it is one value for the whole kernel, which `places` keeps.
-    """
-    if value.number is not None:
-        return number(_LONG, value.number)
-    if not _has_place(value):
-        return Builder.replacing(index).cast(Opcode.SEXT, value, _LONG, TEMPORARY)
-    assert isinstance(value, Instruction)
-    if _is_sum(value):
-        left, right = (_long(each, index, places) for each in value.operands)
-        return Builder.replacing(index).binary(value.opcode, left, right, TEMPORARY, ("nsw",))
-    if value not in places:
-        assert value.block is not None
-        name = like(value)
-        display = DisplayName(f"long_{name.display.text}" if name.display.text else "long_index")
-        after = Builder(value.block, value.origin).after(value)
-        places[value] = after.cast(Opcode.SEXT, value, _LONG, NewName(f"{name.spelling}.long", display))
-    return places[value]
+    def term(each: Operand) -> Operand:
+        if each.number is not None:
+            return number(_LONG, each.number)
+        return long[each] if each in long else build.cast(Opcode.SEXT, each, _LONG, TEMPORARY)
+
+    left, right = map(term, value.operands)
+    return build.binary(value.opcode, left, right, TEMPORARY, ("nsw",))

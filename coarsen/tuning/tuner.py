@@ -262,8 +262,8 @@ class Tuning:
         starts.sort(key=lambda start: (start != own, not start.is_coarsened, expected(start)))
         laid_out = [each for each in laid_out_starts(starts, plan.arrays or ()) if space.has(each)]
         starts[1:1] = filter(space.has, self._starts_of_macros())
-        if transforms.long_indices:
-            starts[1:1] = [replace(own, transforms=transforms)]
+        long = Transforms(device_kind=transforms.device_kind, long_indices=True)
+        starts[1:1] = filter(space.has, [replace(own, transforms=long)])
         # One of these comes early: a short search is to try a layout, too.
         starts = [*starts[:1], *laid_out[:1], *starts[1:], *laid_out[1:]]
         starts[2:2] = filter(is_in, self._tiled_starts(replace(transforms, wide_accesses=False)))

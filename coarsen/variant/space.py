@@ -179,7 +179,9 @@ class VariantSpace:
     def choice_of(self, variant: Variant) -> Choice:
         """Return the choice that stands for a variant. Raises ValueError where it is not in the space."""
         values = _values_of(variant)
-        choice = tuple(d.values.index(values.get(d.name, d.values[0])) for d in self.dimensions)
+        chosen = ((d.values, values.get(d.name)) for d in self.dimensions)
+        # Of what means nothing, and of what isn't there, the first value stands for all.
+        choice = tuple(each.index(value) if value in each else 0 for each, value in chosen)
         if self.variant(choice) != variant:
             raise ValueError(f"not in the space: {variant}")
         return choice
@@ -351,5 +353,5 @@ def _values_of(variant: Variant) -> dict[str, Any]:
         values |= {name: getattr(transforms, name) for name in _TRANSFORMS - {"any_size"}}
         values["any_size"] = variant.any_size
     else:
-        values |= variant.transforms.changes
+        values |= {name: getattr(variant.transforms, name) for name in UNMERGED}
     return values

@@ -4,7 +4,7 @@
      "transforms": {"fast_path": "auto", …}, "any_size": true, "arrays": {"bodies": {"layout": "soa"}}}
 
 What a variant does not need is left out: the level of merged work-items, `any_size` and the transforms' `distinct`
-where they are false, the `transforms` of an uncoarsened kernel, `arrays` where all lie as written and of each what
+where they are false, the `transforms` of a kernel as written, `arrays` where all lie as written and of each what
 it leaves. Where a coarsened one has no `transforms`, its reader names those implied:
 so it is in rows that were stored before these were part of a variant.
 """

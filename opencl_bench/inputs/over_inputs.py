@@ -69,8 +69,8 @@ class OverInputs:
         space: the versions to choose from, beside the kernel's own parameters.
         stage_one: how versions are searched.
         method: how they are measured.
-        distinct: whether versions may take arguments as distinct beside what `space` says, where that changes the
-            code.
+        distinct: whether versions may take arguments as distinct, and have long indices, beside what `space` says,
+            where that changes the code.
         first: versions that each search tries before its own.
         seconds: about how long it takes: half of it searches, and as many versions as the rest allows are measured
             at all inputs; what is uncertain then is measured again where nothing could be chosen otherwise. None:
@@ -141,8 +141,9 @@ def tune_over_inputs(
     space = settings.space
     kernel = lowered_own(benchmark, device.macros) if settings.distinct else None
     if kernel is not None:
-        kind = device_kind_of(device.device_types)
-        space = with_long_indices(space, kernel, kind)
+        if not description.launches:
+            # Of versions of several launches, nothing would tell which of them have long indices.
+            space = with_long_indices(space, kernel, device_kind_of(device.device_types))
         space = with_distinct(space, benchmark, presets[0], kernel)
     collector = CollectingObserver(observer or SweepObserver())
     started, first, seconds = time.monotonic(), settings.stage_one, settings.seconds

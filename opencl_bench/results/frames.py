@@ -45,7 +45,8 @@ def frame(measurements: Iterable[Measurement], intervals: bool = True) -> pd.Dat
 
     `factor` is the product over the dimensions; `factors`, `dimension` and `stride` are texts with one number per
     coarsened dimension ("2,4"), empty where uncoarsened. `local_size` reads "16×16", `definitions` "A=1 B=2".
-    `arrays` names those that lie otherwise than in the source, in words, and the tile of what isn't coarsened.
+    `arrays` names those that lie otherwise than in the source, in words, and the tile and long indices of what
+    isn't coarsened.
     `configuration` is all of it in words, `launch` the same uncoarsened ("16×16, -D A=1"), `baseline` the launch
     that it was timed against, and `work_items` the number that the local size has.
     `median_ns`, `baseline_median_ns`, `speedup`, `low` and `high` are NaN where the configuration failed, and

@@ -169,7 +169,7 @@ def names_of(rows: pd.DataFrame, column: str) -> list[str]:
 
 
 def is_rearranged(rows: pd.DataFrame) -> pd.Series:
-    """Return which rows have arrays that lie otherwise than in the source, or are copied in loops."""
+    """Return which rows have arrays that lie otherwise than in the source, or a kernel rewritten alone."""
     return rows["arrays"] != ""
 
 

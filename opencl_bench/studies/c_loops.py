@@ -1,16 +1,11 @@
 """What loops of C become, beside other makers of kernels: `python -m coarsen.opencl_bench.studies.c_loops`.
 
 The functions are those of `opencl_bench/kernels/loops`. Each is run as its kernels are written, and tuned from
-nothing, with and without tiles, in turns; where lanes may share its sums, tuned with numbers of lanes, too (`8
-lanes of 256`, as many work-items as a work-group has). Beside products run, where they are installed, PyTorch's
-(cuBLAS, TF32 off), CLBlast's, NumPy's (OpenBLAS) and, of two matrices, loopy's and Halide's (`yardsticks.py` says
-how); beside all, what a copy takes within the device of as many bytes as
-the launches read and write, each array once for each launch. A line of CSV for each on standard output
-(`opencl_bench/data/c_loops.csv`). Milliseconds are medians of whole calls, the host's part included.
-
-Two effects of Baskaran et al. (2007) are rows of their own: the product of a matrix and a vector whose rows are
-copied to local memory, without and with a pad, and that of the transposed one with four neighbouring rows for each
-work-item, or four that stand a work-group apart.
+nothing, with and without tiles, in turns. Beside products run, where they are installed, PyTorch's (cuBLAS, TF32
+off), CLBlast's, NumPy's (OpenBLAS) and, of two matrices, loopy's and Halide's (`yardsticks.py` says how); beside
+all, what a copy takes within the device of as many bytes as the launches read and write, each array once for each
+launch. A line of CSV for each on standard output (`opencl_bench/data/c_loops.csv`). Milliseconds are medians of
+whole calls, the host's part included.
 """
 
 from __future__ import annotations
@@ -30,10 +25,8 @@ import pyopencl as cl
 from coarsen.devices.selection import find_device
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.drop_in.loop_program import LoopProgram
-from coarsen.drop_in.program import Program
 from coarsen.loops import read_program
 from coarsen.loops.launches import each_launch, extents_in
-from coarsen.loops.sums import GROUP_SIZE, LANES
 from coarsen.opencl_bench.studies.turns import Lines, Run, Way, goes_on, study
 from coarsen.opencl_bench.studies.yardsticks import clblast, cublas, halide_products, installed, loopy_product
 from coarsen.tuning.settings import Tune
@@ -44,26 +37,6 @@ _REPETITIONS = 15
 # Differences from the kernels as written, relative to the largest number, that no rounding makes.
 _WRONG = 1e-3
 _WARM_UP = 2
-# Lanes that share a sum, and the work-items of a work-group.
-_LANES = ((8, 256), (32, 256), (64, 64), (256, 256))
-# Rows that neighbouring work-items sum, by way of local memory.
-_COPIED = """
-kernel void mv(global const float *restrict a, global const float *restrict y, global float *restrict x, int n)
-{
-    local float rows[64][64 + PAD];
-    const int own = get_local_id(0), first = get_group_id(0) * 64;
-    float sum = 0;
-    for (int k = 0; k < n; k += 64) {
-        for (int r = 0; r < 64; ++r)
-            rows[r][own] = a[(first + r) * n + k + own];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int j = 0; j < 64; ++j)
-            sum += rows[own][j] * y[k + j];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    x[first + own] = sum;
-}
-"""
 
 
 @dataclass(frozen=True)
@@ -142,10 +115,6 @@ class _Measured:
         if function == "mm":
             without = replace(settings, tiles=False, store=f"{settings.store}-untiled")
             programs["tuned without tiles"] = LoopProgram(context, path, tune=without)
-        if self._read.shares_sums:
-            for lanes, size in _LANES:
-                defined = [f"-D{LANES}={lanes}", f"-D{GROUP_SIZE}={size}"]
-                programs[f"{lanes} lanes of {size}"] = LoopProgram(context, path, options=defined, tune=settings)
         for word, program in programs.items():
             given = (self._given[name] for name in program.arguments)
             yield word, Way(partial(program, queue, *given), self._read_back)
@@ -155,8 +124,6 @@ class _Measured:
         buffers, lengths = [self._buffers[name] for name in names], [self._case.sizes[name] for name in sizes]
         a, b = (self._contents[name] for name in names[:2])
         a = a.T if function == "tmv" else a
-        for word, run in _effects(function, queue, programs["written"].source, buffers):
-            yield word, Way(run, self._read_back)
         blas = partial(clblast, queue, buffers, lengths, is_transposed=function == "tmv")
         yield from installed(cublas=partial(cublas, a, b), clblast=blas)
         if context.devices[0].type & cl.device_type.CPU:
@@ -217,22 +184,6 @@ def _difference(written: Sequence[Array], found: Sequence[Array]) -> float:
     if not most < _WRONG:
         raise ValueError(f"a wrong result: the largest difference is {most:.3g} of the largest number")
     return most
-
-
-def _effects(
-    function: str, queue: cl.CommandQueue, source: str, buffers: Sequence[cl.Buffer]
-) -> Iterator[tuple[str, Run]]:
-    """The ways of the paper to run a product with a vector; a number of rows that 64 divides."""
-    a, y, x = buffers
-    n, context = x.size // 4, queue.context
-    if function == "mv":
-        for word, pad in (("copied", 0), ("copied, padded", 1)):
-            program = Program(context, _COPIED, tune=False).build(options=[f"-DPAD={pad}"])
-            yield word, partial(program.mv, queue, (n,), (64,), a, y, x, np.int32(n))
-    elif function == "tmv":
-        for word, stride in (("blocked by 4", 1), ("cyclic by 4", 64)):
-            program = Program(context, source, factor=4, dim=0, stride=stride, kernels=["tmv"]).build()
-            yield word, partial(program.tmv, queue, (n, 1), (256, 1), a, y, x, np.int32(n))
 
 
 def lines(queue: cl.CommandQueue, asked: argparse.Namespace) -> Lines:

@@ -142,7 +142,5 @@ def test_what_a_version_of_a_pipeline_is_known_by(
 
 
 def test_what_is_no_search_of_versions() -> None:
-    with pytest.raises(InvalidInputError, match="never predicted"):
-        sums(tune="predict")
     with pytest.raises(InvalidInputError, match="leave it out"):
         sums(tune=True, reproducible=True)

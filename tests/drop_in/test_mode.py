@@ -16,7 +16,6 @@ from coarsen.tuning.settings import Tune
         (True, (Otherwise.TUNE, Tune())),
         (Tune(seconds=5), (Otherwise.TUNE, Tune(seconds=5))),
         ("remembered", (Otherwise.LEAVE, Tune())),
-        ("predict", (Otherwise.PREDICT, Tune())),
         (False, None),
     ],
 )
@@ -24,11 +23,9 @@ def test_what_a_value_stands_for(tune: TuneChoice, mode: tuple[Otherwise, Tune] 
     assert mode_of(tune) == mode
 
 
-@pytest.mark.parametrize("tune", ["yes", 20, 1.5, ()])
+@pytest.mark.parametrize("tune", ["yes", "predict", 20, 1.5, ()])
 def test_other_values_are_none(tune: TuneChoice) -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"tune is True, False, 'remembered', 'predict' or a coarsen\.Tune, not"
-    ):
+    with pytest.raises(InvalidInputError, match=r"tune is True, False, 'remembered' or a coarsen\.Tune, not"):
         mode_of(tune)
 
 

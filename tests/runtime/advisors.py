@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import pyopencl as cl
 
 from coarsen.drop_in.program import Program
-from coarsen.policy.predicted import FirstOf, Predicted
 from coarsen.runtime.advice import Decision, LaunchRequest, Policy
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.variant.coarsening import Coarsening
@@ -67,14 +66,12 @@ def advised(
     context: cl.Context,
     answer: Decision | Exception | None,
     hand: HandToolchain | None = None,
-    predicts: bool = False,
     **options: Anything,
 ) -> tuple[Program, FakeAdvisor]:
     advisor = FakeAdvisor(answer)
     toolchain = hand or HandToolchain()
     chosen: dict[str, Anything] = {"kernels": ["record"], "toolchain": toolchain, **options}
-    policy = FirstOf(advisor, Predicted()) if predicts else advisor
-    return Program(context, SOURCE, tune=policy, **chosen).build(), advisor
+    return Program(context, SOURCE, tune=advisor, **chosen).build(), advisor
 
 
 def with_arguments(program: Program, buffers: Buffers) -> cl.Kernel:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from coarsen.errors import CoarsenError, RefusalError
-from coarsen.runtime.toolchain import Code, Form, PredictedFactor, Toolchain
+from coarsen.errors import RefusalError
+from coarsen.runtime.toolchain import Code, Form, Toolchain
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 
@@ -47,9 +47,8 @@ kernel ATTRIBUTE void record(global const int *input, global int *output, global
 
 @dataclass
 class HandToolchain(Toolchain):
-    """Stands in for the compiler and the models; remembers what it was asked."""
+    """Stands in for the compiler; remembers what it was asked."""
 
-    prediction: PredictedFactor | CoarsenError = field(default_factory=lambda: PredictedFactor(1, 0))
     refuses: frozenset[str] = frozenset({"refused"})
     refused_factors: frozenset[int] = frozenset()
     broken: bool = False
@@ -57,7 +56,6 @@ class HandToolchain(Toolchain):
     groups_matter: bool = True
     objects_below: int | None = None
     coarsened: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
-    asked: list[tuple[str, str, tuple[int, ...] | None]] = field(default_factory=list)
 
     def coarsen(self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
         assert not variant.any_size, "it looks at its work-groups"
@@ -83,11 +81,3 @@ class HandToolchain(Toolchain):
             groups_matter=self.groups_matter,
             objects_below=self.objects_below if is_wide else None,
         )
-
-    def predict(
-        self, source: str, options: Sequence[str], kernel: str, device: str, local_size: Sequence[int] | None
-    ) -> PredictedFactor:
-        self.asked.append((kernel, device, None if local_size is None else tuple(local_size)))
-        if isinstance(self.prediction, CoarsenError):
-            raise self.prediction
-        return self.prediction

@@ -11,9 +11,7 @@ import coarsen
 from coarsen.frontend.clang import Clang
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.frontend.lower import lower
-from coarsen.runtime.toolchain import CompiledSources, Toolchain
-from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.variant import Variant
+from coarsen.runtime.toolchain import CompiledSources
 
 FIVE = "\n".join(
     f"kernel void k{n}(global int *a) {{ a[get_global_id(0)] += {n} * (int)get_local_id(0); }}" for n in range(5)
@@ -37,17 +35,6 @@ def test_a_program_of_five_kernels_starts_clang_once(context: cl.Context, clang_
     program = coarsen.Program(context, FIVE, factor=2).build()
     assert len(program.all_kernels()) == 5
     assert len(clang_starts) == 1
-
-
-def test_prediction_and_coarsening_share_a_compiled_source(clang_starts: list[str]) -> None:
-    toolchain = Toolchain()
-    for name in ("k1", "k3"):
-        toolchain.predict(FIVE, (), name, "intel", (64,))
-        for factor in (2, 4):
-            made = toolchain.coarsen(FIVE, (), name, Variant((), (Coarsening(factor),)), "opencl_c")
-            alone = coarsen.coarsen(FIVE, kernel=name, factor=factor)
-            assert made.text == alone.opencl_c
-    assert len(clang_starts) == 1 + 4
 
 
 def test_a_changed_header_is_read_anew(tmp_path: Path, clang_starts: list[str]) -> None:

@@ -9,11 +9,9 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.devices.discovery import describe_device
 from coarsen.drop_in.program import Program
-from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
+from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.kernel import Kernel, enqueue_nd_range_kernel
-from coarsen.runtime.toolchain import PredictedFactor
 from coarsen.variant.coarsening import Coarsening, configuration_of
 from tests.runtime.hand_coarsened import SOURCE, HandToolchain
 
@@ -302,65 +300,15 @@ def test_a_kernel_that_was_not_named_stays_as_it_is(context: cl.Context, queue: 
     assert ("refused", (4,)) not in hand.coarsened
 
 
-def test_the_factor_is_predicted_for_the_contexts_device_and_the_local_size(
-    context: cl.Context, queue: cl.CommandQueue, arguments: Arguments
-) -> None:
-    hand = HandToolchain(prediction=PredictedFactor(2, 0))
-    program = program_of(context, hand, factor=None, tune="predict").build()
-    assert hand.asked == [], "not before a launch needs it"
-    program.record(queue, (SIZE,), (16,), *arguments.all)
-    program.record(queue, (SIZE,), (16,), *arguments.all)
-    assert arguments.factor(queue) == 2
-    device = describe_device(context.devices[0]).index
-    assert hand.asked == [("record", device, (16,))]
-    program.record(queue, (SIZE,), (8,), *arguments.all)
-    program.record(queue, (SIZE,), None, *arguments.all)
-    assert hand.asked[1:] == [("record", device, (8,)), ("record", device, None)]
-
-
-def test_where_nobody_asks_for_a_factor_or_a_prediction_kernels_stay_as_they_are(
+def test_where_nobody_asks_for_a_factor_kernels_stay_as_they_are(
     context: cl.Context, queue: cl.CommandQueue, arguments: Arguments, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hand = HandToolchain(prediction=PredictedFactor(2, 0))
+    hand = HandToolchain()
     program = program_of(context, hand, factor=None).build()
     for local_size in ((16,), None):
         program.record(queue, (SIZE,), local_size, *arguments.all)
         assert arguments.factor(queue) == 1
-    assert (hand.asked, hand.coarsened, caplog.messages) == ([], [], [])
-
-
-@pytest.mark.parametrize(
-    ("prediction", "said"),
-    [
-        (DeviceError("the model has not learned from any GPU"), ["kernels stay as they are: the model has not"]),
-        (PredictedFactor(1, 0), []),
-    ],
-)
-def test_without_a_predicted_factor_kernels_stay_as_they_are(
-    context: cl.Context,
-    queue: cl.CommandQueue,
-    arguments: Arguments,
-    caplog: pytest.LogCaptureFixture,
-    prediction: PredictedFactor | CoarsenError,
-    said: list[str],
-) -> None:
-    hand = HandToolchain(prediction=prediction)
-    program = program_of(context, hand, factor=None, kernels=None, tune="predict").build()
-    program.record(queue, (SIZE,), (16,), *arguments.all)
-    assert arguments.factor(queue) == 1
-    program.refused(queue, (SIZE,), None, arguments.merged)
-    assert len(hand.asked) == 2
-    assert len(caplog.messages) == len(said)
-    assert all(found.startswith(text) for found, text in zip(caplog.messages, said, strict=True))
-
-
-def test_a_predicted_factor_that_is_refused_leaves_the_original(
-    context: cl.Context, queue: cl.CommandQueue, arguments: Arguments, caplog: pytest.LogCaptureFixture
-) -> None:
-    hand = HandToolchain(prediction=PredictedFactor(2, 0), refused_factors=frozenset({2}))
-    program_of(context, hand, factor=None, tune="predict").build().record(queue, (SIZE,), (16,), *arguments.all)
-    assert arguments.factor(queue) == 1
-    assert len([message for message in caplog.messages if "stays as it is" in message]) == 1
+    assert (hand.coarsened, caplog.messages) == ([], [])
 
 
 def test_spirv_is_only_for_devices_that_take_it(context: cl.Context) -> None:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 import coarsen
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in.program import Program
-from coarsen.errors import DeviceError, InvalidInputError, RefusalError
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.runtime.toolchain import Code, Form, Toolchain
-from coarsen.variant.coarsening import Coarsening, Configuration, configuration
+from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind, Transforms, transforms_of
 from coarsen.variant.variant import Variant
 
@@ -196,30 +196,6 @@ def test_spirv_form_of_a_kernel_with_atomics_of_opencl_2(
     cl.enqueue_copy(queue, counter, np.zeros(1, np.int32))
     program.count(queue, (ITEMS,), (24,), counter)
     assert read(queue, counter)[0] == 3 * ITEMS
-
-
-def predicted(device: DeviceDescription) -> tuple[Configuration, list[str]]:
-    """What `scale` is coarsened by where nobody says, and the warnings; oclgrind is neither a CPU nor a GPU."""
-    try:
-        found = coarsen.predict(SOURCE, device=device.index, kernel="scale", local_size=(24,), model="launch")
-    except DeviceError as error:
-        return (), [f"kernels stay as they are: {error}"]
-    return configuration([Coarsening(found.factor)]), []
-
-
-def test_a_factor_is_predicted_where_that_is_asked_for_and_called_a_guess(
-    context: cl.Context, queue: cl.CommandQueue, device: DeviceDescription, caplog: pytest.LogCaptureFixture
-) -> None:
-    values, source, result = buffers(context)
-    kernel = Program(context, SOURCE, tune="predict").build().scale
-    with caplog.at_level(logging.WARNING, "coarsen"):
-        kernel(queue, (ITEMS,), (24,), source, result, np.int32(3))
-    np.testing.assert_array_equal(read(queue, result), scaled(values, 3, 24))
-    chosen = kernel.divided(queue.device, (ITEMS,), (24,)).coarsenings
-    expected, said = predicted(device)
-    assert (chosen, caplog.messages[: len(said)]) == (expected, said)
-    guesses = [message for message in caplog.messages if "a guess, which nobody measured here" in message]
-    assert len(guesses) == bool(expected) and len(caplog.messages) == len(said) + len(guesses)
 
 
 def test_by_default_nothing_runs_that_nobody_measured(

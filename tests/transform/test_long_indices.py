@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,19 @@ import pyopencl as cl
 import pytest
 
 from coarsen.api import coarsen
-from coarsen.devices.discovery import DeviceDescription
+from coarsen.devices.discovery import DeviceDescription, open_device
+from coarsen.devices.selection import find_device
 from coarsen.drop_in.program import Program
+from coarsen.frontend.lower import lower
 from coarsen.pipeline import CoarsenedKernel
+from coarsen.runtime.advice import Decision
 from coarsen.transform.long_indices import lengthen_indices
+from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Coarsening, Configuration
-from coarsen.variant.transforms import Transforms
+from coarsen.variant.space import Dimension, TransformChoices, VariantSpace
+from coarsen.variant.transforms import Tile, Transforms
+from coarsen.variant.variant import Variant
+from tests.runtime.advisors import FakeAdvisor
 from tests.transform.cases import CASES, Case
 from tests.transform.harness import (
     assert_same,
@@ -155,3 +163,72 @@ def test_a_program_launches_long_indices_of_what_is_not_merged(
     got = np.empty(24, np.int32)
     cl.enqueue_copy(queue, got, to)
     assert got.tolist() == values.reshape(4, 24).sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("factor", [1, 4])
+@pytest.mark.parametrize("tile", ["no", "16"])
+def test_a_launch_that_can_not_be_rewritten_stays_as_it_is(
+    factor: int, tile: str, device: DeviceDescription, queue: cl.CommandQueue
+) -> None:
+    """Work-groups of any size are OpenCL C 2.0's, and the text of variants is not."""
+    options, items = (["-cl-std=CL2.0"], 23) if device.takes_spirv else ([], 24)
+    # Its groups matter.
+    source = SOURCE.replace("int sum = 0;", "int sum = get_group_id(0);")
+    merged = (Coarsening(factor),) if factor > 1 else ()
+    transforms = Transforms(long_indices=True, tile=Tile(tile))
+    advice = FakeAdvisor(Decision(Variant((), merged, transforms=transforms), "a test says so"))
+    asked: list[dict[str, Any]] = [{"tune": advice}, {"factor": factor, "long_indices": True, "tile": tile}]
+    for how in asked:
+        program = Program(queue.context, source, **how).build(options)
+        values = np.arange(4 * items, dtype=np.int32)
+        flags = cl.mem_flags
+        given = cl.Buffer(queue.context, flags.COPY_HOST_PTR | flags.READ_ONLY, hostbuf=values)
+        to = cl.Buffer(queue.context, flags.READ_WRITE, items * 4)
+        program.columns(queue, (items,), (8,), given, to, np.int32(items), np.int32(4))
+        got = np.empty(items, np.int32)
+        cl.enqueue_copy(queue, got, to)
+        assert got.tolist() == (values.reshape(4, items).sum(axis=0) + np.arange(items) // 8).tolist()
+
+
+HEAD = "kernel void k(global int *to, global const int *from)"
+
+
+def test_sums_of_sums_are_computed_once() -> None:
+    """Each is a term twice over: as trees they would have 2^24 leaves."""
+    body = "".join("t = t * t + 1; " for _ in range(24))
+    text = f"{HEAD} {{ int t = FIRST; {body} to[t] = from[t + 1]; }}"
+    for first, count in (("get_global_id(0)", 2), ("from[get_global_id(0)]", 0)):
+        kernel = lower(text.replace("FIRST", first), "k")
+        made = lengthen_indices(kernel)
+        assert (made[1] if made else 0) == count
+        if made:
+            assert sum(1 for block in made[0].function("k").blocks for _ in block.instructions) < 300
+
+
+def test_a_sum_may_have_many_terms() -> None:
+    terms = "".join(f" + from[{number}]" for number in range(1500))
+    text = f"{HEAD} {{ int x = get_global_id(0); to[x{terms}] = x; }}"
+    made = lengthen_indices(lower(text, "k"))
+    assert made is not None and made[1] == 1
+
+
+@pytest.mark.parametrize("values", [(False, True), (True, False)])
+def test_variants_are_found_again_in_a_space(values: tuple[bool, ...]) -> None:
+    choices = TransformChoices(long_indices=values, tile=(Tile("16"), Tile()))
+    space = VariantSpace((Dimension("factor_0", (1, 2)), *choices.dimensions()))
+    found = [*space]
+    assert len(found) == 8
+    assert all(space.variant(space.choice_of(each)) == each for each in found)
+
+
+@pytest.mark.parametrize(("how", "index"), [({"long_indices": True}, "uint x"), ({"tile": "16"}, "int x")])
+def test_programs_with_transforms_of_their_own_are_tuned(
+    how: dict[str, Any], index: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    context = cl.Context([open_device(find_device("pocl"))])
+    tune = Tune(seconds=20, trials=2, store=str(tmp_path / "found.db"))
+    program = Program(context, SOURCE.replace("int x", index), tune=tune, **how).build()
+    given, to = (cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * 64 * 64) for _ in range(2))
+    with caplog.at_level("INFO", "coarsen"):
+        program.columns(cl.CommandQueue(context), (64,), (64,), given, to, np.int32(64), np.int32(64)).wait()
+    assert caplog.messages and not [text for text in caplog.messages if "not in the space" in text]

@@ -123,7 +123,7 @@ def print_best(table: pd.DataFrame, *, is_json: bool) -> None:
     for row in geometric_means(table).itertuples():
         mean = "" if math.isnan(row.speedup) else f"geometric mean {row.speedup:.2f}; "
         kernels = f"{row.measured} of {counted(row.kernels, 'kernel')} measured"
-        others = f", other layouts {row.laid_out} more" if row.laid_out else ""
+        others = f", other layouts and rewriting alone {row.laid_out} more" if row.laid_out else ""
         print_line(f"{row.label}: {mean}{kernels}; coarsening helps {row.helped}{others}")
 
 

@@ -41,7 +41,6 @@ def kept(
     macros: DeviceMacros,
     others: Mapping[str, object],
     make: Callable[[], T],
-    code: Callable[[], Mapping[str, str] | None] = versions,
 ) -> T:
     """Return what is made of a source: from the store, or made and stored. Raises as `make` does.
 
@@ -53,11 +52,10 @@ def kept(
         macros: what the source may find out about its device.
         others: what it depends on besides, as JSON takes it.
         make: makes it; of its refusals, those that may be due to the moment are not kept.
-        code: describes the code that takes part; None where that can't be told.
     """
 
     def key_now() -> Key | None:
-        told = code()
+        told = versions()
         return None if told is None else digest_of(source, options, macros, {**others, "versions": told})
 
     key = None if store is None else key_now()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 from collections.abc import Iterator
@@ -19,11 +18,6 @@ FOLDERS = ("analysis", "backend", "base", "cost", "frontend", "ir", "remarks", "
 _PACKAGES = ("llvmlite", "networkx", "ziglang")
 # Modules, and the headers that clang reads.
 _COARSENING_FILES = (".py", ".h")
-# Packages whose code, and whose models' numbers, take part in predicting.
-_PREDICTING = ("coarsen.features", "coarsen.models")
-_PREDICTING_FILES = (".py", ".json", ".safetensors")
-# Of the models that a user may train for programs' predictions.
-_OWN_CARDS = ("launch.json",)
 # Variables by which clang reads other files, or takes other options.
 _CLANG_VARIABLES = ("CCC_OVERRIDE_OPTIONS", "CPATH", "C_INCLUDE_PATH", "ZIG_LIB_DIR")
 
@@ -39,54 +33,6 @@ def versions() -> dict[str, str] | None:
     if installed is None:
         return None
     return installed | {name: os.environ.get(name, "") for name in _CLANG_VARIABLES}
-
-
-def prediction_versions() -> dict[str, str] | None:
-    """Return a description of all code that predicts, and of the models; None as `versions`."""
-    code, own = versions(), _hash_of_prediction()
-    return (
-        None if code is None or own is None else {**code, "prediction": own, "own models": _hash_of_own_models()}
-    )
-
-
-def _hash_of_own_models() -> str:
-    """Return the SHA-256 of the cards of the models that the user trained; each names the numbers of its model."""
-    # Imported late: a program without predictions does without it.
-    from coarsen.user_models import user_models
-
-    total = hashlib.sha256()
-    for name in _OWN_CARDS:
-        card = user_models() / name
-        with contextlib.suppress(OSError):
-            total.update(_named(card, card.parent))
-    return total.hexdigest()
-
-
-@lru_cache(maxsize=1)
-def _hash_of_prediction() -> str | None:
-    """Return the SHA-256 of what predicts beside what coarsens: features, models with their numbers, devices."""
-    folders = [PACKAGE / "devices", *(_folder_of(name) for name in _PREDICTING)]
-    if None in folders:
-        return None
-    total = hashlib.sha256()
-    for folder in folders:
-        assert folder is not None
-        for path in sorted(path for path in folder.rglob("*") if path.suffix in _PREDICTING_FILES):
-            total.update(_named(path, folder))
-    return total.hexdigest()
-
-
-def _folder_of(package: str) -> Path | None:
-    """Return the folder of a package, which is not imported; in a clone it lies elsewhere."""
-    found = find_spec(package)
-    places = [] if found is None else list(found.submodule_search_locations or ())
-    return Path(places[0]) if places and Path(places[0]).is_dir() else None
-
-
-def _named(path: Path, folder: Path) -> bytes:
-    """Return the content of a file after its name and length."""
-    content = path.read_bytes()
-    return f"{path.relative_to(folder)} {len(content)}\n".encode() + content
 
 
 @lru_cache(maxsize=1)

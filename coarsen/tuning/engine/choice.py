@@ -187,7 +187,7 @@ class Compared:
         launch: the same uncoarsened.
         baseline: the launch that it was timed against; None where it never ran.
         factor: of its coarsening.
-        is_rearranged: whether arrays lie otherwise than in the source, or are copied in loops.
+        is_rearranged: whether arrays lie otherwise than in the source, or the kernel is rewritten without merging.
         role: what it was measured for.
         started: when, in seconds since any moment.
         gain: its speed-up over the baseline; None where it has none.
