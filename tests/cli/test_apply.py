@@ -182,7 +182,7 @@ def test_only_stages_of_the_pipeline_can_be_shown() -> None:
 
 
 def test_the_time_of_each_stage(scale: Path, run: Run) -> None:
-    outcome = run("apply", scale, "--factor", 2, "--distinct", "--wide-accesses", "-v")
+    outcome = run("apply", scale, "--factor", 2, "--distinct", "--wide-accesses", "--long-indices", "-v")
     # It has no loop to tile.
     stages = [stage for stage in STAGES if stage != "tile"]
     assert [line.split()[0] for line in outcome.err.splitlines()] == [*stages, "total"]
