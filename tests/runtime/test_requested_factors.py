@@ -65,7 +65,6 @@ def test_of_one_work_group_that_has_none_to_merge_with_no_warning_is_given(
         ({}, 16, ["factor 4 along dimension 0", "as asked for"]),
         ({}, 6, ["factor 3 along dimension 0", "does not divide", "multiples of the factor"]),
         ({"factor": None, "tune": False}, 16, ["the original kernel", "no factor is asked for", "tune=True"]),
-        ({"factor": None, "tune": "predict"}, 16, ["the original kernel", "predicted", "a guess"]),
         ({"kernels": ["refused"], "factor": 1}, 16, ["the original kernel", "not among the kernels"]),
     ],
 )

@@ -25,8 +25,9 @@ kernel void within(global float *to, global const float *from, int height, int w
 // CHECK-NEXT: bool [[IS_BEFORE:[a-z_0-9]+]] = [[BEFORE]] < 0;
 // CHECK-NEXT: long [[LAST:[a-z_0-9]+]] = [[BEFORE]] + from_extent_1;
 // CHECK-NEXT: long [[COLUMN:[a-z_0-9]+]] = [[IS_BEFORE]] ? [[LAST]] : [[BEFORE]];
-// CHECK-NEXT: long [[ABOVE:[a-z_0-9]+]] = (long)row - 1;
-// CHECK-NEXT: long [[ROW:[a-z_0-9]+]] = [[IS_BEFORE]] ? [[ABOVE]] : (long)row;
+// CHECK-NEXT: long [[OWN:[a-z_0-9]+]] = row;
+// CHECK-NEXT: long [[ABOVE:[a-z_0-9]+]] = [[OWN]] - 1;
+// CHECK-NEXT: long [[ROW:[a-z_0-9]+]] = [[IS_BEFORE]] ? [[ABOVE]] : [[OWN]];
 // CHECK-NEXT: ulong [[START:[a-z_0-9]+]] = [[COLUMN]] * from_extent_0;
 // CHECK-NEXT: [[POSITION:[a-z_0-9]+]] = [[START]] + [[ROW]];
 // CHECK-NEXT: } else {
