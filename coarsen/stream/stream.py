@@ -178,10 +178,6 @@ class Stream:
             InvalidInputError: an argument too many or too few, an array of another type or size, rates below 1.
         """
         if self.reduction is not None:
-            names, is_array = self._pipeline.arguments, type(elements) is _Array and not elements.offset
-            if self._is_plain and is_array and elements.size <= _MOST_ELEMENTS and given.keys() == names.keys():
-                # Maps of a whole array: the reduction looks at what it is given.
-                return self.reduction(queue, elements, *map(given.__getitem__, names), out=out, wait_for=wait_for)
             return self._reduced(self.reduction, queue, elements, out, wait_for, given)
         pipeline, context = self._pipeline, queue.context
         calls = self._built.known.get((context, queue.device))
@@ -192,8 +188,7 @@ class Stream:
             if again is not None:
                 return again
         if out is not None:
-            check_array(out, pipeline.dtypes[-1], "out")
-            _memory("out", out, pipeline.dtypes[-1])
+            _memory_of_array("out", out, pipeline.dtypes[-1])
         call = self._prepared(elements, given)
         count, calls = call.counts[-1], calls or self._built.of(queue, self._built_for)
         found = calls.new(queue, context, call.shape, (elements,)) if out is None else out
@@ -226,6 +221,10 @@ class Stream:
     ) -> _Array:
         """Launch what is before the reduction, and then this."""
         pipeline, (length, *rows) = self._pipeline, reduction.sizes
+        names, is_whole = pipeline.arguments, type(elements) is _Array and not elements.offset
+        if self._is_plain and is_whole and elements.size <= _MOST_ELEMENTS and given.keys() == names.keys():
+            # Maps of a whole array: the reduction looks at what it is given.
+            return reduction(queue, elements, *map(given.__getitem__, names), out=out, wait_for=wait_for)
         sizes = {name: int(number(name, given.pop(name), np.dtype(np.int64))) for name in rows if name in given}
         if self.front is not None:
             own = {name: each for name, each in given.items() if name in self.arguments}
@@ -411,9 +410,12 @@ class Stream:
 
 
 def _memory(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+    """Return the memory of an array, or a buffer. Raises InvalidInputError as `_memory_of_array`."""
+    return value if is_buffer(value) else _memory_of_array(name, value, dtype)
+
+
+def _memory_of_array(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
     """Return the memory of an array. Raises InvalidInputError for another type, and for a part of a buffer."""
-    if is_buffer(value):
-        return value
     check_array(value, dtype, name)
     if value.offset:
         raise InvalidInputError(f"{name} doesn't start where its buffer does: pass an array that does")

@@ -156,8 +156,9 @@ class Transforms:
     @property
     def without_merging(self) -> Transforms:
         """Return those that change a kernel of which nothing is merged, too."""
-        used: dict[str, Any] = {name: getattr(self, name) for name in UNMERGED if name in self.changes}
-        return Transforms(device_kind=self.device_kind, **used) if used else DEFAULT
+        used: dict[str, Any] = {name: getattr(self, name) for name in UNMERGED}
+        is_used = any(value != getattr(DEFAULT, name) for name, value in used.items())
+        return Transforms(device_kind=self.device_kind, **used) if is_used else DEFAULT
 
     @property
     def assuming(self) -> frozenset[str]:
